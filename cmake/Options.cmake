@@ -1,0 +1,26 @@
+# Compiler flags that hold for every target of the project.
+option(PLIMSOLL_WERROR "Treat compiler warnings as errors" ON)
+set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(plimsoll_options INTERFACE)
+target_compile_options(plimsoll_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
+target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+if(PLIMSOLL_SANITIZE)
+  add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
+endif()
+
+# The programs run as root on input that is hostile.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()

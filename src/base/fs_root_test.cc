@@ -1,0 +1,105 @@
+#include "base/fs_root.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FsRootTest : public ::testing::Test {
+ protected:
+  TestDir dir_;
+  const FsRoot& root_ = dir_.root();
+};
+
+TEST_F(FsRootTest, ReplacesAndReads) {
+  ASSERT_TRUE(root_.ReplaceFile("a", "one", 0640).ok());
+  ASSERT_TRUE(root_.ReplaceFile("a", "two", 0640, /*sync=*/true).ok());
+  EXPECT_EQ(*root_.Read("a"), "two");
+  EXPECT_EQ(root_.Stat("a")->st_mode & 0777, 0640u);
+  EXPECT_THAT(*root_.List("."), ElementsAre("a"));
+}
+
+TEST_F(FsRootTest, ReadRefusesWhatIsTooLarge) {
+  ASSERT_TRUE(root_.ReplaceFile("a", "123456").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(root_.Read("a", 5).status()));
+  EXPECT_TRUE(root_.Read("a", 6).ok());
+}
+
+TEST_F(FsRootTest, WriteNeedsAnExistingFile) {
+  EXPECT_TRUE(absl::IsNotFound(root_.Write("cpu.shares", "2")));
+  ASSERT_TRUE(root_.ReplaceFile("cpu.shares", "1024\n").ok());
+  ASSERT_TRUE(root_.Write("cpu.shares", "2").ok());
+  EXPECT_EQ(*root_.Read("cpu.shares"), "2");
+}
+
+TEST_F(FsRootTest, WriteErrorNamesFileAndValue) {
+  EXPECT_THAT(root_.Write("sub/file", "7").message(), HasSubstr(dir_.path() + "/sub/file"));
+}
+
+TEST_F(FsRootTest, LinksAndDotsStayBelowTheRoot) {
+  ASSERT_TRUE(root_.MakeDirs("etc").ok());
+  ASSERT_TRUE(root_.ReplaceFile("etc/passwd", "inside").ok());
+  ASSERT_EQ(symlink("/etc/passwd", root_.PathOf("absolute").c_str()), 0);
+  ASSERT_EQ(symlink("../../../../etc/passwd", root_.PathOf("relative").c_str()), 0);
+  EXPECT_EQ(*root_.Read("absolute"), "inside");
+  EXPECT_EQ(*root_.Read("relative"), "inside");
+  EXPECT_EQ(*root_.Read("../../etc/passwd"), "inside");
+  EXPECT_EQ(*root_.ReadLink("absolute"), "/etc/passwd");
+}
+
+TEST_F(FsRootTest, MakeDirsIsRepeatable) {
+  ASSERT_TRUE(root_.MakeDirs("a/b/c").ok());
+  EXPECT_TRUE(root_.MakeDirs("/a/b/c/").ok());
+  EXPECT_TRUE(root_.Exists("a/b/c"));
+  ASSERT_TRUE(root_.ReplaceFile("file", "").ok());
+  EXPECT_FALSE(root_.MakeDirs("file/x").ok());
+}
+
+TEST_F(FsRootTest, RemovingNothingIsFine) {
+  EXPECT_TRUE(root_.RemoveFile("x").ok());
+  EXPECT_TRUE(root_.RemoveDir("x/y").ok());
+  EXPECT_TRUE(root_.RemoveTree("x/y/z").ok());
+}
+
+TEST_F(FsRootTest, RemoveTreeDoesNotFollowLinks) {
+  TestDir other;
+  ASSERT_TRUE(other.root().ReplaceFile("keep", "x").ok());
+  ASSERT_TRUE(root_.MakeDirs("t/deep/er").ok());
+  ASSERT_EQ(symlink(other.path().c_str(), root_.PathOf("t/link").c_str()), 0);
+  ASSERT_TRUE(root_.RemoveTree("t").ok());
+  EXPECT_FALSE(root_.Exists("t"));
+  EXPECT_TRUE(other.root().Exists("keep"));
+}
+
+TEST_F(FsRootTest, RemoveTreeStopsAtABindMount) {
+  TestDir other;
+  ASSERT_TRUE(other.root().ReplaceFile("keep", "x").ok());
+  ASSERT_TRUE(root_.MakeDirs("t/mnt").ok());
+  if (mount(other.path().c_str(), root_.PathOf("t/mnt").c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    GTEST_SKIP() << "mounting needs root";
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(root_.RemoveTree("t")));
+  EXPECT_TRUE(other.root().Exists("keep"));
+  ASSERT_EQ(umount(root_.PathOf("t/mnt").c_str()), 0);
+}
+
+TEST_F(FsRootTest, SubIsARootOfItsOwn) {
+  ASSERT_TRUE(root_.MakeDirs("sub").ok());
+  ASSERT_TRUE(root_.ReplaceFile("outside", "x").ok());
+  const auto sub = root_.Sub("sub");
+  ASSERT_TRUE(sub.ok());
+  EXPECT_TRUE(absl::IsNotFound(sub->Read("../outside").status()));
+  EXPECT_EQ(sub->path(), dir_.path() + "/sub");
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#include "base/status.h"
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr char kErrnoPayload[] = "plimsoll.dev/errno";
+
+absl::StatusCode CodeOf(int err) {
+  switch (err) {
+    case ENOENT:
+    case ENODEV:
+      return absl::StatusCode::kNotFound;
+    case EEXIST:
+      return absl::StatusCode::kAlreadyExists;
+    case EACCES:
+    case EPERM:
+      return absl::StatusCode::kPermissionDenied;
+    case EINVAL:
+    case ERANGE:
+      return absl::StatusCode::kInvalidArgument;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case EBUSY:
+      return absl::StatusCode::kFailedPrecondition;
+    case EAGAIN:
+      return absl::StatusCode::kUnavailable;
+    case ENOSYS:
+    case EOPNOTSUPP:
+      return absl::StatusCode::kUnimplemented;
+    case ETIMEDOUT:
+      return absl::StatusCode::kDeadlineExceeded;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+}  // namespace
+
+absl::Status ErrnoStatus(int err, absl::string_view what) {
+  absl::Status status(CodeOf(err), absl::StrCat(what, ": ", std::strerror(err)));
+  status.SetPayload(kErrnoPayload, absl::Cord(absl::StrCat(err)));
+  return status;
+}
+
+int ErrnoOf(const absl::Status& status) {
+  int err = 0;
+  const auto payload = status.GetPayload(kErrnoPayload);
+  if (payload.has_value() && absl::SimpleAtoi(std::string(*payload), &err)) return err;
+  return 0;
+}
+
+absl::Status Annotate(const absl::Status& status, absl::string_view context) {
+  if (status.ok()) return status;
+  absl::Status annotated(status.code(), absl::StrCat(context, ": ", status.message()));
+  status.ForEachPayload([&annotated](absl::string_view url, const absl::Cord& payload) {
+    annotated.SetPayload(url, payload);
+  });
+  return annotated;
+}
+
+absl::Status FirstError(absl::Status first, absl::Status second) {
+  return first.ok() ? second : first;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,32 @@
+#include "base/status.h"
+
+#include <cerrno>
+
+#include "gtest/gtest.h"
+
+namespace plimsoll {
+namespace {
+
+TEST(ErrnoStatusTest, NamesOperationAndReason) {
+  const absl::Status status = ErrnoStatus(EBUSY, "remove /x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "remove /x: Device or resource busy");
+  EXPECT_EQ(ErrnoOf(status), EBUSY);
+}
+
+TEST(ErrnoStatusTest, UnknownErrnoIsInternal) {
+  EXPECT_EQ(ErrnoStatus(EXDEV, "x").code(), absl::StatusCode::kInternal);
+}
+
+TEST(AnnotateTest, KeepsCodeAndErrno) {
+  const absl::Status status = Annotate(ErrnoStatus(ENOENT, "open a"), "container c");
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_EQ(status.message(), "container c: open a: No such file or directory");
+  EXPECT_EQ(ErrnoOf(status), ENOENT);
+  EXPECT_TRUE(Annotate(absl::OkStatus(), "x").ok());
+}
+
+TEST(ErrnoOfTest, ZeroWithoutErrno) { EXPECT_EQ(ErrnoOf(absl::NotFoundError("x")), 0); }
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,114 @@
+// Images: import, pull, look up, use as a root filesystem, remove.
+//
+// A content-addressed store below one directory:
+//   blobs/sha256/<hex>     manifests and configs (layer blobs are dropped once unpacked)
+//   layers/<chain id hex>/diff   unpacked layers, shared by every image that has the same chain
+//   work/                  what is under way; emptied at start
+#ifndef PLIMSOLL_IMAGE_IMAGE_SERVICE_H_
+#define PLIMSOLL_IMAGE_IMAGE_SERVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "image/catalog.h"
+
+namespace plimsoll::image {
+
+// What an image's config says about running it (OCI image spec, config.md).
+struct ImageConfig {
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string user;                      // "", "1000", "1000:1000", "name", "name:group"
+  std::string working_directory;
+  std::string stop_signal;               // "SIGTERM", "15", ""
+  std::vector<std::string> volumes;
+  std::map<std::string, std::string> labels;
+  std::string architecture;
+  std::string os;
+};
+
+struct Image {
+  ImageRecord record;
+  ImageConfig config;
+};
+
+// What a container's root filesystem is stacked from. Holds a reference: while one lives, the
+// layers stay, also when the image is removed.
+class LayerLease {
+ public:
+  virtual ~LayerLease() = default;
+  virtual const std::vector<std::string>& lower_directories() const = 0;  // top first
+};
+
+struct Credentials {
+  std::string username;
+  std::string password;
+  std::string identity_token;
+  bool empty() const { return username.empty() && identity_token.empty(); }
+};
+
+struct Progress {
+  std::string step;           // "copying blob sha256:ab12...", "unpacking layer 2 of 3"
+  uint64_t done_bytes = 0;
+  uint64_t total_bytes = 0;   // 0: unknown
+};
+using ProgressFn = std::function<void(const Progress&)>;
+
+struct PullOptions {
+  Credentials credentials;
+  absl::Duration timeout = absl::Minutes(30);
+  bool insecure_registry = false;  // plain HTTP, as configured for the registry
+  std::function<bool()> cancelled;
+};
+
+struct ImageUsage {
+  uint64_t bytes = 0;
+  uint64_t inodes = 0;
+};
+
+// Thread-safe. Long operations run in the caller's thread and hold no lock meanwhile.
+class ImageService {
+ public:
+  virtual ~ImageService() = default;
+
+  // Opens or makes the store. `catalog` must outlive it. Removes what earlier runs left half done.
+  static absl::StatusOr<std::unique_ptr<ImageService>> Open(const FsRoot& directory,
+                                                            Catalog* catalog);
+
+  // Imports an OCI layout (directory or tar), a docker-archive tar, or a plain root filesystem
+  // (directory or tar); which one is found out by looking. `reference` names it ("hello",
+  // "registry.local/a:1"); empty takes the names that the archive itself gives. All or nothing.
+  virtual absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
+                                       const ProgressFn& progress) = 0;
+  // Through skopeo. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has no
+  // such image, PERMISSION_DENIED, UNAVAILABLE (registry not reached), DEADLINE_EXCEEDED.
+  virtual absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,
+                                     const ProgressFn& progress) = 0;
+
+  // By tag, digest reference, id, or unambiguous id prefix; short names are normalised
+  // ("busybox" is docker.io/library/busybox:latest).
+  virtual absl::StatusOr<Image> Find(absl::string_view reference) const = 0;
+  virtual std::vector<Image> List() const = 0;
+  // A tag or digest reference removes that name, the image too if it was the last; an id removes
+  // the image with all names. OK when there is none. Layers in use go when their lease does.
+  virtual absl::Status Remove(absl::string_view reference) = 0;
+
+  virtual absl::StatusOr<std::shared_ptr<LayerLease>> Lease(absl::string_view image_id) = 0;
+  virtual absl::StatusOr<ImageUsage> Usage() const = 0;
+  virtual std::string directory() const = 0;
+};
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_IMAGE_SERVICE_H_

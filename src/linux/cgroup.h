@@ -1,0 +1,105 @@
+// Control groups of every layout behind one interface.
+//
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto cgroups, CgroupManager::Detect(root));
+//   PLIMSOLL_RETURN_IF_ERROR(cgroups->Create("/plimsoll/pod1"));
+//   PLIMSOLL_RETURN_IF_ERROR(cgroups->Apply("/plimsoll/pod1", {.memory_limit_bytes = 64 << 20}));
+//
+// A group is named by its path below the hierarchy's mount point ("/kubepods/pod1/abc"); on cgroup
+// v1 the same path is used in every hierarchy. Paths are normalised and must not hold "..".
+#ifndef PLIMSOLL_LINUX_CGROUP_H_
+#define PLIMSOLL_LINUX_CGROUP_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "linux/cgroup_settings.h"
+
+namespace plimsoll::linux {
+
+enum class CgroupLayout {
+  kV1,      // every controller in a hierarchy of its own (or co-mounted)
+  kHybrid,  // v1 controllers, and a v2 hierarchy mounted at unified/
+  kV2,      // one unified hierarchy
+};
+
+struct CgroupStats {
+  uint64_t cpu_usage_ns = 0;
+  uint64_t memory_usage_bytes = 0;
+  uint64_t memory_working_set_bytes = 0;  // usage less inactive file pages, as kubelet computes it
+  uint64_t memory_rss_bytes = 0;
+  uint64_t page_faults = 0;
+  uint64_t major_page_faults = 0;
+  std::optional<uint64_t> swap_usage_bytes;
+  uint64_t process_count = 0;
+  uint64_t cpu_throttled_periods = 0;
+};
+
+// Thread-safe; holds no state but open directories. That a group has vanished is NOT_FOUND.
+class CgroupManager {
+ public:
+  virtual ~CgroupManager() = default;
+
+  // Finds the layout below <root>/sys/fs/cgroup. FAILED_PRECONDITION where nothing is mounted.
+  static absl::StatusOr<std::unique_ptr<CgroupManager>> Detect(const FsRoot& root);
+
+  virtual CgroupLayout layout() const = 0;
+  // Controllers that limits can be set with, sorted: "cpu", "cpuset", "memory", "pids", ...
+  virtual std::vector<std::string> Controllers() const = 0;
+  // Controllers that a v2 hierarchy holds on a hybrid machine; crun 1.8 refuses to run when this
+  // is not empty (see docs/decisions.md).
+  virtual std::vector<std::string> UnifiedControllersOnHybrid() const = 0;
+
+  // Makes the group and its parents in every hierarchy, with controllers enabled on the way (v2)
+  // and cpuset inherited (v1). Returns the paths it made, outermost first: what the caller owns and
+  // has to remove. Undone on failure.
+  virtual absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) = 0;
+  virtual bool Exists(absl::string_view path) const = 0;
+  // Removes the group and groups below it, everywhere. No process may be left in it:
+  // FAILED_PRECONDITION. OK when it is not there.
+  virtual absl::Status Remove(absl::string_view path) = 0;
+
+  // All or nothing: validated whole, written in an order that is always legal (memory before swap
+  // when raising, after when lowering), undone if a step fails. The error names file and value. A
+  // value for a controller that the machine lacks is FAILED_PRECONDITION.
+  virtual absl::Status Apply(absl::string_view path, const CgroupSettings& settings) = 0;
+  // What the kernel holds now.
+  virtual absl::StatusOr<CgroupSettings> Read(absl::string_view path) const = 0;
+
+  virtual absl::Status AddProcess(absl::string_view path, pid_t pid) = 0;
+  // Processes of the group and, if asked, of groups below.
+  virtual absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
+                                                       bool recursive) const = 0;
+  // SIGKILL to every process in the group and below, until none is left (cgroup.kill on v2; freezer
+  // and a loop on v1). DEADLINE_EXCEEDED names those that remain. OK when the group is gone.
+  virtual absl::Status KillAll(absl::string_view path, absl::Time deadline) = 0;
+
+  virtual absl::StatusOr<CgroupStats> Stats(absl::string_view path) const = 0;
+  // How many processes of the group the kernel's OOM killer has killed so far.
+  virtual absl::StatusOr<uint64_t> OomKills(absl::string_view path) const = 0;
+};
+
+// "/a/b" from "a/b/", "a//b". INVALID_ARGUMENT for "..", control characters, over 4096 bytes.
+absl::StatusOr<std::string> NormalizeCgroupPath(absl::string_view path);
+
+// The path for a pod's `cgroup_parent`. A systemd slice name alone ("kubepods-burstable-pod1.slice")
+// is expanded to its place in the tree ("/kubepods.slice/kubepods-burstable.slice/kubepods-..."),
+// everything else is a cgroupfs path.
+absl::StatusOr<std::string> ExpandCgroupParent(absl::string_view cgroup_parent);
+
+// cpu.shares (2..262144) to cpu.weight (1..10000) and back, as the KEP-2254 formula has it.
+uint64_t CpuSharesToWeight(uint64_t shares);
+uint64_t CpuWeightToShares(uint64_t weight);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_CGROUP_H_

@@ -1,0 +1,42 @@
+// What one control group limits, in the units of the CRI and of cgroup v1.
+#ifndef PLIMSOLL_LINUX_CGROUP_SETTINGS_H_
+#define PLIMSOLL_LINUX_CGROUP_SETTINGS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace plimsoll::linux {
+
+// Absent means "as it is" when applied, and "the kernel has no such file or no limit is readable"
+// when read back. cgroup v1 files are named; the v2 file follows after the slash.
+struct CgroupSettings {
+  // cpu.shares / cpu.weight (converted). 2 to 262144.
+  std::optional<uint64_t> cpu_shares;
+  // cpu.cfs_quota_us / first word of cpu.max. Microseconds per period; -1: no limit.
+  std::optional<int64_t> cpu_quota_us;
+  // cpu.cfs_period_us / second word of cpu.max. 1000 to 1000000.
+  std::optional<uint64_t> cpu_period_us;
+  // cpuset.cpus, cpuset.mems. Kernel list format, "0-3,8".
+  std::optional<std::string> cpuset_cpus;
+  std::optional<std::string> cpuset_mems;
+  // memory.limit_in_bytes / memory.max. -1: no limit.
+  std::optional<int64_t> memory_limit_bytes;
+  // Memory plus swap: memory.memsw.limit_in_bytes / memory.swap.max (which counts swap alone).
+  // -1: no limit.
+  std::optional<int64_t> memory_swap_limit_bytes;
+  // pids.max. -1: no limit.
+  std::optional<int64_t> pids_limit;
+  // Page size as the kernel's files spell it ("2MB", "1GB") -> bytes.
+  // hugetlb.<size>.limit_in_bytes / hugetlb.<size>.max.
+  std::map<std::string, uint64_t> hugetlb_limits;
+  // Raw cgroup v2 files of the group: name -> value. Ignored on v1.
+  std::map<std::string, std::string> unified;
+
+  bool operator==(const CgroupSettings&) const = default;
+};
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_CGROUP_SETTINGS_H_

@@ -1,0 +1,47 @@
+// Mounting and unmounting.
+#ifndef PLIMSOLL_LINUX_MOUNT_H_
+#define PLIMSOLL_LINUX_MOUNT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::linux {
+
+// One line of /proc/<pid>/mountinfo (proc(5)); paths unescaped.
+struct MountInfo {
+  int id = 0;
+  int parent_id = 0;
+  std::string root;
+  std::string mount_point;
+  std::string fs_type;
+  std::string source;
+  std::vector<std::string> options;        // per mount
+  std::vector<std::string> super_options;  // per file system
+  bool shared = false;
+};
+absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
+// Of this process. `proc` is the root directory that holds proc/.
+absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
+
+absl::Status BindMount(const std::string& source, const std::string& target);
+// Binds the directory onto itself and makes it private, so that mounts below it neither spread to
+// other namespaces nor come from them. OK when it is one already.
+absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);
+// OK when nothing is mounted there. `lazy`: MNT_DETACH.
+absl::Status Unmount(const std::string& target, bool lazy = false);
+// Everything mounted at or below `directory`, innermost first.
+absl::Status UnmountBelow(const FsRoot& root, const std::string& directory);
+
+// An overlay of `lower` (top first) that is attached nowhere: reachable through the descriptor only,
+// gone when it is closed. For looking into an image. One or more lowers.
+absl::StatusOr<UniqueFd> OpenDetachedOverlay(const std::vector<std::string>& lower);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_MOUNT_H_

@@ -1,0 +1,34 @@
+// Namespaces that live without a process: pinned by bind mounts.
+#ifndef PLIMSOLL_LINUX_NAMESPACES_H_
+#define PLIMSOLL_LINUX_NAMESPACES_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::linux {
+
+// What a pod sandbox wants.
+struct NamespaceRequest {
+  bool network = false;
+  bool ipc = false;
+  bool uts = false;
+  std::string hostname;                        // set in the new UTS namespace; at most 64 bytes
+  std::map<std::string, std::string> sysctls;  // "net.ipv4.ip_forward" or with slashes
+};
+
+// Makes the namespaces that are asked for, sets hostname and sysctls in them, brings the loopback
+// interface up, and pins each as <directory>/net, /ipc, /uts. `directory` must exist and lie on a
+// private mount. Sysctls that are not namespaced, or whose namespace is the host's here, are
+// INVALID_ARGUMENT. On failure nothing is left. Thread-safe: works in a thread of its own.
+absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request);
+
+// Removes what PinNamespaces made there. OK for whatever is missing.
+absl::Status UnpinNamespaces(const FsRoot& directory);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_NAMESPACES_H_

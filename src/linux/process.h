@@ -1,0 +1,47 @@
+// Identity of other processes: a pid alone is none, since the kernel uses it again.
+#ifndef PLIMSOLL_LINUX_PROCESS_H_
+#define PLIMSOLL_LINUX_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::linux {
+
+struct ProcessId {
+  pid_t pid = 0;
+  uint64_t start_time_ticks = 0;  // field 22 of /proc/<pid>/stat; with the boot id: unique
+  bool operator==(const ProcessId&) const = default;
+};
+
+// NOT_FOUND when there is none. `root` holds proc/.
+absl::StatusOr<ProcessId> IdentifyProcess(const FsRoot& root, pid_t pid);
+// A pidfd for exactly that process: NOT_FOUND when it is gone, also when its pid is another's now.
+absl::StatusOr<UniqueFd> OpenProcess(const FsRoot& root, const ProcessId& id);
+// pidfd_send_signal(2). NOT_FOUND when it has exited.
+absl::Status SignalProcess(const UniqueFd& pidfd, int signal);
+bool HasExited(const UniqueFd& pidfd);
+// A zombie counts as not running.
+bool IsRunning(const FsRoot& root, const ProcessId& id);
+
+absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, pid_t pid);
+absl::Status WriteOomScoreAdj(const FsRoot& root, pid_t pid, int value);
+// proc/sys/kernel/random/boot_id, without the newline.
+absl::StatusOr<std::string> ReadBootId(const FsRoot& root);
+// Whether this process has a capability in its effective set, e.g. 24 (CAP_SYS_RESOURCE).
+absl::StatusOr<bool> HasCapability(const FsRoot& root, int capability);
+
+// Number of a signal from "TERM", "SIGTERM", "15", "SIGRTMIN+3"; nullopt if there is none.
+std::optional<int> ParseSignal(absl::string_view text);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_PROCESS_H_

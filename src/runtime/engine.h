@@ -1,0 +1,106 @@
+// The engine: pods' sandboxes and containers, from creation to removal. What gRPC services and
+// tests drive.
+//
+// Every operation may be asked again (the CRI is idempotent): stopping what is stopped and removing
+// what is gone is OK. Ids may be given as an unambiguous prefix. Thread-safe: operations on one
+// sandbox or container wait for each other, on different ones run side by side.
+#ifndef PLIMSOLL_RUNTIME_ENGINE_H_
+#define PLIMSOLL_RUNTIME_ENGINE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/fs_root.h"
+#include "image/image_service.h"
+#include "linux/cgroup.h"
+#include "runtime/event_log.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+#include "runtime/store/records.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::runtime {
+
+// All pointers must outlive the engine.
+struct EngineOptions {
+  FsRoot host;   // "/"
+  FsRoot state;  // survives a reboot
+  FsRoot run;    // does not; a private mount point
+  std::string default_cgroup_parent = "/plimsoll";  // for pods that name none
+  Store* store = nullptr;
+  image::ImageService* images = nullptr;
+  linux::CgroupManager* cgroups = nullptr;
+  ContainerRuntime* runtime = nullptr;
+  EventLog* events = nullptr;
+  Clock* clock = &Clock::Real();
+};
+
+// What the kernel enforces for a container now.
+struct EffectiveResources {
+  linux::CgroupSettings cgroup;
+  int oom_score_adj = 0;
+  bool live = false;  // false: the container's group is gone, these are its last values
+};
+
+// What an update asks for; absent members stay as they are.
+struct ResourceUpdate {
+  linux::CgroupSettings cgroup;
+  std::optional<int> oom_score_adj;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Loads the store and finds every sandbox and container in its true state before it returns.
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
+
+  // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
+  // ALREADY_EXISTS when the same pod (name, namespace, uid, attempt) is there.
+  virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
+                                                 std::string client_config) = 0;
+  // Kills its containers, releases its namespaces.
+  virtual absl::Status StopSandbox(absl::string_view id) = 0;
+  // Stops it first if need be; removes its containers.
+  virtual absl::Status RemoveSandbox(absl::string_view id) = 0;
+  virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
+  virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
+
+  // --- containers
+  // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
+  // ALREADY_EXISTS when the sandbox has a container of that name and attempt.
+  virtual absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
+                                                      const ContainerSpec& spec,
+                                                      std::string client_config) = 0;
+  // FAILED_PRECONDITION unless it is in state Created.
+  virtual absl::Status StartContainer(absl::string_view id) = 0;
+  // The stop signal, then after `grace` SIGKILL to everything in its cgroup.
+  virtual absl::Status StopContainer(absl::string_view id, absl::Duration grace) = 0;
+  virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills it first if it runs
+  virtual absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const = 0;
+  virtual std::vector<ContainerRecord> ListContainers() const = 0;
+
+  virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
+  // All or nothing. FAILED_PRECONDITION unless Created or Running.
+  virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
+  virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
+
+  virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
+  virtual absl::Status ReopenLog(absl::string_view id) = 0;
+
+  // Blocks until the container has exited. DEADLINE_EXCEEDED.
+  virtual absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id,
+                                                        absl::Time deadline) = 0;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_ENGINE_H_

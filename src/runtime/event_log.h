@@ -1,0 +1,74 @@
+// What happened on the node, most recent first to go: a bounded list that any number of readers
+// follow.
+#ifndef PLIMSOLL_RUNTIME_EVENT_LOG_H_
+#define PLIMSOLL_RUNTIME_EVENT_LOG_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/synchronization/mutex.h"
+#include "base/clock.h"
+
+namespace plimsoll::runtime {
+
+enum class EventType {
+  kSandboxStarted,
+  kSandboxStopped,
+  kSandboxRemoved,
+  kContainerCreated,
+  kContainerStarted,
+  kContainerStopped,
+  kContainerRemoved,
+  kContainerOom,
+  kContainerUpdated,
+  kImageImported,
+  kImagePulled,
+  kImageRemoved,
+  kWarning,  // something was done otherwise than asked; the message says what and why
+};
+const char* EventTypeName(EventType type);  // "ContainerStarted"
+
+struct Event {
+  uint64_t sequence = 0;  // 1, 2, ... without gaps in one run of the daemon
+  int64_t unix_nanos = 0;
+  EventType type = EventType::kWarning;
+  std::string sandbox_id;
+  std::string container_id;
+  std::string message;
+};
+
+// Thread-safe.
+class EventLog {
+ public:
+  using Listener = std::function<void(const Event&)>;
+
+  explicit EventLog(size_t capacity = 4096, Clock* clock = &Clock::Real());
+
+  // Calls every listener in the caller's thread; listeners must be quick and must not call back.
+  void Add(EventType type, std::string sandbox_id, std::string container_id, std::string message);
+  // Kept events with a greater sequence, oldest first.
+  std::vector<Event> Since(uint64_t sequence) const;
+  // Listeners see every event added after the call. Returns a handle for Unlisten, after which the
+  // listener is not running and never called again.
+  int Listen(Listener listener);
+  void Unlisten(int handle);
+
+ private:
+  const size_t capacity_;
+  Clock* const clock_;
+  mutable absl::Mutex mutex_;
+  std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::btree_map<int, Listener> listeners_ ABSL_GUARDED_BY(mutex_);
+  int last_handle_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_EVENT_LOG_H_

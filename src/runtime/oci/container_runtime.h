@@ -1,0 +1,125 @@
+// The engine's view of OCI runtime and monitor: one interface for all that happens to a container's
+// processes. Everything particular to crun and conmon is behind it.
+#ifndef PLIMSOLL_RUNTIME_OCI_CONTAINER_RUNTIME_H_
+#define PLIMSOLL_RUNTIME_OCI_CONTAINER_RUNTIME_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "image/image_service.h"
+#include "linux/cgroup.h"
+#include "linux/process.h"
+#include "runtime/spec/container_spec.h"
+
+namespace plimsoll::runtime {
+
+// Where the pinned namespaces and the generated /etc files of a sandbox are.
+struct SandboxPlace {
+  std::string network_namespace;  // path of the pin; empty: the host's
+  std::string ipc_namespace;
+  std::string uts_namespace;
+  std::string hostname;
+  std::string etc_hosts;        // host paths of files to mount; empty: not mounted
+  std::string etc_hostname;
+  std::string etc_resolv_conf;
+  std::string shm_directory;    // a tmpfs shared by the pod; empty: each container its own
+};
+
+struct CreateRequest {
+  std::string id;
+  const ContainerSpec* spec = nullptr;
+  const image::ImageConfig* image = nullptr;
+  std::vector<std::string> lower_directories;  // top first
+  SandboxPlace sandbox;
+  std::string cgroup_path;
+  std::string log_path;  // absolute; empty: no log
+  pid_t target_pid = 0;  // init of the target container, for pid mode kTarget
+};
+
+struct Created {
+  linux::ProcessId monitor;
+  linux::ProcessId init;
+  int stop_signal = 15;
+  std::vector<std::string> warnings;  // what the machine could not do and what was done instead
+};
+
+struct ExitRecord {
+  int code = 0;                    // 128 + signal when killed
+  int64_t finished_unix_nanos = 0;
+};
+
+struct ExecRequest {
+  std::vector<std::string> argv;
+  absl::Duration timeout = absl::ZeroDuration();  // zero: none
+  size_t max_output_bytes = 16 * 1024 * 1024;     // of each stream; then it is cut, with a mark
+};
+
+struct ExecResult {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+struct OciOptions {
+  FsRoot host;          // "/"
+  FsRoot state;         // writable layers and bundles: <state>/containers/<id>/
+  FsRoot run;           // on a private mount point; crun's state, sockets: <run>/oci/
+  std::string crun;     // empty: from PATH
+  std::string conmon;
+  std::string launcher; // plimsoll-launch; empty: beside this program, else libexec
+  // "auto", "true", "false": whether oom_score_adj is raised to this process's own where the
+  // machine does not let us lower it.
+  std::string restrict_oom_score_adj = "auto";
+  linux::CgroupManager* cgroups = nullptr;
+};
+
+// Thread-safe for different containers; the engine serialises calls about one container (Exec,
+// ReopenLog and ReadExit may run beside others).
+class ContainerRuntime {
+ public:
+  virtual ~ContainerRuntime() = default;
+
+  // NOT_FOUND names a program that is missing and the package that has it. Probes what the machine
+  // cannot do (see Limitations).
+  static absl::StatusOr<std::unique_ptr<ContainerRuntime>> Create(OciOptions options);
+
+  // What the machine lacks and what that costs, one sentence each, for Status.
+  virtual std::vector<std::string> Limitations() const = 0;
+  // "crun 1.8.1", "conmon 2.1.6".
+  virtual std::string runtime_version() const = 0;
+  virtual std::string monitor_version() const = 0;
+
+  // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file.
+  virtual absl::StatusOr<Created> Create(const CreateRequest& request) = 0;
+  virtual absl::Status Start(absl::string_view id) = 0;
+  // The exit the monitor has recorded; nullopt while there is none.
+  virtual absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) = 0;
+  // Ends whatever is left of the container and removes all traces: processes, cgroup, crun's state,
+  // bundle, writable layer, monitor. OK when there is nothing.
+  virtual absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) = 0;
+  // DEADLINE_EXCEEDED after the timeout, with the whole tree that the command started killed.
+  virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
+                                          const ExecRequest& request) = 0;
+  // The monitor closes its log file and opens the path anew.
+  virtual absl::Status ReopenLog(absl::string_view id) = 0;
+  // The monitor's own note that the kernel's OOM killer was at work.
+  virtual bool MonitorSawOom(absl::string_view id) const = 0;
+  // Ids that have anything on disk or in crun's state: for finding leftovers.
+  virtual absl::StatusOr<std::vector<std::string>> ListTraces() const = 0;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_CONTAINER_RUNTIME_H_

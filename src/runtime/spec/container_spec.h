@@ -1,0 +1,98 @@
+// What a container is made from. See sandbox_spec.h.
+#ifndef PLIMSOLL_RUNTIME_SPEC_CONTAINER_SPEC_H_
+#define PLIMSOLL_RUNTIME_SPEC_CONTAINER_SPEC_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linux/cgroup_settings.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::runtime {
+
+enum class MountPropagation { kPrivate, kHostToContainer, kBidirectional };
+
+struct Mount {
+  std::string container_path;
+  std::string host_path;
+  bool readonly = false;
+  bool recursive_read_only = false;
+  bool selinux_relabel = false;
+  MountPropagation propagation = MountPropagation::kPrivate;
+  bool operator==(const Mount&) const = default;
+};
+
+struct Device {
+  std::string container_path;
+  std::string host_path;
+  std::string permissions;  // of "rwm"
+  bool operator==(const Device&) const = default;
+};
+
+struct SecurityProfile {
+  enum class Type { kRuntimeDefault, kUnconfined, kLocalhost };
+  Type type = Type::kUnconfined;
+  std::string localhost_path;  // for kLocalhost
+  bool operator==(const SecurityProfile&) const = default;
+};
+
+struct Capabilities {
+  std::vector<std::string> add;  // "NET_ADMIN", "CAP_NET_ADMIN", "ALL"
+  std::vector<std::string> drop;
+  std::vector<std::string> add_ambient;
+  bool operator==(const Capabilities&) const = default;
+};
+
+struct SecurityContext {
+  Capabilities capabilities;
+  bool privileged = false;
+  NamespaceOptions namespaces;
+  std::optional<int64_t> run_as_user;
+  std::optional<int64_t> run_as_group;
+  std::string run_as_username;
+  std::vector<int64_t> supplemental_groups;
+  bool supplemental_groups_strict = false;  // ignore the image's /etc/group
+  bool readonly_rootfs = false;
+  bool no_new_privs = false;
+  std::vector<std::string> masked_paths;
+  std::vector<std::string> readonly_paths;
+  SecurityProfile seccomp;   // unset means Unconfined in the CRI
+  SecurityProfile apparmor;
+  bool operator==(const SecurityContext&) const = default;
+};
+
+struct ContainerSpec {
+  std::string name;
+  uint32_t attempt = 0;
+  std::string image;  // as the client names it; the engine looks it up
+
+  // Kubernetes' rules: `command` replaces the image's entrypoint, and then the image's command is
+  // ignored; `args` replace the image's command.
+  std::vector<std::string> command;
+  std::vector<std::string> args;
+  std::string working_directory;
+  std::vector<std::pair<std::string, std::string>> environment;  // over the image's
+  std::vector<Mount> mounts;
+  std::vector<Device> devices;
+  std::string log_path;  // relative to the sandbox's log directory; empty: no log is kept
+  bool open_stdin = false;  // not `stdin`: a macro
+  bool stdin_once = false;
+  bool tty = false;
+  std::string stop_signal;  // empty: the image's, else SIGTERM
+
+  linux::CgroupSettings resources;
+  int oom_score_adj = 0;
+  SecurityContext security;
+  // What may go into the OCI spec's annotations (cri/ has applied the allow list).
+  std::map<std::string, std::string> annotations;
+
+  bool operator==(const ContainerSpec&) const = default;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SPEC_CONTAINER_SPEC_H_

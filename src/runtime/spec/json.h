@@ -1,0 +1,26 @@
+// Specs as JSON, for the database and for `plimsoll inspect`. Unknown keys are ignored and missing
+// ones keep their default, so that a store of an older or newer build reads.
+#ifndef PLIMSOLL_RUNTIME_SPEC_JSON_H_
+#define PLIMSOLL_RUNTIME_SPEC_JSON_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "linux/cgroup_settings.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::runtime {
+
+std::string ToJson(const SandboxSpec& spec);
+std::string ToJson(const ContainerSpec& spec);
+std::string ToJson(const linux::CgroupSettings& settings);
+// INVALID_ARGUMENT for text that is no JSON object or has a member of the wrong type.
+absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
+absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
+absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SPEC_JSON_H_

@@ -1,0 +1,53 @@
+// What a pod sandbox and a container are made from, in the runtime's own words. cri/ translates the
+// clients' messages into these; nothing here knows gRPC.
+#ifndef PLIMSOLL_RUNTIME_SPEC_SANDBOX_SPEC_H_
+#define PLIMSOLL_RUNTIME_SPEC_SANDBOX_SPEC_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linux/cgroup_settings.h"
+
+namespace plimsoll::runtime {
+
+enum class NamespaceMode { kPod, kContainer, kNode, kTarget };
+
+struct NamespaceOptions {
+  NamespaceMode network = NamespaceMode::kPod;  // kPod or kNode
+  NamespaceMode pid = NamespaceMode::kContainer;
+  NamespaceMode ipc = NamespaceMode::kPod;      // kPod or kNode
+  std::string target_container_id;              // for pid == kTarget
+  bool operator==(const NamespaceOptions&) const = default;
+};
+
+struct SandboxSpec {
+  // Kubernetes' identity of the pod; unique together with the attempt.
+  std::string name;
+  std::string uid;
+  std::string pod_namespace;
+  uint32_t attempt = 0;
+
+  std::string hostname;       // empty: the host's with host network, else the pod's name
+  std::string log_directory;  // absolute; empty: container log paths are absolute
+  std::string cgroup_parent;  // empty: below Plimsoll's own group
+  std::string runtime_handler;
+  NamespaceOptions namespaces;
+  std::map<std::string, std::string> sysctls;
+  bool privileged = false;    // whether privileged containers may run in it
+  linux::CgroupSettings resources;  // of the whole pod, as the client says
+  linux::CgroupSettings overhead;
+
+  // DNS, written to the containers' /etc/resolv.conf. All empty: the host's file.
+  std::vector<std::string> dns_servers;
+  std::vector<std::string> dns_searches;
+  std::vector<std::string> dns_options;
+
+  bool operator==(const SandboxSpec&) const = default;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SPEC_SANDBOX_SPEC_H_

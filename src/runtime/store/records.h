@@ -1,0 +1,68 @@
+// What survives a restart about a sandbox and a container.
+#ifndef PLIMSOLL_RUNTIME_STORE_RECORDS_H_
+#define PLIMSOLL_RUNTIME_STORE_RECORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linux/cgroup_settings.h"
+#include "linux/process.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::runtime {
+
+// Stored by number: never renumber.
+enum class SandboxState { kCreating = 0, kReady = 1, kNotReady = 2, kRemoving = 3 };
+enum class ContainerState {
+  kCreating = 0,
+  kCreated = 1,
+  kRunning = 2,
+  kExited = 3,
+  kUnknown = 4,
+  kRemoving = 5,
+};
+
+struct SandboxRecord {
+  std::string id;
+  SandboxState state = SandboxState::kCreating;
+  int64_t created_unix_nanos = 0;
+  std::string boot_id;  // of the boot in which its namespaces were made
+  SandboxSpec spec;
+  std::string client_config;  // the client's message as received, opaque here
+  std::string cgroup_path;    // the pod's group
+  std::vector<std::string> owned_cgroups;  // groups we made for it, outermost first
+  bool operator==(const SandboxRecord&) const = default;
+};
+
+struct ContainerRecord {
+  std::string id;
+  std::string sandbox_id;
+  ContainerState state = ContainerState::kCreating;
+  int64_t created_unix_nanos = 0;
+  int64_t started_unix_nanos = 0;   // 0: never
+  int64_t finished_unix_nanos = 0;  // 0: not yet
+  int exit_code = 0;
+  bool oom_killed = false;
+  std::string reason;   // "Completed", "Error", "OOMKilled", "ContainerCannotRun", "Unknown"
+  std::string message;
+  std::string boot_id;
+  ContainerSpec spec;
+  std::string client_config;
+  std::string image_id;   // "sha256:..."
+  std::string image_ref;  // repo digest, or the id where there is none
+  std::string log_path;   // absolute; empty: none
+  std::string cgroup_path;
+  int stop_signal = 15;
+  linux::ProcessId monitor;
+  linux::ProcessId init;
+  // The group's values when last read; shown once the group is gone.
+  linux::CgroupSettings last_resources;
+  bool operator==(const ContainerRecord&) const = default;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_STORE_RECORDS_H_
