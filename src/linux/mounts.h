@@ -1,6 +1,7 @@
-// Mounting and unmounting.
-#ifndef PLIMSOLL_LINUX_MOUNT_H_
-#define PLIMSOLL_LINUX_MOUNT_H_
+// Mounting and unmounting. Not "mount.h": <sys/mount.h> of glibc includes "linux/mount.h", the kernel's,
+// and would find ours.
+#ifndef PLIMSOLL_LINUX_MOUNTS_H_
+#define PLIMSOLL_LINUX_MOUNTS_H_
 
 #include <string>
 #include <vector>
@@ -44,4 +45,4 @@ absl::StatusOr<UniqueFd> OpenDetachedOverlay(const std::vector<std::string>& low
 
 }  // namespace plimsoll::linux
 
-#endif  // PLIMSOLL_LINUX_MOUNT_H_
+#endif  // PLIMSOLL_LINUX_MOUNTS_H_
