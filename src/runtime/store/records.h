@@ -53,6 +53,7 @@ struct ContainerRecord {
   std::string client_config;
   std::string image_id;   // "sha256:..."
   std::string image_ref;  // repo digest, or the id where there is none
+  std::vector<std::string> chain_ids;  // of the image's layers, bottom first: leased while it exists
   std::string log_path;   // absolute; empty: none
   std::string cgroup_path;
   int stop_signal = 15;
