@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_LINUX_MOUNTS_H_
 #define PLIMSOLL_LINUX_MOUNTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
 
 absl::Status BindMount(const std::string& source, const std::string& target);
+// A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777.
+absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes);
 // Binds the directory onto itself and makes it private, so that mounts below it neither spread to
 // other namespaces nor come from them. OK when it is one already.
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);
