@@ -4,6 +4,7 @@
 #define PLIMSOLL_RUNTIME_SPEC_JSON_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -13,13 +14,17 @@
 
 namespace plimsoll::runtime {
 
+// Text that is not UTF-8 (a client's never is: protobuf sees to that) has the bad bytes replaced.
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
-// INVALID_ARGUMENT for text that is no JSON object or has a member of the wrong type.
+std::string ToJson(const std::vector<std::string>& list);
+// INVALID_ARGUMENT for text that is not JSON of that shape; names the member, what is expected
+// there and what was found.
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text);
 
 }  // namespace plimsoll::runtime
 

@@ -1,0 +1,193 @@
+#include "runtime/spec/json.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+linux::CgroupSettings FullSettings() {
+  return {.cpu_shares = 512,
+          .cpu_quota_us = -1,
+          .cpu_period_us = 100000,
+          .cpuset_cpus = "0-3,8",
+          .cpuset_mems = "0",
+          .memory_limit_bytes = std::numeric_limits<int64_t>::max(),
+          .memory_swap_limit_bytes = std::numeric_limits<int64_t>::min(),
+          .pids_limit = 100,
+          .hugetlb_limits = {{"1GB", std::numeric_limits<uint64_t>::max()}, {"2MB", 0}},
+          .unified = {{"memory.high", "1000"}, {"io.weight", "default 100"}}};
+}
+
+// Every member differs from its default.
+SandboxSpec FullSandbox() {
+  return {.name = "web",
+          .uid = "8b1d",
+          .pod_namespace = "shop",
+          .attempt = std::numeric_limits<uint32_t>::max(),
+          .hostname = "web-0",
+          .log_directory = "/var/log/pods/x",
+          .cgroup_parent = "/kubepods/pod1",
+          .runtime_handler = "crun",
+          .namespaces = {.network = NamespaceMode::kNode,
+                         .pid = NamespaceMode::kTarget,
+                         .ipc = NamespaceMode::kNode,
+                         .target_container_id = "abc"},
+          .sysctls = {{"net.ipv4.ip_forward", "1"}},
+          .privileged = true,
+          .resources = FullSettings(),
+          .overhead = {.memory_limit_bytes = 1 << 20},
+          .dns_servers = {"10.0.0.10", "fd00::a"},
+          .dns_searches = {"shop.svc.cluster.local"},
+          .dns_options = {"ndots:5"}};
+}
+
+ContainerSpec FullContainer() {
+  ContainerSpec spec{
+      .name = "nginx",
+      .attempt = 3,
+      .image = "docker.io/library/nginx:1",
+      .command = {"/bin/sh", "-c"},
+      .args = {"echo \"$A\"\n", ""},
+      .working_directory = "/srv",
+      .environment = {{"B", "2"}, {"A", "1=x"}, {"B", ""}},
+      .mounts = {{.container_path = "/data",
+                  .host_path = "/srv/data",
+                  .readonly = true,
+                  .recursive_read_only = true,
+                  .selinux_relabel = true,
+                  .propagation = MountPropagation::kBidirectional},
+                 {.container_path = "/b", .propagation = MountPropagation::kHostToContainer}},
+      .devices = {{"/dev/fuse", "/dev/fuse0", "rw"}},
+      .log_path = "nginx/3.log",
+      .open_stdin = true,
+      .stdin_once = true,
+      .tty = true,
+      .stop_signal = "SIGQUIT",
+      .resources = FullSettings(),
+      .oom_score_adj = -997,
+      .annotations = {{"run.oci.handler", "wasm"}}};
+  spec.security = {
+      .capabilities = {.add = {"NET_ADMIN"}, .drop = {"ALL"}, .add_ambient = {"CHOWN"}},
+      .privileged = true,
+      .namespaces = {.network = NamespaceMode::kNode,
+                     .pid = NamespaceMode::kPod,
+                     .ipc = NamespaceMode::kNode,
+                     .target_container_id = "t"},
+      .run_as_user = 0,
+      .run_as_group = 65534,
+      .run_as_username = "www",
+      .supplemental_groups = {10, 4294967295},
+      .supplemental_groups_strict = true,
+      .readonly_rootfs = true,
+      .no_new_privs = true,
+      .masked_paths = {"/proc/kcore"},
+      .readonly_paths = {"/proc/sys"},
+      .seccomp = {SecurityProfile::Type::kLocalhost, "/etc/p.json"},
+      .apparmor = {SecurityProfile::Type::kRuntimeDefault, "p"}};
+  return spec;
+}
+
+TEST(JsonTest, EveryMemberOfASandboxRoundTrips) {
+  EXPECT_EQ(SandboxSpecFromJson(ToJson(FullSandbox())).value(), FullSandbox());
+}
+
+TEST(JsonTest, EveryMemberOfAContainerRoundTrips) {
+  EXPECT_EQ(ContainerSpecFromJson(ToJson(FullContainer())).value(), FullContainer());
+}
+
+TEST(JsonTest, EveryMemberOfSettingsRoundTrips) {
+  EXPECT_EQ(CgroupSettingsFromJson(ToJson(FullSettings())).value(), FullSettings());
+}
+
+TEST(JsonTest, DefaultsRoundTrip) {
+  EXPECT_EQ(SandboxSpecFromJson(ToJson(SandboxSpec())).value(), SandboxSpec());
+  EXPECT_EQ(ContainerSpecFromJson(ToJson(ContainerSpec())).value(), ContainerSpec());
+  EXPECT_EQ(ToJson(linux::CgroupSettings()), "{}");
+}
+
+// An absent limit means "as it is", 0 means 0: they must not become each other.
+TEST(JsonTest, AbsentAndZeroStayDifferent) {
+  EXPECT_EQ(ToJson(linux::CgroupSettings{.cpu_shares = 0}), R"({"cpu_shares":0})");
+  EXPECT_EQ(CgroupSettingsFromJson(R"({"cpu_shares":0})").value().cpu_shares, 0u);
+  EXPECT_EQ(CgroupSettingsFromJson(R"({"cpu_shares":null})").value().cpu_shares, std::nullopt);
+}
+
+TEST(JsonTest, NumbersAndChoicesAreAlwaysWritten) {
+  const std::string text = ToJson(ContainerSpec());
+  EXPECT_THAT(text, HasSubstr(R"("oom_score_adj":0)"));
+  EXPECT_THAT(text, HasSubstr(R"("seccomp":{"type":"unconfined"})"));
+  EXPECT_THAT(text, Not(HasSubstr("working_directory")));
+}
+
+TEST(JsonTest, StringListRoundTrips) {
+  const std::vector<std::string> list = {"a", "", "\"quoted\"", "\n\t\x01", "ünï"};
+  EXPECT_EQ(StringListFromJson(ToJson(list)).value(), list);
+  EXPECT_EQ(ToJson(std::vector<std::string>()), "[]");
+}
+
+TEST(JsonTest, UnknownKeysAreIgnored) {
+  const auto spec = SandboxSpecFromJson(
+      R"({"name":"a","from_the_future":{"x":[1]},"namespaces":{"user":"pod","network":"node"}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->name, "a");
+  EXPECT_EQ(spec->namespaces.network, NamespaceMode::kNode);
+  EXPECT_EQ(spec->namespaces.pid, NamespaceMode::kContainer);
+}
+
+TEST(JsonTest, BytesThatAreNotUtf8DoNotThrow) {
+  SandboxSpec spec;
+  spec.name = "a\xff";
+  EXPECT_EQ(SandboxSpecFromJson(ToJson(spec)).value().name, "a\xEF\xBF\xBD");
+}
+
+struct Wrong {
+  const char* text;
+  const char* message;
+};
+
+class JsonErrorTest : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(JsonErrorTest, NamesMemberAndExpectation) {
+  const absl::Status status = ContainerSpecFromJson(GetParam().text).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << GetParam().text;
+  EXPECT_EQ(status.message(), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, JsonErrorTest,
+    ::testing::Values(
+        Wrong{"", "container spec: not valid JSON"}, Wrong{"{", "container spec: not valid JSON"},
+        Wrong{"[]", "container spec: expected an object, found array"},
+        Wrong{"null", "container spec: expected an object, found null"},
+        Wrong{R"({"name":1})", "container spec: member 'name': expected a string, found number"},
+        Wrong{R"({"name":null})", "container spec: member 'name': expected a string, found null"},
+        Wrong{R"({"tty":1})", "container spec: member 'tty': expected true or false, found number"},
+        Wrong{R"({"attempt":-1})",
+              "container spec: member 'attempt': -1 is out of range, 0 to 4294967295"},
+        Wrong{R"({"attempt":1.5})",
+              "container spec: member 'attempt': expected an integer, found number"},
+        Wrong{R"({"oom_score_adj":18446744073709551615})",
+              "container spec: member 'oom_score_adj': 18446744073709551615 is out of range, "
+              "-2147483648 to 2147483647"},
+        Wrong{R"({"args":["a",{}]})",
+              "container spec: member 'args[1]': expected a string, found object"},
+        Wrong{R"({"args":{}})", "container spec: member 'args': expected a list, found object"},
+        Wrong{R"({"mounts":[{},{"propagation":"sideways"}]})",
+              "container spec: member 'mounts[1].propagation': unknown value \"sideways\", valid: "
+              "private, host_to_container, bidirectional"},
+        Wrong{R"({"annotations":{"a":1}})",
+              "container spec: member 'annotations.a': expected a string, found number"},
+        Wrong{R"({"resources":{"hugetlb_limits":[]}})",
+              "container spec: member 'resources.hugetlb_limits': expected an object, found "
+              "array"}));
+
+}  // namespace
+}  // namespace plimsoll::runtime
