@@ -31,7 +31,7 @@ struct ImageConfig {
   std::vector<std::string> environment;  // "NAME=value"
   std::string user;                      // "", "1000", "1000:1000", "name", "name:group"
   std::string working_directory;
-  std::string stop_signal;               // "SIGTERM", "15", ""
+  std::string stop_signal;  // "SIGTERM", "15", ""
   std::vector<std::string> volumes;
   std::map<std::string, std::string> labels;
   std::string architecture;
@@ -49,6 +49,9 @@ class LayerLease {
  public:
   virtual ~LayerLease() = default;
   virtual const std::vector<std::string>& lower_directories() const = 0;  // top first
+  // Bottom first. Whoever outlives the process stores them, and takes the lease again with
+  // LeaseChain.
+  virtual const std::vector<std::string>& chain_ids() const = 0;
 };
 
 struct Credentials {
@@ -59,9 +62,9 @@ struct Credentials {
 };
 
 struct Progress {
-  std::string step;           // "copying blob sha256:ab12...", "unpacking layer 2 of 3"
+  std::string step;  // "copying blob sha256:ab12...", "unpacking layer 2 of 3"
   uint64_t done_bytes = 0;
-  uint64_t total_bytes = 0;   // 0: unknown
+  uint64_t total_bytes = 0;  // 0: unknown
 };
 using ProgressFn = std::function<void(const Progress&)>;
 
@@ -82,7 +85,8 @@ class ImageService {
  public:
   virtual ~ImageService() = default;
 
-  // Opens or makes the store. `catalog` must outlive it. Removes what earlier runs left half done.
+  // Opens or makes the store. `catalog` must outlive it. Empties work/, removes nothing else (see
+  // CollectGarbage). Leases may outlive the service; their layers then stay.
   static absl::StatusOr<std::unique_ptr<ImageService>> Open(const FsRoot& directory,
                                                             Catalog* catalog);
 
@@ -105,6 +109,14 @@ class ImageService {
   virtual absl::Status Remove(absl::string_view reference) = 0;
 
   virtual absl::StatusOr<std::shared_ptr<LayerLease>> Lease(absl::string_view image_id) = 0;
+  // As Lease, for layers known by chain id, bottom first: how a container found again after a
+  // restart keeps layers whose image may be gone. NOT_FOUND names the missing layer.
+  virtual absl::StatusOr<std::shared_ptr<LayerLease>> LeaseChain(
+      const std::vector<std::string>& chain_ids) = 0;
+  // Removes layers and blobs that no image, lease or running import uses. Open doesn't do it:
+  // call it once, when every container that survived has its lease again.
+  virtual absl::Status CollectGarbage() = 0;
+  // What the unpacked layers, manifests and configs take. Remembered, not walked.
   virtual absl::StatusOr<ImageUsage> Usage() const = 0;
   virtual std::string directory() const = 0;
 };

@@ -1,0 +1,47 @@
+// Who a container's process runs as: an image's or pod's user turned into numbers with the help of
+// the image's own /etc/passwd and /etc/group.
+#ifndef PLIMSOLL_IMAGE_USER_LOOKUP_H_
+#define PLIMSOLL_IMAGE_USER_LOOKUP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::image {
+
+struct ResolvedUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> additional_gids;  // sorted, without duplicates, without `gid`
+  std::string home = "/";
+
+  bool operator==(const ResolvedUser&) const = default;
+};
+
+// `spec` is "", "1000", "name", "1000:1000", "name:group" (OCI image spec, config.md, "User"):
+//   ""        root, uid 0
+//   a number  that uid; group, groups and home from passwd if it has the uid, else gid 0 and "/"
+//   a name    must be in `passwd_text`
+//   a group   replaces the user's own, and the user then has no additional groups
+// A name that consists of digits is looked up as a name first. The texts are the content of
+// /etc/passwd and /etc/group, empty where the image has none; lines that are malformed are passed
+// over, as the C library does. NOT_FOUND names a user or group that isn't there; INVALID_ARGUMENT
+// for a malformed spec or a number above 4294967294.
+absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_view passwd_text,
+                                         absl::string_view group_text);
+
+// The same with the two files read from `rootfs`, the root of a mounted image. A missing file
+// counts as empty; one over 16 MiB is RESOURCE_EXHAUSTED. Symbolic links in the image can't lead
+// out of it.
+absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, const FsRoot& rootfs);
+
+// Gids of those groups in `group_text` that list `user_name` as a member, sorted.
+std::vector<uint32_t> GroupsOf(absl::string_view user_name, absl::string_view group_text);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_USER_LOOKUP_H_

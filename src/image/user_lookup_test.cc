@@ -1,0 +1,114 @@
+#include "image/user_lookup.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr absl::string_view kPasswd =
+    "root:x:0:0:root:/root:/bin/sh\n"
+    "broken line\n"
+    "huge:x:99999999999:1::/:/bin/sh\n"
+    "app:x:1000:100:App:/home/app:/bin/sh\n"
+    "7:x:1007:107::/home/seven:/bin/sh\n"
+    "nohome:x:1001:100:::\n";
+constexpr absl::string_view kGroup =
+    "root:x:0:\n"
+    "disk:x:6:root,app\n"
+    "users:x:100:app\n"
+    "audio:x:29:app\n"
+    "audio2:x:29:app\n"
+    "broken:x:nan:app\n";
+
+ResolvedUser MustResolve(absl::string_view spec) {
+  absl::StatusOr<ResolvedUser> user = ResolveUser(spec, kPasswd, kGroup);
+  EXPECT_TRUE(user.ok()) << spec << ": " << user.status();
+  return user.ok() ? *user : ResolvedUser{.uid = 77777};
+}
+
+TEST(ResolveUser, EmptyIsRootWithItsGroups) {
+  EXPECT_EQ(MustResolve(""), (ResolvedUser{0, 0, {6}, "/root"}));
+}
+
+TEST(ResolveUser, NameTakesGroupsAndHomeFromTheFiles) {
+  EXPECT_EQ(MustResolve("app"), (ResolvedUser{1000, 100, {6, 29}, "/home/app"}));
+}
+
+TEST(ResolveUser, KnownNumberIsTheSameUser) {
+  EXPECT_EQ(MustResolve("1000"), MustResolve("app"));
+}
+
+TEST(ResolveUser, UnknownNumberHasGroupZeroAndRootDirectory) {
+  EXPECT_EQ(MustResolve("4242"), (ResolvedUser{4242, 0, {}, "/"}));
+}
+
+TEST(ResolveUser, GroupReplacesTheUsersOwnAndDropsTheOthers) {
+  EXPECT_EQ(MustResolve("app:disk"), (ResolvedUser{1000, 6, {}, "/home/app"}));
+  EXPECT_EQ(MustResolve("1000:1234"), (ResolvedUser{1000, 1234, {}, "/home/app"}));
+}
+
+TEST(ResolveUser, NameOfDigitsIsANameFirst) {
+  EXPECT_EQ(MustResolve("7").uid, 1007u);
+}
+
+TEST(ResolveUser, EmptyHomeIsTheRootDirectory) {
+  EXPECT_EQ(MustResolve("nohome").home, "/");
+}
+
+TEST(ResolveUser, UnknownNamesAreNotFoundAndNamed) {
+  const auto user = ResolveUser("nobody", kPasswd, kGroup);
+  EXPECT_TRUE(absl::IsNotFound(user.status()));
+  EXPECT_TRUE(absl::StrContains(user.status().message(), "\"nobody\""));
+  const auto group = ResolveUser("app:wheel", kPasswd, kGroup);
+  EXPECT_TRUE(absl::IsNotFound(group.status()));
+  EXPECT_TRUE(absl::StrContains(group.status().message(), "\"wheel\""));
+}
+
+TEST(ResolveUser, MalformedSpecsAreRefused) {
+  for (absl::string_view spec : {"app:", "a:b:c", "4294967295", "99999999999999", "0:4294967295"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ResolveUser(spec, kPasswd, kGroup).status())) << spec;
+  }
+  EXPECT_TRUE(absl::IsNotFound(ResolveUser("-1", kPasswd, kGroup).status()));
+  EXPECT_TRUE(absl::IsNotFound(ResolveUser(" 1", kPasswd, kGroup).status()));
+}
+
+TEST(ResolveUser, NoFilesAtAllStillResolvesNumbers) {
+  TestDir dir;
+  const auto user = ResolveUser("12:34", dir.root());
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(*user, (ResolvedUser{12, 34, {}, "/"}));
+}
+
+TEST(ResolveUser, SymlinkInTheImageStaysInTheImage) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("etc").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("passwd", "inside:x:5:5::/in:/bin/sh\n").ok());
+  ASSERT_EQ(symlink("/passwd", dir.root().PathOf("etc/passwd").c_str()), 0);
+  const auto user = ResolveUser("inside", dir.root());
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(user->home, "/in");
+}
+
+TEST(ResolveUser, FifoForPasswdDoesNotBlock) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("etc").ok());
+  ASSERT_EQ(mkfifo(dir.root().PathOf("etc/passwd").c_str(), 0600), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(ResolveUser("app", dir.root()).status()));
+}
+
+TEST(GroupsOf, ListsMembershipsOnly) {
+  EXPECT_THAT(GroupsOf("app", kGroup), ElementsAre(6, 29, 100));
+  EXPECT_THAT(GroupsOf("ap", kGroup), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plimsoll::image
