@@ -31,9 +31,9 @@ namespace plimsoll::runtime {
 
 // All pointers must outlive the engine.
 struct EngineOptions {
-  FsRoot host;   // "/"
-  FsRoot state;  // survives a reboot
-  FsRoot run;    // does not; a private mount point
+  FsRoot host;                                      // "/"
+  FsRoot state;                                     // survives a reboot
+  FsRoot run;                                       // does not; a private mount point
   std::string default_cgroup_parent = "/plimsoll";  // for pods that name none
   Store* store = nullptr;
   image::ImageService* images = nullptr;

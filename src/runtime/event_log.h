@@ -1,4 +1,4 @@
-// What happened on the node, most recent first to go: a bounded list that any number of readers
+// What happened on the node: a bounded list, the oldest goes first, that any number of readers
 // follow.
 #ifndef PLIMSOLL_RUNTIME_EVENT_LOG_H_
 #define PLIMSOLL_RUNTIME_EVENT_LOG_H_

@@ -1,0 +1,88 @@
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "runtime/engine_impl.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// What is recorded when nobody saw the exit.
+constexpr int kUnknownExitCode = 255;
+
+}  // namespace
+
+absl::Status EngineImpl::WatchMonitor(const std::shared_ptr<Container>& container) {
+  absl::StatusOr<UniqueFd> monitor =
+      linux::OpenProcess(options_.host, container->Snapshot().monitor);
+  if (absl::IsNotFound(monitor.status())) {
+    RecordExit(container);
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(monitor.status());
+  return watcher_.Watch(*std::move(monitor), [this, container] { RecordExit(container); });
+}
+
+void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const {
+  record->state = ContainerState::kExited;
+  record->exit_code = exit.code;
+  record->finished_unix_nanos = exit.finished_unix_nanos;
+  record->oom_killed = oom_killed;
+  if (oom_killed && exit.code != 0) {
+    record->reason = "OOMKilled";
+  } else {
+    record->reason = exit.code == 0 ? "Completed" : "Error";
+  }
+}
+
+void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
+  const ContainerRecord before = container->Snapshot();
+  const absl::StatusOr<std::optional<ExitRecord>> read = options_.runtime->ReadExit(before.id);
+  const bool seen = read.ok() && read->has_value();
+  // Without a monitor nobody keeps its log or its exit: what is left of it ends here.
+  if (!seen) Warn(before.sandbox_id, before.id, KillContainer(*container));
+
+  const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
+  const bool oom = (oom_kills.ok() && *oom_kills > 0) || options_.runtime->MonitorSawOom(before.id);
+  const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
+  // With the group goes the kernel memory that it holds; its last values are kept.
+  KillContainer(*container).IgnoreError();
+  options_.cgroups->Remove(before.cgroup_path).IgnoreError();  // Delete will try again
+
+  {
+    absl::MutexLock lock(&container->mutex);
+    ContainerRecord& record = container->record;
+    if (last.ok()) record.last_resources = *last;
+    if (MayFollow(record.state, ContainerState::kExited)) {
+      SetExited(&record,
+                seen ? **read : ExitRecord{kUnknownExitCode, options_.clock->NowUnixNanos()}, oom);
+      if (!seen) {
+        record.reason = "Unknown";
+        record.message = read.ok() ? "its monitor ended without a record of the exit"
+                                   : std::string(read.status().message());
+      }
+    }
+  }
+  Warn(before.sandbox_id, before.id, Save(*container));
+  const ContainerRecord after = container->Snapshot();
+  if (oom) {
+    options_.events->Add(EventType::kContainerOom, after.sandbox_id, after.id,
+                         "the kernel killed a process for exceeding the memory limit");
+  }
+  options_.events->Add(EventType::kContainerStopped, after.sandbox_id, after.id,
+                       absl::StrCat(after.reason, ", exit code ", after.exit_code));
+}
+
+absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
+                                                          absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  if (!AwaitExit(*container, deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
+  }
+  return container->Snapshot();
+}
+
+}  // namespace plimsoll::runtime

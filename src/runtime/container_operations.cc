@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/random_id.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "runtime/engine_impl.h"
+#include "runtime/sandbox_place.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// How long the kernel and the monitor may take to end what SIGKILL was sent to.
+constexpr absl::Duration kKillTimeout = absl::Seconds(20);
+
+// A systemd slice holds scopes, a cgroupfs pod group plain directories.
+std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
+  if (absl::EndsWith(sandbox.cgroup_path, ".slice")) {
+    return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", id, ".scope");
+  }
+  return absl::StrCat(sandbox.cgroup_path, "/", id);
+}
+
+std::string LogPathOf(const SandboxSpec& sandbox, const ContainerSpec& spec) {
+  if (spec.log_path.empty() || sandbox.log_directory.empty()) return spec.log_path;
+  return absl::StrCat(sandbox.log_directory, "/", spec.log_path);
+}
+
+bool MountsOver(const ContainerSpec& spec, absl::string_view path) {
+  return std::any_of(spec.mounts.begin(), spec.mounts.end(),
+                     [&](const Mount& mount) { return mount.container_path == path; });
+}
+
+// Files that the client mounts itself (kubelet brings its own /etc/hosts) are not ours to give.
+SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec) {
+  if (MountsOver(spec, "/etc/hosts")) place.etc_hosts.clear();
+  if (MountsOver(spec, "/etc/hostname")) place.etc_hostname.clear();
+  if (MountsOver(spec, "/etc/resolv.conf")) place.etc_resolv_conf.clear();
+  if (MountsOver(spec, "/dev/shm")) place.shm_directory.clear();
+  return place;
+}
+
+}  // namespace
+
+absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& sandbox,
+                                                        const ContainerRecord& record,
+                                                        const image::Image& image,
+                                                        const image::LayerLease& layers) {
+  if (record.spec.security.privileged && !sandbox.spec.privileged) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("container ", record.spec.name,
+                     ": privileged, but its sandbox is not; ask for a privileged sandbox"));
+  }
+  CreateRequest request;
+  request.id = record.id;
+  request.spec = &record.spec;
+  request.image = &image.config;
+  request.lower_directories = layers.lower_directories();
+  request.sandbox =
+      WithoutClientsMounts(PlaceOf(options_.run, sandbox.id, sandbox.spec), record.spec);
+  request.cgroup_path = record.cgroup_path;
+  request.log_path = record.log_path;
+  if (record.spec.security.namespaces.pid == NamespaceMode::kTarget) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto target,
+                              FindContainer(record.spec.security.namespaces.target_container_id));
+    const ContainerRecord target_record = target->Snapshot();
+    if (target->sandbox_id != sandbox.id || target_record.state != ContainerState::kRunning) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("container ", record.spec.name, ": target ", target->id,
+                       " for its PID namespace must be a running container of the same sandbox"));
+    }
+    request.target_pid = target_record.init.pid;
+  }
+  if (!record.log_path.empty()) {
+    const size_t slash = record.log_path.rfind('/');
+    PLIMSOLL_RETURN_IF_ERROR(options_.host.MakeDirs(record.log_path.substr(0, slash), 0755));
+  }
+  return request;
+}
+
+absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
+                                                        const ContainerSpec& spec,
+                                                        std::string client_config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(sandbox_id));
+  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+  const SandboxRecord sandbox_record = sandbox->Snapshot();
+  if (sandbox_record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("container ", spec.name, ": its sandbox ", sandbox->id, " is ",
+                     StateName(sandbox_record.state), "; it must be Ready"));
+  }
+  absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
+  if (!image.ok()) return Annotate(image.status(), absl::StrCat("container ", spec.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(auto layers, options_.images->Lease(image->record.id));
+
+  ContainerRecord record;
+  record.id = RandomId();
+  record.sandbox_id = sandbox->id;
+  record.created_unix_nanos = options_.clock->NowUnixNanos();
+  record.boot_id = boot_id_;
+  record.spec = spec;
+  record.client_config = std::move(client_config);
+  record.image_id = image->record.id;
+  record.image_ref =
+      image->record.repo_digests.empty() ? image->record.id : image->record.repo_digests.front();
+  record.chain_ids = image->record.chain_ids;
+  record.log_path = LogPathOf(sandbox_record.spec, spec);
+  record.cgroup_path = CgroupPathOf(sandbox_record, record.id);
+
+  const std::string key = NameKey(sandbox->id, spec);
+  PLIMSOLL_RETURN_IF_ERROR(ReserveName(
+      key, record.id, absl::StrCat("container ", spec.name, " (attempt ", spec.attempt, ")")));
+  absl::Cleanup release_name = [&] { ReleaseName(key); };
+  PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
+                            PrepareCreate(sandbox_record, record, *image, *layers));
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  absl::Cleanup remove_row = [&] {
+    Warn(sandbox->id, record.id, options_.store->RemoveContainer(record.id));
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
+  absl::Cleanup remove_traces = [&] {
+    Warn(sandbox->id, record.id, options_.runtime->Delete(record.id, record.cgroup_path));
+  };
+  record.monitor = created.monitor;
+  record.init = created.init;
+  record.stop_signal = created.stop_signal;
+  record.state = ContainerState::kCreated;
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  std::move(remove_traces).Cancel();
+  std::move(remove_row).Cancel();
+  std::move(release_name).Cancel();
+
+  std::string id = record.id;
+  const auto container = std::make_shared<Container>(std::move(record));
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->layers = std::move(layers);
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    containers_.Insert(id, container);
+  }
+  options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
+  for (const std::string& warning : created.warnings) {
+    options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
+  }
+  Warn(sandbox->id, id, WatchMonitor(container));
+  return id;
+}
+
+absl::Status EngineImpl::StartContainer(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(container->sandbox_id));
+  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+  absl::MutexLock operation(&container->operation);
+  {
+    // Running from here on, so that an exit that comes at once finds the state it needs.
+    absl::MutexLock lock(&container->mutex);
+    ContainerRecord& record = container->record;
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(container->id, record.state, ContainerState::kRunning));
+    record.state = ContainerState::kRunning;
+    record.started_unix_nanos = options_.clock->NowUnixNanos();
+  }
+  const absl::Status started = options_.runtime->Start(container->id);
+  if (!started.ok()) {
+    {
+      absl::MutexLock lock(&container->mutex);
+      if (container->record.state == ContainerState::kRunning) {
+        SetExited(&container->record, {128, options_.clock->NowUnixNanos()}, false);
+      }
+      container->record.reason = "StartError";
+      container->record.message = std::string(started.message());
+    }
+    Warn(container->sandbox_id, container->id, KillContainer(*container));
+    Warn(container->sandbox_id, container->id, Save(*container));
+    return started;
+  }
+  options_.events->Add(EventType::kContainerStarted, container->sandbox_id, container->id, "");
+  return Save(*container);
+}
+
+absl::Status EngineImpl::SendStopSignal(const Container& container) {
+  const ContainerRecord record = container.Snapshot();
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd init, linux::OpenProcess(options_.host, record.init));
+  return linux::SignalProcess(init, record.stop_signal);
+}
+
+absl::Status EngineImpl::KillContainer(const Container& container) {
+  const ContainerRecord record = container.Snapshot();
+  // The init too, by itself: it may have been moved out of its group.
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  if (init.ok()) linux::SignalProcess(*init, SIGKILL).IgnoreError();
+  return options_.cgroups->KillAll(record.cgroup_path, absl::Now() + kKillTimeout);
+}
+
+bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
+  absl::MutexLock lock(&container.mutex);
+  const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
+    return container.record.state != ContainerState::kCreated &&
+           container.record.state != ContainerState::kRunning;
+  };
+  return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
+}
+
+absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  ContainerState state;
+  {
+    // A start under way is waited for. Not held longer: a second stop may have less patience.
+    absl::MutexLock operation(&container->operation);
+    state = container->Snapshot().state;
+  }
+  if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
+    SendStopSignal(*container).IgnoreError();  // gone already is as good
+    if (AwaitExit(*container, absl::Now() + grace)) return absl::OkStatus();
+  }
+  if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container));
+  if (AwaitExit(*container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
+  const absl::StatusOr<UniqueFd> monitor =
+      linux::OpenProcess(options_.host, container->Snapshot().monitor);
+  if (monitor.ok()) linux::SignalProcess(*monitor, SIGKILL).IgnoreError();
+  if (AwaitExit(*container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
+}
+
+absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
+  absl::MutexLock operation(&container->operation);
+  if (!FindContainer(container->id).ok()) return absl::OkStatus();  // another call was quicker
+  ContainerRecord record;
+  {
+    absl::MutexLock lock(&container->mutex);
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(container->id, container->record.state, ContainerState::kRemoving));
+    container->record.state = ContainerState::kRemoving;
+    record = container->record;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
+  ReleaseName(NameKey(record.sandbox_id, record.spec));
+  {
+    absl::MutexLock lock(&mutex_);
+    containers_.Erase(record.id);
+  }
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->layers.reset();
+  }
+  options_.events->Add(EventType::kContainerRemoved, record.sandbox_id, record.id, "");
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime

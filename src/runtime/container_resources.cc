@@ -1,0 +1,117 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "runtime/engine_impl.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+bool IsLive(ContainerState state) {
+  return state == ContainerState::kCreated || state == ContainerState::kRunning;
+}
+
+absl::Status CheckLive(const ContainerRecord& record, const char* what) {
+  if (IsLive(record.state)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                    StateName(record.state), "; ", what,
+                                                    " needs one that is Created or Running"));
+}
+
+template <typename T>
+void Overlay(const std::optional<T>& from, std::optional<T>* to) {
+  if (from.has_value()) *to = from;
+}
+
+// What is asked for after an update: the members it names, the rest as before.
+void Merge(const linux::CgroupSettings& update, linux::CgroupSettings* settings) {
+  Overlay(update.cpu_shares, &settings->cpu_shares);
+  Overlay(update.cpu_quota_us, &settings->cpu_quota_us);
+  Overlay(update.cpu_period_us, &settings->cpu_period_us);
+  Overlay(update.cpuset_cpus, &settings->cpuset_cpus);
+  Overlay(update.cpuset_mems, &settings->cpuset_mems);
+  Overlay(update.memory_limit_bytes, &settings->memory_limit_bytes);
+  Overlay(update.memory_swap_limit_bytes, &settings->memory_swap_limit_bytes);
+  Overlay(update.pids_limit, &settings->pids_limit);
+  for (const auto& [size, limit] : update.hugetlb_limits) settings->hugetlb_limits[size] = limit;
+  for (const auto& [file, value] : update.unified) settings->unified[file] = value;
+}
+
+}  // namespace
+
+absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  EffectiveResources effective{record.last_resources, record.spec.oom_score_adj, false};
+  if (!IsLive(record.state)) return effective;
+  absl::StatusOr<linux::CgroupSettings> now = options_.cgroups->Read(record.cgroup_path);
+  if (absl::IsNotFound(now.status())) return effective;  // it has just ended
+  PLIMSOLL_RETURN_IF_ERROR(now.status());
+  effective.cgroup = *std::move(now);
+  effective.live = true;
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init.pid);
+  if (adj.ok()) effective.oom_score_adj = *adj;
+  return effective;
+}
+
+absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  absl::MutexLock operation(&container->operation);
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
+  const std::string what = absl::StrCat("update container ", record.id);
+  absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
+  if (!before.ok()) return Annotate(before.status(), what);
+  const absl::Status applied = options_.cgroups->Apply(record.cgroup_path, update.cgroup);
+  if (!applied.ok()) return Annotate(applied, what);
+  if (update.oom_score_adj.has_value()) {
+    const absl::Status written =
+        linux::WriteOomScoreAdj(options_.host, record.init.pid, *update.oom_score_adj);
+    if (!written.ok()) {
+      Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
+      return Annotate(written, what);
+    }
+  }
+  {
+    absl::MutexLock lock(&container->mutex);
+    Merge(update.cgroup, &container->record.spec.resources);
+    if (update.oom_score_adj.has_value()) {
+      container->record.spec.oom_score_adj = *update.oom_score_adj;
+    }
+  }
+  options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
+  return Save(*container);
+}
+
+absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "reading its use of resources"));
+  return options_.cgroups->Stats(record.cgroup_path);
+}
+
+absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  if (record.state != ContainerState::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                      StateName(record.state),
+                                                      "; exec needs one that is Running"));
+  }
+  return options_.runtime->Exec(record.id, record.cgroup_path, request);
+}
+
+absl::Status EngineImpl::ReopenLog(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  if (record.state != ContainerState::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                      StateName(record.state),
+                                                      "; only a Running one has its log open"));
+  }
+  return options_.runtime->ReopenLog(record.id);
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,102 @@
+// The engine behind engine.h; its methods are spread over sandbox_operations.cc,
+// container_operations.cc, container_exit.cc, container_resources.cc and recovery.cc.
+#ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
+#define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/engine.h"
+#include "runtime/exit_watcher.h"
+#include "runtime/id_map.h"
+#include "runtime/pod_objects.h"
+
+namespace plimsoll::runtime {
+
+class EngineImpl : public Engine {
+ public:
+  explicit EngineImpl(EngineOptions options) : options_(std::move(options)) {}
+
+  // Starts the watcher and brings store and kernel together. Before anything else.
+  absl::Status Recover();
+
+  absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
+                                         std::string client_config) override;
+  absl::Status StopSandbox(absl::string_view id) override;
+  absl::Status RemoveSandbox(absl::string_view id) override;
+  absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
+  std::vector<SandboxRecord> ListSandboxes() const override;
+
+  absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
+                                              const ContainerSpec& spec,
+                                              std::string client_config) override;
+  absl::Status StartContainer(absl::string_view id) override;
+  absl::Status StopContainer(absl::string_view id, absl::Duration grace) override;
+  absl::Status RemoveContainer(absl::string_view id) override;
+  absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
+  std::vector<ContainerRecord> ListContainers() const override;
+
+  absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
+  absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
+  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
+  absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
+  absl::Status ReopenLog(absl::string_view id) override;
+  absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
+
+ private:
+  absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
+  absl::StatusOr<std::shared_ptr<Container>> FindContainer(absl::string_view id) const;
+  std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
+
+  // A name can be taken once. `what` is for the message: "pod default/web (attempt 0)".
+  absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
+  void ReleaseName(const std::string& key);
+
+  // The pod's group, made if it is not there; fills the record's two fields.
+  absl::Status PlacePodCgroup(SandboxRecord* record);
+  absl::Status RemoveOwnedCgroups(const SandboxRecord& record);
+  absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
+
+  absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
+                                              const ContainerRecord& record,
+                                              const image::Image& image,
+                                              const image::LayerLease& layers);
+  absl::Status SendStopSignal(const Container& container);
+  absl::Status KillContainer(const Container& container);
+  // True when it has exited by then.
+  bool AwaitExit(const Container& container, absl::Time deadline) const;
+
+  // Has the exit recorded when the container's monitor ends.
+  absl::Status WatchMonitor(const std::shared_ptr<Container>& container);
+  void RecordExit(const std::shared_ptr<Container>& container);
+  void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
+  absl::Status Save(const Container& container);
+  void Warn(const std::string& sandbox_id, const std::string& container_id,
+            const absl::Status& status);
+
+  absl::Status RecoverSandbox(SandboxRecord record);
+  absl::Status RecoverContainer(ContainerRecord record);
+  absl::Status RemoveStrays();
+
+  const EngineOptions options_;
+  std::string boot_id_;
+  mutable absl::Mutex mutex_;
+  IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
+  IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
+  absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
+  // Last, so that its thread ends before what it uses.
+  ExitWatcher watcher_;
+};
+
+// Keys for ReserveName.
+std::string NameKey(const SandboxSpec& spec);
+std::string NameKey(const std::string& sandbox_id, const ContainerSpec& spec);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_ENGINE_IMPL_H_

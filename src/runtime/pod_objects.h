@@ -1,0 +1,54 @@
+// A sandbox and a container as the engine holds them in memory.
+#ifndef PLIMSOLL_RUNTIME_POD_OBJECTS_H_
+#define PLIMSOLL_RUNTIME_POD_OBJECTS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "image/image_service.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::runtime {
+
+// Lock order: Sandbox::operation, Container::operation, then any `mutex` (held for moments only).
+
+struct Sandbox {
+  explicit Sandbox(SandboxRecord initial) : id(initial.id), record(std::move(initial)) {}
+
+  const std::string id;
+  // Held for writing by run, stop and remove; for reading by whatever makes or starts a container.
+  absl::Mutex operation;
+  mutable absl::Mutex mutex;
+  SandboxRecord record ABSL_GUARDED_BY(mutex);
+
+  SandboxRecord Snapshot() const {
+    absl::MutexLock lock(&mutex);
+    return record;
+  }
+};
+
+struct Container {
+  explicit Container(ContainerRecord initial)
+      : id(initial.id), sandbox_id(initial.sandbox_id), record(std::move(initial)) {}
+
+  const std::string id;
+  const std::string sandbox_id;
+  // Held by create, start, stop, update and remove. Not by the recording of an exit, which may
+  // happen in the middle of any of them.
+  absl::Mutex operation;
+  mutable absl::Mutex mutex;
+  ContainerRecord record ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<image::LayerLease> layers ABSL_GUARDED_BY(mutex);
+
+  ContainerRecord Snapshot() const {
+    absl::MutexLock lock(&mutex);
+    return record;
+  }
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_POD_OBJECTS_H_

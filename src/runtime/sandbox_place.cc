@@ -1,0 +1,130 @@
+#include "runtime/sandbox_place.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "linux/mounts.h"
+#include "linux/namespaces.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr uint64_t kShmBytes = 64 << 20;  // what every container runtime gives /dev/shm
+constexpr size_t kMaxHostname = 63;       // of a pod, as kubelet cuts it
+
+std::string DirectoryOf(const std::string& id) {
+  return absl::StrCat("sandboxes/", id);
+}
+
+bool HasOwnHostname(const SandboxSpec& spec) {
+  return spec.namespaces.network == NamespaceMode::kPod;
+}
+
+std::string Hosts(const FsRoot& host, const SandboxSpec& spec) {
+  if (!HasOwnHostname(spec)) return host.Read("etc/hosts").value_or("127.0.0.1\tlocalhost\n");
+  return absl::StrCat(
+      "127.0.0.1\tlocalhost\n"
+      "::1\tlocalhost ip6-localhost ip6-loopback\n"
+      "fe00::0\tip6-localnet\nff00::0\tip6-mcastprefix\n"
+      "ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n"
+      "127.0.1.1\t",
+      HostnameOf(spec), "\n");
+}
+
+// resolv.conf(5).
+std::string ResolvConf(const FsRoot& host, const SandboxSpec& spec) {
+  if (spec.dns_servers.empty() && spec.dns_searches.empty() && spec.dns_options.empty()) {
+    return host.Read("etc/resolv.conf").value_or("");
+  }
+  std::string text;
+  if (!spec.dns_searches.empty()) {
+    absl::StrAppend(&text, "search ", absl::StrJoin(spec.dns_searches, " "), "\n");
+  }
+  for (const std::string& server : spec.dns_servers) {
+    absl::StrAppend(&text, "nameserver ", server, "\n");
+  }
+  if (!spec.dns_options.empty()) {
+    absl::StrAppend(&text, "options ", absl::StrJoin(spec.dns_options, " "), "\n");
+  }
+  return text;
+}
+
+absl::Status WriteEtcFiles(const FsRoot& host, const FsRoot& directory, const SandboxSpec& spec) {
+  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("hosts", Hosts(host, spec), 0644));
+  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("resolv.conf", ResolvConf(host, spec), 0644));
+  const std::string hostname = HostnameOf(spec);
+  if (hostname.empty()) return absl::OkStatus();
+  return directory.ReplaceFile("hostname", absl::StrCat(hostname, "\n"), 0644);
+}
+
+}  // namespace
+
+std::string HostnameOf(const SandboxSpec& spec) {
+  if (!HasOwnHostname(spec)) return "";
+  return (spec.hostname.empty() ? spec.name : spec.hostname).substr(0, kMaxHostname);
+}
+
+absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
+                              const SandboxSpec& spec) {
+  const std::string name = DirectoryOf(id);
+  absl::Cleanup undo = [&] { RemoveSandboxPlace(host, run, id).IgnoreError(); };
+  // 0711: a container's user must be able to reach the /etc files that are mounted from here.
+  PLIMSOLL_RETURN_IF_ERROR(run.MakeDirs(name, 0711));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, run.Sub(name));
+
+  linux::NamespaceRequest request;
+  request.network = spec.namespaces.network == NamespaceMode::kPod;
+  request.ipc = spec.namespaces.ipc == NamespaceMode::kPod;
+  request.uts = HasOwnHostname(spec);
+  request.hostname = HostnameOf(spec);
+  request.sysctls = spec.sysctls;
+  PLIMSOLL_RETURN_IF_ERROR(linux::PinNamespaces(directory, request));
+  if (request.ipc) {
+    PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("shm", 01777));
+    PLIMSOLL_RETURN_IF_ERROR(linux::MountTmpfs(directory.PathOf("shm"), kShmBytes));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(WriteEtcFiles(host, directory, spec));
+  std::move(undo).Cancel();
+  return absl::OkStatus();
+}
+
+absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id) {
+  const absl::StatusOr<FsRoot> directory = run.Sub(DirectoryOf(id));
+  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(directory.status());
+  return FirstError(linux::UnpinNamespaces(*directory),
+                    linux::UnmountBelow(host, directory->path()));
+}
+
+absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id) {
+  PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(host, run, id));
+  return run.RemoveTree(DirectoryOf(id));
+}
+
+SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
+  const std::string directory = run.PathOf(DirectoryOf(id));
+  SandboxPlace place;
+  if (spec.namespaces.network == NamespaceMode::kPod) {
+    place.network_namespace = absl::StrCat(directory, "/net");
+  }
+  if (spec.namespaces.ipc == NamespaceMode::kPod) {
+    place.ipc_namespace = absl::StrCat(directory, "/ipc");
+    place.shm_directory = absl::StrCat(directory, "/shm");
+  } else {
+    place.shm_directory = "/dev/shm";
+  }
+  place.hostname = HostnameOf(spec);
+  if (!place.hostname.empty()) {
+    place.uts_namespace = absl::StrCat(directory, "/uts");
+    place.etc_hostname = absl::StrCat(directory, "/hostname");
+  }
+  place.etc_hosts = absl::StrCat(directory, "/hosts");
+  place.etc_resolv_conf = absl::StrCat(directory, "/resolv.conf");
+  return place;
+}
+
+}  // namespace plimsoll::runtime

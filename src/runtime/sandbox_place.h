@@ -1,0 +1,33 @@
+// Where a sandbox lives on the machine: pinned namespaces, the pod's /dev/shm and its /etc files,
+// all below <run>/sandboxes/<id>/.
+#ifndef PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_
+#define PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/fs_root.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::runtime {
+
+// Makes it. On failure nothing is left. `run` lies on a private mount point.
+absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
+                              const SandboxSpec& spec);
+
+// Lets go of namespaces and mounts; the /etc files stay until removal. OK when done already.
+absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
+
+// Releases and removes everything.
+absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
+
+// What containers of the sandbox are given of it.
+SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
+
+// The host name that processes of the pod see; empty: the host's own.
+std::string HostnameOf(const SandboxSpec& spec);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_

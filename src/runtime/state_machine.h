@@ -1,0 +1,23 @@
+// Which state may follow which. The only place that decides it.
+#ifndef PLIMSOLL_RUNTIME_STATE_MACHINE_H_
+#define PLIMSOLL_RUNTIME_STATE_MACHINE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::runtime {
+
+const char* StateName(ContainerState state);  // "Created"
+const char* StateName(SandboxState state);    // "Ready"
+
+bool MayFollow(ContainerState from, ContainerState to);
+bool MayFollow(SandboxState from, SandboxState to);
+
+// FAILED_PRECONDITION, naming the state it is in and those that would be right.
+absl::Status CheckTransition(absl::string_view id, ContainerState from, ContainerState to);
+absl::Status CheckTransition(absl::string_view id, SandboxState from, SandboxState to);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_STATE_MACHINE_H_
