@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
@@ -111,8 +111,7 @@ absl::StatusOr<FsRoot> FsRoot::Open(absl::string_view directory) {
 }
 
 absl::StatusOr<FsRoot> FsRoot::OpenOrCreate(absl::string_view directory, mode_t mode) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot base,
-                            Open(absl::StartsWith(directory, "/") ? "/" : "."));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot base, Open(absl::StartsWith(directory, "/") ? "/" : "."));
   PLIMSOLL_RETURN_IF_ERROR(base.MakeDirs(directory, mode));
   return Open(directory);
 }
@@ -173,7 +172,8 @@ absl::Status FsRoot::ReplaceFile(absl::string_view relative, absl::string_view c
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd dir, OpenFile(split.parent, O_RDONLY | O_DIRECTORY));
   const std::string temporary = absl::StrCat(".", split.name, ".", getpid(), ".", counter++);
   const std::string path = PathOf(relative);
-  UniqueFd file(openat(dir.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  UniqueFd file(
+      openat(dir.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("create ", path));
   absl::Cleanup remove_temporary = [&] { unlinkat(dir.get(), temporary.c_str(), 0); };
   PLIMSOLL_RETURN_IF_ERROR(WriteAll(file.get(), content, path));

@@ -35,12 +35,11 @@ absl::Status FirstError(absl::Status first, absl::Status second);
 #define PLIMSOLL_CONCAT_INNER(a, b) a##b
 #define PLIMSOLL_CONCAT(a, b) PLIMSOLL_CONCAT_INNER(a, b)
 
-#define PLIMSOLL_RETURN_IF_ERROR(expr)                         \
-  do {                                                         \
-    if (absl::Status plimsoll_status_ = (expr);                \
-        !plimsoll_status_.ok()) {                              \
-      return plimsoll_status_;                                 \
-    }                                                          \
+#define PLIMSOLL_RETURN_IF_ERROR(expr)                                    \
+  do {                                                                    \
+    if (absl::Status plimsoll_status_ = (expr); !plimsoll_status_.ok()) { \
+      return plimsoll_status_;                                            \
+    }                                                                     \
   } while (false)
 
 #define PLIMSOLL_ASSIGN_OR_RETURN(lhs, expr) \

@@ -26,7 +26,9 @@ TEST(AnnotateTest, KeepsCodeAndErrno) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "x").ok());
 }
 
-TEST(ErrnoOfTest, ZeroWithoutErrno) { EXPECT_EQ(ErrnoOf(absl::NotFoundError("x")), 0); }
+TEST(ErrnoOfTest, ZeroWithoutErrno) {
+  EXPECT_EQ(ErrnoOf(absl::NotFoundError("x")), 0);
+}
 
 }  // namespace
 }  // namespace plimsoll

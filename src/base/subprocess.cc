@@ -221,8 +221,8 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   if (!exit.ok()) {
     child.Signal(SIGKILL, /*group=*/true).IgnoreError();
     child.Wait().IgnoreError();
-    return absl::DeadlineExceededError(absl::StrCat(
-        command.argv[0], ": not finished after ", absl::FormatDuration(limits.timeout)));
+    return absl::DeadlineExceededError(absl::StrCat(command.argv[0], ": not finished after ",
+                                                    absl::FormatDuration(limits.timeout)));
   }
   result.exit = *exit;
   return result;

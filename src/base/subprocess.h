@@ -2,7 +2,8 @@
 //
 //   Command command;
 //   command.argv = {"/usr/bin/skopeo", "--version"};
-//   PLIMSOLL_ASSIGN_OR_RETURN(RunResult result, RunProgram(command, {.timeout = absl::Seconds(10)}));
+//   PLIMSOLL_ASSIGN_OR_RETURN(RunResult result, RunProgram(command, {.timeout =
+//   absl::Seconds(10)}));
 //
 // No shell is ever involved. A child gets exactly the descriptors that Command names, no signal
 // mask and default signal actions. All functions are thread-safe.
@@ -29,13 +30,14 @@
 namespace plimsoll {
 
 struct Command {
-  std::vector<std::string> argv;     // argv[0] as the program sees it
-  std::string executable;            // absolute path to run; empty: argv[0]
-  std::vector<std::string> environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  std::vector<std::string> argv;  // argv[0] as the program sees it
+  std::string executable;         // absolute path to run; empty: argv[0]
+  std::vector<std::string> environment = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
   // (descriptor here, descriptor number there). 0, 1 and 2 are /dev/null unless named.
   std::vector<std::pair<int, int>> descriptors;
-  std::string working_directory;     // empty: this process's
-  bool new_session = false;          // setsid(2)
+  std::string working_directory;  // empty: this process's
+  bool new_session = false;       // setsid(2)
 };
 
 struct ExitStatus {

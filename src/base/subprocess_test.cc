@@ -17,7 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Command Shell(const std::string& script) { return {.argv = {"/bin/sh", "-c", script}}; }
+Command Shell(const std::string& script) {
+  return {.argv = {"/bin/sh", "-c", script}};
+}
 
 TEST(RunTest, CollectsBothStreamsAndTheExitCode) {
   const auto result = RunProgram(Shell("echo out; echo err >&2; exit 3"));
@@ -42,7 +44,8 @@ TEST(RunTest, CutsLongOutputAndSaysSo) {
 }
 
 TEST(RunTest, KillsTheGroupAtTheTimeout) {
-  const auto result = RunProgram(Shell("sleep 100 & sleep 100"), {.timeout = absl::Milliseconds(50)});
+  const auto result =
+      RunProgram(Shell("sleep 100 & sleep 100"), {.timeout = absl::Milliseconds(50)});
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
 }
 
