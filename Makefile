@@ -1,0 +1,55 @@
+# The way in; what does the work is CMake (CMakePresets.json) and tools/.
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+demo: release ## set up, build a release, run examples/hello.yaml, show it, clean up
+	@tools/demo.sh
+
+check: setup ## set up, build with warnings as errors, run all tests
+	@cmake --preset dev -Wno-dev --log-level=WARNING
+	@cmake --build --preset dev -j $(JOBS)
+	@tools/run_tests.sh dev
+
+build: setup-build ## the debug build (build/dev)
+	@cmake --preset dev -Wno-dev --log-level=WARNING
+	@cmake --build --preset dev -j $(JOBS)
+
+release: setup-build ## the release build (build/release)
+	@cmake --preset release -Wno-dev --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS)
+
+lint: setup ## format, clang-tidy and rooms, of what changed since LINT_BASE
+	@tools/lint.sh changed
+
+lint-all: setup ## the same of everything
+	@tools/lint.sh all
+
+format: setup ## clang-format everything
+	@tools/lint.sh format
+
+bench: release ## time sandbox + create + start beside a bare crun run
+	@build/release/bin/bench_start $(BENCH_FLAGS)
+
+asan tsan clang: setup ## all tests, built so
+	@cmake --preset $@ -Wno-dev --log-level=WARNING
+	@cmake --build --preset $@ -j $(JOBS)
+	@tools/run_tests.sh $@
+
+install: release ## install programs, unit file and man pages below DESTDIR and PREFIX
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove all builds
+	@rm -rf build
+
+setup: ## install the Debian packages that are missing
+	@tools/setup.sh build run check
+
+setup-build:
+	@tools/setup.sh build run
+
+.PHONY: help demo check build release lint lint-all format bench asan tsan clang install clean \
+	setup setup-build

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Tests of tools/check_docs on a made-up project."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parent / "check_docs"
+FAKE_PLIMSOLL = """#!/bin/sh
+case "$*" in
+  --help) printf 'usage\\n  --root DIR   where\\nSubcommands:\\n  run   runs\\n  image   images\\n' ;;
+  'run --help') printf '  -d,--detach   do not wait\\n' ;;
+  'image --help') printf 'Subcommands:\\n  import   brings in\\n' ;;
+  'image import --help') printf '  --name TEXT  its name\\n' ;;
+  *) exit 1 ;;
+esac
+"""
+
+
+class CheckDocsTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="plimsoll-test-")
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        (self.root / "Makefile").write_text("A ?= b\nhelp: ## x\nasan tsan: setup\nsetup:\n")
+        (self.root / "CMakePresets.json").write_text(
+            '{"configurePresets": [{"name": "base", "hidden": true}, {"name": "dev"}]}')
+        self.program = self.root / "plimsoll"
+        self.program.write_text(FAKE_PLIMSOLL)
+        self.program.chmod(0o755)
+
+    def check(self, *lines, text=None):
+        file = self.root / "page.md"
+        file.write_text(text if text is not None else "\n".join(["```console", *lines, "```", ""]))
+        run = subprocess.run(
+            [sys.executable, str(TOOL), "--root", str(self.root), "--plimsoll", str(self.program),
+             str(file)], capture_output=True, text=True, check=False)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 1 if run.stdout else 0)
+        return run.stdout
+
+    def test_what_is_there_passes(self):
+        self.assertEqual(self.check(
+            "# make help A=1", "$ YES=1 make asan && make tsan", "$ cmake --preset dev", "output: make x",
+            "# plimsoll --root /x run --detach pod.yaml", "$ plimsoll image import a.tar --name b | cat",
+            "$ plimsoll run pod.yaml -- --no-flag-of-ours"), "")
+
+    def test_a_missing_make_target_is_found_with_its_line(self):
+        self.assertIn("page.md:3: `make nope`: the Makefile has no target nope",
+                      self.check("$ make help", "$ make nope"))
+
+    def test_a_hidden_or_missing_preset_is_found(self):
+        self.assertIn("no preset base", self.check("$ ctest --preset base -R x"))
+
+    def test_a_missing_subcommand_or_flag_is_found(self):
+        self.assertIn("has no subcommand fly", self.check("# plimsoll fly"))
+        self.assertIn("plimsoll run has no flag --det", self.check("# plimsoll run --det x.yaml"))
+        self.assertIn("plimsoll image import has no flag --tag",
+                      self.check("# plimsoll image import a \\", "    --tag=b"))
+
+    def test_a_missing_file_or_link_is_found(self):
+        self.assertIn("there is no examples/gone.yaml",
+                      self.check("# plimsoll run examples/gone.yaml"))
+        self.assertIn("page.md:2: the link docs/gone.md leads nowhere",
+                      self.check(text="\nsee [this](docs/gone.md) and [that](https://x.example/y)\n"))
+
+    def test_other_blocks_are_not_commands(self):
+        self.assertEqual(self.check(text="```sh\n$ make nope\n```\n"), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

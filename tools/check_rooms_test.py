@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Tests of tools/check_rooms on made-up trees."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parent / "check_rooms"
+ROOMS = "# lowest first\nlow\nmid/deep\nmid\nhigh   grpc\n"
+
+
+class CheckRoomsTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="plimsoll-test-")
+        self.addCleanup(self.directory.cleanup)
+        self.src = pathlib.Path(self.directory.name) / "src"
+        for room in ("low", "mid/deep", "mid", "high"):
+            self.write(f"{room}/CMakeLists.txt", "")
+            self.write(f"{room}/own.h", "")
+        self.write("ROOMS", ROOMS)
+
+    def write(self, path, text):
+        file = self.src / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def check(self):
+        run = subprocess.run([sys.executable, str(TOOL), str(self.src / "ROOMS")],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 1 if run.stdout else 0, run.stdout)
+        return run.stdout.replace(str(self.src) + "/", "")
+
+    def test_a_room_includes_itself_and_what_stands_above_it(self):
+        self.write("high/a.cc", '#include "high/own.h"\n#include "mid/own.h"\n'
+                                '#include "mid/deep/own.h"\n#include <string>\n')
+        self.write("low/a.cc", '#include "low/own.h"\n#include "absl/status/status.h"\n')
+        self.assertEqual(self.check(), "")
+
+    def test_a_room_below_is_refused_with_file_and_line(self):
+        self.write("low/a.cc", '#include <string>\n#  include "mid/own.h"\n')
+        self.assertIn("low/a.cc:2: mid/own.h: room mid stands below low", self.check())
+
+    def test_an_inner_room_is_a_room_of_its_own(self):
+        self.write("mid/deep/a.h", '#include "mid/own.h"\n')
+        self.assertIn("mid/deep/a.h:1: mid/own.h: room mid stands below mid/deep", self.check())
+
+    def test_tests_are_held_to_it_too(self):
+        self.write("low/a_test.cc", '#include "high/own.h"\n')
+        self.assertIn("low/a_test.cc:1:", self.check())
+
+    def test_generated_and_grpc_headers_need_the_mark(self):
+        for header in ('"cri/v1/api.pb.h"', '"cri/v1/api.grpc.pb.h"', "<grpcpp/grpcpp.h>",
+                       "<grpc/grpc.h>", '"google/protobuf/message.h"'):
+            with self.subTest(header=header):
+                self.write("mid/a.cc", f"#include {header}\n")
+                self.write("high/a.cc", f"#include {header}\n")
+                out = self.check()
+                self.assertIn('mid/a.cc:1:', out)
+                self.assertIn('marked "grpc"', out)
+                self.assertNotIn("high/a.cc", out)
+
+    def test_beast_is_nowhere_until_a_room_is_marked(self):
+        self.write("high/a.cc", "#include <boost/beast/http.hpp>\n")
+        self.assertIn('marked "beast"', self.check())
+        self.write("ROOMS", ROOMS.replace("grpc", "grpc beast"))
+        self.assertEqual(self.check(), "")
+
+    def test_a_directory_that_is_not_listed_is_refused(self):
+        self.write("shed/a.cc", "")
+        self.write("mid/attic/a.h", "")
+        out = self.check()
+        self.assertIn("shed is no room", out)
+        self.assertIn("mid/attic is no room", out)
+
+    def test_code_outside_any_room_is_refused(self):
+        self.write("main.cc", "")
+        self.assertIn("main.cc: ", self.check())
+
+    def test_fixtures_are_no_room_but_code_is_no_fixture(self):
+        self.write("mid/testdata/cgroup/cpu.max", "max 100000\n")
+        self.assertEqual(self.check(), "")
+        self.write("mid/testdata/a.cc", "")
+        self.assertIn("mid/testdata is no room", self.check())
+
+    def test_paths_are_written_from_src(self):
+        self.write("mid/a.cc", '#include "own.h"\n#include "../low/own.h"\n')
+        out = self.check()
+        self.assertIn("mid/a.cc:1: own.h: write", out)
+        self.assertIn("mid/a.cc:2: ../low/own.h: write", out)
+
+    def test_a_header_that_is_not_there_is_named(self):
+        self.write("mid/a.cc", '#include "low/gone.h"\n')
+        self.assertIn("low/gone.h: there is no such file", self.check())
+
+    def test_the_list_itself_is_checked(self):
+        self.write("ROOMS", ROOMS + "low\ncellar\nhigh2 magic\n")
+        out = self.check()
+        self.assertIn("room low is listed twice", out)
+        self.assertIn("room cellar has no directory", out)
+        self.assertIn("unknown mark magic", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Runs a preset's tests: tools/run_tests.sh PRESET [ctest argument]...
+#
+# CTest's own output, with two things put in front of its summary that it knows but doesn't say: why
+# each skipped test was skipped, and how long each suite (label) took beside its time budget.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?usage: tools/run_tests.sh PRESET [ctest argument]...}
+shift
+log=build/$preset/Testing/Temporary/LastTest.log
+summary=$(mktemp)
+trap 'rm -f "$summary"' EXIT
+
+status=0
+ctest --preset "$preset" "$@" |
+  awk -v summary="$summary" '
+    /tests passed, [0-9]+ tests? failed/ { held = 1 }
+    held { print > summary; next }
+    { print; fflush() }' || status=$?
+
+skipped=$(awk '
+  / Testing: / || /^[0-9]+\/[0-9]+ Test: / { name = $0; sub(/^[^:]*: /, "", name) }
+  take && /^\[  SKIPPED \]/ { take = 0 }
+  take && NF { sub(/^[ \t]+/, ""); reason = reason " " $0 }
+  / Skipped$/ && /: Skipped$/ { take = 1; reason = "" }
+  /^\[  SKIPPED \].* ms\)/ { printf "  %s:%s\n", name, reason; reason = "" }' "$log" 2>/dev/null || true)
+if [ -n "$skipped" ]; then
+  printf '\nSkipped, and why:\n%s\n' "$skipped"
+fi
+
+awk '
+  FNR == NR { if ($0 !~ /^#/ && NF == 2) budget[$1] = $2; next }
+  / sec\*proc / {
+    label = $1; seconds = $3
+    if (!(label in budget)) next
+    if (!said++) print "\nTime budgets (tests/budgets):"
+    printf "  %-12s %7.1f s of %d s%s\n", label, seconds, budget[label], \
+      (seconds > budget[label] ? "   OVER BUDGET" : "")
+  }' tests/budgets "$summary"
+
+cat "$summary"
+exit "$status"

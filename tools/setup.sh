@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs the Debian packages the project needs and that are missing.
+#
+#   tools/setup.sh [build|run|check]...     without a group: all of them
+#
+# Prints what is missing and asks; YES=1 in the environment, CI=true, or a standard input that is
+# no terminal means yes. Does nothing, quickly, when nothing is missing.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+list=${PLIMSOLL_PACKAGE_LIST:-$here/../packaging/debian-packages}
+groups=${*:-build run check}
+
+fail() {
+  echo "setup: $1" >&2
+  exit 1
+}
+
+[ -r "$list" ] || fail "cannot read the list of packages, $list"
+for group in $groups; do
+  grep -q "^\[$group\]\$" "$list" || fail "no group [$group] in $list"
+done
+command -v dpkg-query >/dev/null ||
+  fail "this is no Debian system (no dpkg-query). Install by hand what packaging/debian-packages names."
+
+wanted=$(awk -v groups=" $groups " '
+  { sub(/#.*/, ""); sub(/[ \t]+$/, "") }
+  /^\[/ { take = index(groups, " " substr($0, 2, length($0) - 2) " "); next }
+  NF && take { print $1 }' "$list")
+
+# One query for all; a package that dpkg never heard of is only missing from the answer.
+# shellcheck disable=SC2086
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null |
+  awk '$2 == "installed" { print $1 }')
+missing=
+for package in $wanted; do
+  echo "$installed" | grep -Fqx "$package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "setup: Debian packages that are missing:"
+for package in $missing; do
+  awk -v package="$package" '$1 == package { sub(/^[^#]*#/, "#"); printf "  %-24s%s\n", package, $0 }' "$list"
+done
+
+[ "$(id -u)" = 0 ] ||
+  fail "installing them needs root. As root: apt-get install --no-install-recommends$missing"
+command -v apt-get >/dev/null || fail "there is no apt-get here; install them by hand"
+
+if [ "${YES:-}" != 1 ] && [ "${CI:-}" != true ] && [ -t 0 ]; then
+  printf 'Install them now? [Y/n] '
+  read -r answer || answer=n
+  case $answer in
+    '' | y | Y | yes | Yes) ;;
+    *) fail "not installed, so nothing was done" ;;
+  esac
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+# A package source that is out of order need not be one of ours: what counts is the install.
+apt-get update -q || echo "setup: apt-get update failed for some source; trying to install all the same" >&2
+# shellcheck disable=SC2086
+apt-get install -q -y --no-install-recommends $missing ||
+  fail "apt-get could not install:$missing (see above; are the package sources those of Debian 12?)"
+echo "setup: done"
