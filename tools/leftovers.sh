@@ -1,0 +1,39 @@
+#!/bin/bash
+# Names what of Plimsoll's is on this machine: processes, mounts, cgroups. Changes nothing.
+#
+#   tools/leftovers.sh [PATTERN]     default: plimsoll
+#
+# Prints one line each and exits with 1 if there is anything, 0 if there is nothing. PATTERN is an
+# extended regular expression that narrows it, e.g. the name of a state directory.
+set -euo pipefail
+pattern=${1:-plimsoll}
+found=$(mktemp)
+trap 'rm -f "$found"' EXIT
+
+# Processes by their program's name and, for monitors and runtimes, their arguments.
+for directory in /proc/[0-9]*; do
+  pid=${directory#/proc/}
+  [ "$pid" != "$$" ] || continue
+  command=$(tr '\0' ' ' 2>/dev/null <"$directory/cmdline" || true)
+  program=${command%% *}
+  case ${program##*/} in
+    plimsoll | plimsolld | plimsoll-pause | conmon | crun | exe)
+      if printf '%s' "$command" | grep -qE "$pattern"; then
+        echo "process $pid: ${command:0:160}" >>"$found"
+      fi ;;
+  esac
+done
+
+# A mount's source may carry the name too (an overlay's layers), so the whole line is looked at.
+while read -r _ _ _ _ point rest; do
+  if printf '%s %s' "$point" "$rest" | grep -qE "$pattern"; then
+    echo "mount $point" >>"$found"
+  fi
+done </proc/self/mountinfo
+
+while read -r group; do
+  echo "cgroup $group" >>"$found"
+done < <(find /sys/fs/cgroup -mindepth 1 -type d 2>/dev/null | grep -E "$pattern" || true)
+
+cat "$found"
+[ ! -s "$found" ]
