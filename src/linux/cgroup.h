@@ -91,9 +91,9 @@ class CgroupManager {
 // "/a/b" from "a/b/", "a//b". INVALID_ARGUMENT for "..", control characters, over 4096 bytes.
 absl::StatusOr<std::string> NormalizeCgroupPath(absl::string_view path);
 
-// The path for a pod's `cgroup_parent`. A systemd slice name alone ("kubepods-burstable-pod1.slice")
-// is expanded to its place in the tree ("/kubepods.slice/kubepods-burstable.slice/kubepods-..."),
-// everything else is a cgroupfs path.
+// The path for a pod's `cgroup_parent`. A systemd slice name alone
+// ("kubepods-burstable-pod1.slice") is expanded to its place in the tree
+// ("/kubepods.slice/kubepods-burstable.slice/kubepods-..."), everything else is a cgroupfs path.
 absl::StatusOr<std::string> ExpandCgroupParent(absl::string_view cgroup_parent);
 
 // cpu.shares (2..262144) to cpu.weight (1..10000) and back, as the KEP-2254 formula has it.

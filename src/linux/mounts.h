@@ -1,5 +1,5 @@
-// Mounting and unmounting. Not "mount.h": <sys/mount.h> of glibc includes "linux/mount.h", the kernel's,
-// and would find ours.
+// Mounting and unmounting. Not "mount.h": <sys/mount.h> of glibc includes "linux/mount.h", the
+// kernel's, and would find ours.
 #ifndef PLIMSOLL_LINUX_MOUNTS_H_
 #define PLIMSOLL_LINUX_MOUNTS_H_
 
@@ -42,8 +42,8 @@ absl::Status Unmount(const std::string& target, bool lazy = false);
 // Everything mounted at or below `directory`, innermost first.
 absl::Status UnmountBelow(const FsRoot& root, const std::string& directory);
 
-// An overlay of `lower` (top first) that is attached nowhere: reachable through the descriptor only,
-// gone when it is closed. For looking into an image. One or more lowers.
+// An overlay of `lower` (top first) that is attached nowhere: reachable through the descriptor
+// only, gone when it is closed. For looking into an image. One or more lowers.
 absl::StatusOr<UniqueFd> OpenDetachedOverlay(const std::vector<std::string>& lower);
 
 }  // namespace plimsoll::linux

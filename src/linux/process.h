@@ -24,6 +24,8 @@ struct ProcessId {
 
 // NOT_FOUND when there is none. `root` holds proc/.
 absl::StatusOr<ProcessId> IdentifyProcess(const FsRoot& root, pid_t pid);
+// A pidfd for whichever process has that pid now. NOT_FOUND when none has.
+absl::StatusOr<UniqueFd> OpenPidfd(pid_t pid);
 // A pidfd for exactly that process: NOT_FOUND when it is gone, also when its pid is another's now.
 absl::StatusOr<UniqueFd> OpenProcess(const FsRoot& root, const ProcessId& id);
 // pidfd_send_signal(2). NOT_FOUND when it has exited.

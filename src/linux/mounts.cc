@@ -1,0 +1,97 @@
+#include "linux/mounts.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::linux {
+namespace {
+
+// As mountinfo spells it: without symbolic links.
+absl::StatusOr<std::string> RealPath(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) {
+    return ErrnoStatus(errno, absl::StrCat("resolve ", path));
+  }
+  return std::string(resolved);
+}
+
+bool IsAtOrBelow(const std::string& path, const std::string& directory) {
+  return path == directory || directory == "/" || absl::StartsWith(path, directory + "/");
+}
+
+// How many mounts lie under each one: a mount on top of another at the same place is deeper too.
+std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
+  std::map<int, int> parents;
+  for (const MountInfo& mount : mounts) parents[mount.id] = mount.parent_id;
+  std::map<int, int> depths;
+  for (const MountInfo& mount : mounts) {
+    int depth = 0;
+    // The bound is for a root mount that is its own parent.
+    for (auto at = parents.find(mount.id); at != parents.end() && depth <= int(mounts.size());
+         at = parents.find(at->second)) {
+      ++depth;
+    }
+    depths[mount.id] = depth;
+  }
+  return depths;
+}
+
+}  // namespace
+
+absl::Status BindMount(const std::string& source, const std::string& target) {
+  if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("bind mount ", source, " on ", target));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, RealPath(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, ReadMounts(root));
+  const bool is_mount_point =
+      absl::c_any_of(mounts, [&](const MountInfo& mount) { return mount.mount_point == path; });
+  if (!is_mount_point) PLIMSOLL_RETURN_IF_ERROR(BindMount(path, path));
+  if (mount(nullptr, path.c_str(), nullptr, MS_PRIVATE, nullptr) != 0) {
+    const absl::Status status = ErrnoStatus(errno, absl::StrCat("make mount private: ", path));
+    if (!is_mount_point) Unmount(path).IgnoreError();
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Unmount(const std::string& target, bool lazy) {
+  const int flags = UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0);
+  if (umount2(target.c_str(), flags) == 0) return absl::OkStatus();
+  // EINVAL: not a mount point.
+  if (errno == EINVAL || errno == ENOENT) return absl::OkStatus();
+  return ErrnoStatus(errno, absl::StrCat("unmount ", target));
+}
+
+absl::Status UnmountBelow(const FsRoot& root, const std::string& directory) {
+  absl::StatusOr<std::string> path = RealPath(directory);
+  if (absl::IsNotFound(path.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(path.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto mounts, ReadMounts(root));
+  const std::map<int, int> depths = Depths(mounts);
+  std::stable_sort(mounts.begin(), mounts.end(), [&](const MountInfo& a, const MountInfo& b) {
+    return depths.at(a.id) > depths.at(b.id);
+  });
+  absl::Status status;
+  for (const MountInfo& mount : mounts) {
+    if (!IsAtOrBelow(mount.mount_point, *path)) continue;
+    status = FirstError(status, Unmount(mount.mount_point));
+  }
+  return status;
+}
+
+}  // namespace plimsoll::linux

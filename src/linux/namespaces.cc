@@ -1,0 +1,171 @@
+#include "linux/namespaces.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "linux/mounts.h"
+#include "linux/sysctl_name.h"
+
+namespace plimsoll::linux {
+namespace {
+
+constexpr size_t kMaxHostname = 64;  // __NEW_UTS_LEN
+constexpr const char* kNames[] = {"net", "ipc", "uts"};
+
+struct Setting {
+  std::string name;
+  Sysctl sysctl;
+  std::string value;
+};
+
+bool IsMade(const NamespaceRequest& request, SysctlNamespace which) {
+  switch (which) {
+    case SysctlNamespace::kNetwork:
+      return request.network;
+    case SysctlNamespace::kIpc:
+      return request.ipc;
+    case SysctlNamespace::kUts:
+      return request.uts;
+  }
+  return false;
+}
+
+// Everything that can be refused without doing anything.
+absl::StatusOr<std::vector<Setting>> Validate(const NamespaceRequest& request) {
+  if (request.hostname.size() > kMaxHostname) {
+    return absl::InvalidArgumentError(absl::StrCat("hostname \"", request.hostname,
+                                                   "\" is longer than ", kMaxHostname, " bytes"));
+  }
+  if (!request.hostname.empty() && !request.uts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("hostname \"", request.hostname,
+                     "\" would become the host's: the UTS namespace is shared"));
+  }
+  std::vector<Setting> settings;
+  for (const auto& [name, value] : request.sysctls) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Sysctl sysctl, ParseSysctlName(name));
+    if (!IsMade(request, sysctl.belongs_to)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sysctl ", name, " would become the host's: its namespace is shared"));
+    }
+    settings.push_back({name, std::move(sysctl), value});
+  }
+  return settings;
+}
+
+absl::Status BringLoopbackUp() {
+  const UniqueFd handle(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!handle.valid()) return ErrnoStatus(errno, "open socket for the loopback interface");
+  struct ifreq request = {};
+  std::strcpy(request.ifr_name, "lo");
+  if (ioctl(handle.get(), SIOCGIFFLAGS, &request) != 0) {
+    return ErrnoStatus(errno, "read flags of interface lo");
+  }
+  request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
+  if (ioctl(handle.get(), SIOCSIFFLAGS, &request) != 0) {
+    return ErrnoStatus(errno, "bring interface lo up");
+  }
+  return absl::OkStatus();
+}
+
+// proc/sys shows each thread the parameters of the namespaces it is in when it opens them.
+absl::Status WriteSysctls(const std::vector<Setting>& settings) {
+  if (settings.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
+  for (const Setting& setting : settings) {
+    const absl::Status status = proc_sys.Write(setting.sysctl.path, setting.value);
+    if (absl::IsNotFound(status)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sysctl ", setting.name,
+                       ": this kernel has none of that name in a namespace of its own"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sysctl ", setting.name)));
+  }
+  return absl::OkStatus();
+}
+
+// Binds this thread's namespace onto a new file. The directory is reached by its descriptor: its
+// name may have been given to something else since.
+absl::Status Pin(const FsRoot& directory, const char* name) {
+  PLIMSOLL_RETURN_IF_ERROR(directory.OpenFile(name, O_RDONLY | O_CREAT | O_EXCL, 0444).status());
+  const std::string source = absl::StrCat("/proc/thread-self/ns/", name);
+  const std::string target = absl::StrCat("/proc/thread-self/fd/", directory.fd(), "/", name);
+  const absl::Status status = BindMount(source, target);
+  if (status.ok()) return status;
+  directory.RemoveFile(name).IgnoreError();
+  return Annotate(status, absl::StrCat("pin namespace at ", directory.PathOf(name)));
+}
+
+absl::Status Unpin(const FsRoot& directory, const char* name) {
+  if (!directory.Exists(name)) return absl::OkStatus();
+  const std::string path = absl::StrCat("/proc/thread-self/fd/", directory.fd(), "/", name);
+  // Lazy: somebody may be looking into it right now, and the namespace lives by its users anyway.
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(Unmount(path, /*lazy=*/true), absl::StrCat("unpin ", directory.PathOf(name))));
+  return directory.RemoveFile(name);
+}
+
+// Runs in a thread that ends with it: its namespaces can't be changed back.
+absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request,
+                        const std::vector<Setting>& settings) {
+  const int flags = (request.network ? CLONE_NEWNET : 0) | (request.ipc ? CLONE_NEWIPC : 0) |
+                    (request.uts ? CLONE_NEWUTS : 0);
+  if (unshare(flags) != 0) return ErrnoStatus(errno, "unshare namespaces");
+  if (!request.hostname.empty() &&
+      sethostname(request.hostname.data(), request.hostname.size()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("set hostname ", request.hostname));
+  }
+  if (request.network) PLIMSOLL_RETURN_IF_ERROR(BringLoopbackUp());
+  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings));
+
+  std::vector<const char*> pinned;
+  absl::Cleanup undo = [&] {
+    for (const char* name : pinned) Unpin(directory, name).IgnoreError();
+  };
+  const bool wanted[] = {request.network, request.ipc, request.uts};
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (!wanted[i]) continue;
+    PLIMSOLL_RETURN_IF_ERROR(Pin(directory, kNames[i]));
+    pinned.push_back(kNames[i]);
+  }
+  std::move(undo).Cancel();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Setting> settings, Validate(request));
+  if (!request.network && !request.ipc && !request.uts) return absl::OkStatus();
+  absl::Status status;
+  try {
+    std::thread([&] { status = MakeAndPin(directory, request, settings); }).join();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("start the thread that makes namespaces: ", error.what()));
+  }
+  return status;
+}
+
+absl::Status UnpinNamespaces(const FsRoot& directory) {
+  absl::Status status;
+  for (const char* name : kNames) status = FirstError(status, Unpin(directory, name));
+  return status;
+}
+
+}  // namespace plimsoll::linux

@@ -1,0 +1,123 @@
+#include "linux/process.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::linux {
+namespace {
+
+using ::testing::HasSubstr;
+
+Child StartSleep() {
+  Command command;
+  command.argv = {"/bin/sleep", "60"};
+  return *Spawn(command);
+}
+
+class ProcessTest : public ::testing::Test {
+ protected:
+  FsRoot real_ = *FsRoot::Open("/");
+  TestDir dir_;
+};
+
+TEST_F(ProcessTest, IdentifiesAndOpens) {
+  Child child = StartSleep();
+  const auto id = IdentifyProcess(real_, child.pid());
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_EQ(id->pid, child.pid());
+  EXPECT_GT(id->start_time_ticks, 0u);
+  EXPECT_TRUE(IsRunning(real_, *id));
+  auto pidfd = OpenProcess(real_, *id);
+  ASSERT_TRUE(pidfd.ok()) << pidfd.status();
+  EXPECT_FALSE(HasExited(*pidfd));
+  ASSERT_TRUE(SignalProcess(*pidfd, SIGKILL).ok());
+  ASSERT_TRUE(child.Wait(absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_TRUE(HasExited(*pidfd));
+  EXPECT_TRUE(absl::IsNotFound(SignalProcess(*pidfd, SIGKILL)));
+  EXPECT_FALSE(IsRunning(real_, *id));
+  EXPECT_TRUE(absl::IsNotFound(OpenProcess(real_, *id).status()));
+  EXPECT_TRUE(absl::IsNotFound(IdentifyProcess(real_, child.pid()).status()));
+}
+
+TEST_F(ProcessTest, APidThatIsAnothersNowIsNotFound) {
+  ProcessId id = *IdentifyProcess(real_, getpid());
+  ++id.start_time_ticks;
+  EXPECT_TRUE(absl::IsNotFound(OpenProcess(real_, id).status()));
+  EXPECT_FALSE(IsRunning(real_, id));
+}
+
+TEST_F(ProcessTest, NamesWithBracketsAndZombies) {
+  const std::string tail = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n";
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/7").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", absl::StrCat("7 (a) R 1) S", tail)).ok());
+  EXPECT_EQ(IdentifyProcess(dir_.root(), 7)->start_time_ticks, 4711u);
+  EXPECT_TRUE(IsRunning(dir_.root(), {7, 4711}));
+  ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", absl::StrCat("7 (a) Z", tail)).ok());
+  EXPECT_FALSE(IsRunning(dir_.root(), {7, 4711}));
+  ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", "7 (a) S 1 2 3").ok());
+  EXPECT_EQ(IdentifyProcess(dir_.root(), 7).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(ProcessTest, OomScoreAdjCanBeRaised) {
+  Child child = StartSleep();
+  const int before = *ReadOomScoreAdj(real_, child.pid());
+  const int wanted = std::min(1000, before + 5);
+  ASSERT_TRUE(WriteOomScoreAdj(real_, child.pid(), wanted).ok());
+  EXPECT_EQ(*ReadOomScoreAdj(real_, child.pid()), wanted);
+  EXPECT_TRUE(absl::IsInvalidArgument(WriteOomScoreAdj(real_, child.pid(), 1001)));
+  if (!*HasCapability(real_, 24)) {
+    const absl::Status lowered = WriteOomScoreAdj(real_, child.pid(), -1000);
+    EXPECT_TRUE(absl::IsPermissionDenied(lowered));
+    EXPECT_THAT(lowered.message(), HasSubstr("CAP_SYS_RESOURCE"));
+  }
+  ASSERT_TRUE(child.Signal(SIGKILL).ok());
+  ASSERT_TRUE(child.Wait(absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_TRUE(absl::IsNotFound(ReadOomScoreAdj(real_, child.pid()).status()));
+  EXPECT_TRUE(absl::IsNotFound(WriteOomScoreAdj(real_, child.pid(), 1)));
+}
+
+TEST_F(ProcessTest, ReadsCapabilitiesAndBootId) {
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/self").ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/sys/kernel/random").ok());
+  ASSERT_TRUE(
+      dir_.root()
+          .ReplaceFile("proc/self/status", "Name:\tx\nCapEff:\t000001fffeffffff\nCapBnd:\t0\n")
+          .ok());
+  EXPECT_FALSE(*HasCapability(dir_.root(), 24));
+  EXPECT_TRUE(*HasCapability(dir_.root(), 21));
+  EXPECT_FALSE(*HasCapability(dir_.root(), 63));
+  EXPECT_TRUE(absl::IsInvalidArgument(HasCapability(dir_.root(), 64).status()));
+  ASSERT_TRUE(dir_.root().ReplaceFile("proc/sys/kernel/random/boot_id", "1-2-3\n").ok());
+  EXPECT_EQ(*ReadBootId(dir_.root()), "1-2-3");
+  EXPECT_EQ(ReadBootId(real_)->size(), 36u);
+}
+
+TEST(ParseSignal, KnowsNamesAndNumbers) {
+  EXPECT_EQ(ParseSignal("TERM"), SIGTERM);
+  EXPECT_EQ(ParseSignal("SIGTERM"), SIGTERM);
+  EXPECT_EQ(ParseSignal("sigkill"), SIGKILL);
+  EXPECT_EQ(ParseSignal("15"), 15);
+  EXPECT_EQ(ParseSignal("SIGWINCH"), SIGWINCH);
+  EXPECT_EQ(ParseSignal("IOT"), SIGABRT);
+  EXPECT_EQ(ParseSignal("CLD"), SIGCHLD);
+  EXPECT_EQ(ParseSignal("SIGRTMIN"), 34);
+  EXPECT_EQ(ParseSignal("SIGRTMIN+3"), 37);
+  EXPECT_EQ(ParseSignal("RTMAX-1"), 63);
+  EXPECT_EQ(ParseSignal("64"), 64);
+}
+
+TEST(ParseSignal, RefusesEverythingElse) {
+  for (const char* text : {"", "SIG", "0", "65", "-9", "TERMINATE", "RTMIN+31", "RTMIN+-1",
+                           "RTMIN+", "RTMAX+1", "RTMIN 1", "9x"}) {
+    EXPECT_EQ(ParseSignal(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::linux
