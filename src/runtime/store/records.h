@@ -31,8 +31,8 @@ struct SandboxRecord {
   int64_t created_unix_nanos = 0;
   std::string boot_id;  // of the boot in which its namespaces were made
   SandboxSpec spec;
-  std::string client_config;  // the client's message as received, opaque here
-  std::string cgroup_path;    // the pod's group
+  std::string client_config;               // the client's message as received, opaque here
+  std::string cgroup_path;                 // the pod's group
   std::vector<std::string> owned_cgroups;  // groups we made for it, outermost first
   bool operator==(const SandboxRecord&) const = default;
 };
@@ -46,15 +46,16 @@ struct ContainerRecord {
   int64_t finished_unix_nanos = 0;  // 0: not yet
   int exit_code = 0;
   bool oom_killed = false;
-  std::string reason;   // "Completed", "Error", "OOMKilled", "ContainerCannotRun", "Unknown"
+  std::string reason;  // "Completed", "Error", "OOMKilled", "ContainerCannotRun", "Unknown"
   std::string message;
   std::string boot_id;
   ContainerSpec spec;
   std::string client_config;
   std::string image_id;   // "sha256:..."
   std::string image_ref;  // repo digest, or the id where there is none
-  std::vector<std::string> chain_ids;  // of the image's layers, bottom first: leased while it exists
-  std::string log_path;   // absolute; empty: none
+  std::vector<std::string>
+      chain_ids;         // of the image's layers, bottom first: leased while it exists
+  std::string log_path;  // absolute; empty: none
   std::string cgroup_path;
   int stop_signal = 15;
   linux::ProcessId monitor;

@@ -17,8 +17,8 @@
 
 namespace plimsoll::runtime {
 
-// Thread-safe. Errors: RESOURCE_EXHAUSTED when the disk is full, DATA_LOSS when the file is damaged,
-// FAILED_PRECONDITION when it is read-only.
+// Thread-safe. Errors: RESOURCE_EXHAUSTED when the disk is full, DATA_LOSS when the file is
+// damaged, FAILED_PRECONDITION when it is read-only.
 class Store : public image::Catalog {
  public:
   // Opens or makes <directory>/plimsoll.db. An older schema is migrated in one transaction after a

@@ -1,0 +1,125 @@
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "runtime/spec/json.h"
+#include "runtime/store/tables.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_column,
+                       int chain_ids_column, int resources_column, ContainerRecord& record) {
+  absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
+  PLIMSOLL_RETURN_IF_ERROR(Damaged(spec.status(), name, "spec"));
+  absl::StatusOr<std::vector<std::string>> chain = StringListFromJson(row.Bytes(chain_ids_column));
+  PLIMSOLL_RETURN_IF_ERROR(Damaged(chain.status(), name, "chain_ids"));
+  absl::StatusOr<linux::CgroupSettings> last = CgroupSettingsFromJson(row.Bytes(resources_column));
+  PLIMSOLL_RETURN_IF_ERROR(Damaged(last.status(), name, "last_resources"));
+  record.spec = *std::move(spec);
+  record.chain_ids = *std::move(chain);
+  record.last_resources = *std::move(last);
+  return absl::OkStatus();
+}
+
+linux::ProcessId ReadProcess(const Statement& row, int column) {
+  return {.pid = static_cast<pid_t>(row.Integer(column)),
+          .start_time_ticks = static_cast<uint64_t>(row.Integer(column + 1))};
+}
+
+absl::StatusOr<ContainerRecord> ReadRow(const Statement& row) {
+  ContainerRecord record;
+  int column = 0;
+  record.id = row.Bytes(column++);
+  record.sandbox_id = row.Bytes(column++);
+  const std::string name = "container " + record.id;
+  const int64_t state = row.Integer(column++);
+  if (state < 0 || state > static_cast<int64_t>(ContainerState::kRemoving)) {
+    return Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name,
+                   "state");
+  }
+  record.state = static_cast<ContainerState>(state);
+  record.created_unix_nanos = row.Integer(column++);
+  record.started_unix_nanos = row.Integer(column++);
+  record.finished_unix_nanos = row.Integer(column++);
+  record.exit_code = static_cast<int>(row.Integer(column++));
+  record.oom_killed = row.Integer(column++) != 0;
+  record.reason = row.Bytes(column++);
+  record.message = row.Bytes(column++);
+  record.boot_id = row.Bytes(column++);
+  const int spec = column++;
+  record.client_config = row.Bytes(column++);
+  record.image_id = row.Bytes(column++);
+  record.image_ref = row.Bytes(column++);
+  const int chain_ids = column++;
+  record.log_path = row.Bytes(column++);
+  record.cgroup_path = row.Bytes(column++);
+  record.stop_signal = static_cast<int>(row.Integer(column++));
+  record.monitor = ReadProcess(row, column);
+  column += 2;
+  record.init = ReadProcess(row, column);
+  column += 2;
+  PLIMSOLL_RETURN_IF_ERROR(ReadSpecs(row, name, spec, chain_ids, column, record));
+  return record;
+}
+
+}  // namespace
+
+absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
+  const std::vector<const char*> columns = {"id",
+                                            "sandbox_id",
+                                            "state",
+                                            "created_unix_nanos",
+                                            "started_unix_nanos",
+                                            "finished_unix_nanos",
+                                            "exit_code",
+                                            "oom_killed",
+                                            "reason",
+                                            "message",
+                                            "boot_id",
+                                            "spec",
+                                            "client_config",
+                                            "image_id",
+                                            "image_ref",
+                                            "chain_ids",
+                                            "log_path",
+                                            "cgroup_path",
+                                            "stop_signal",
+                                            "monitor_pid",
+                                            "monitor_start_ticks",
+                                            "init_pid",
+                                            "init_start_ticks",
+                                            "last_resources"};
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("containers", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("containers", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
+                            database.Prepare("DELETE FROM containers WHERE id = ?"));
+  return ContainerTable(std::move(load), std::move(put), std::move(remove));
+}
+
+absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
+  std::vector<ContainerRecord> records;
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&]() -> absl::Status {
+    PLIMSOLL_ASSIGN_OR_RETURN(ContainerRecord record, ReadRow(load_));
+    records.push_back(std::move(record));
+    return absl::OkStatus();
+  }));
+  return records;
+}
+
+// A member that is added to the record does not compile until it is given its column here.
+absl::Status ContainerTable::Put(const ContainerRecord& record) {
+  const auto& [id, sandbox_id, state, created, started, finished, exit_code, oom_killed, reason,
+               message, boot_id, spec, client_config, image_id, image_ref, chain_ids, log_path,
+               cgroup_path, stop_signal, monitor, init, last_resources] = record;
+  return put_.Run(id, sandbox_id, static_cast<int64_t>(state), created, started, finished,
+                  exit_code, oom_killed, reason, message, boot_id, ToJson(spec),
+                  Blob{client_config}, image_id, image_ref, ToJson(chain_ids), log_path,
+                  cgroup_path, stop_signal, monitor.pid,
+                  static_cast<int64_t>(monitor.start_time_ticks), init.pid,
+                  static_cast<int64_t>(init.start_time_ticks), ToJson(last_resources));
+}
+
+absl::Status ContainerTable::Remove(const std::string& id) {
+  return remove_.Run(id);
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,176 @@
+#include "runtime/store/database.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+
+bool IsNoSpace(int code, int err) {
+  return code == SQLITE_FULL || (code == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
+}
+
+absl::StatusCode CodeOf(int code, int err) {
+  if (IsNoSpace(code, err)) return absl::StatusCode::kResourceExhausted;
+  switch (code) {
+    case SQLITE_NOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::StatusCode::kDataLoss;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_CONSTRAINT:
+      return absl::StatusCode::kFailedPrecondition;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+// The one place where an SQLite result becomes an error.
+absl::Status ErrorOf(sqlite3* database, int result) {
+  const int err = sqlite3_system_errno(database);
+  const char* path = sqlite3_db_filename(database, "main");
+  const int code = result & 0xff;  // without the extension
+  return absl::Status(
+      CodeOf(code, err),
+      absl::StrCat("database ", path != nullptr ? path : "", ": ",
+                   IsNoSpace(code, err) ? "no space left on device" : sqlite3_errmsg(database)));
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* handle) const {
+  sqlite3_finalize(handle);
+}
+
+void Statement::Bind(int index, int64_t value) {
+  bind_error_ |= sqlite3_bind_int64(handle_.get(), index, value);
+}
+
+// A null pointer would bind NULL.
+void Statement::Bind(int index, absl::string_view value) {
+  bind_error_ |= sqlite3_bind_text64(handle_.get(), index, value.empty() ? "" : value.data(),
+                                     value.size(), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void Statement::Bind(int index, Blob value) {
+  bind_error_ |=
+      sqlite3_bind_blob64(handle_.get(), index, value.bytes.empty() ? "" : value.bytes.data(),
+                          value.bytes.size(), SQLITE_STATIC);
+}
+
+absl::Status Statement::StepAll(const std::function<absl::Status()>& row) {
+  absl::Status status;
+  int result = std::exchange(bind_error_, 0);
+  if (result == SQLITE_OK) {
+    while ((result = sqlite3_step(handle_.get())) == SQLITE_ROW) {
+      status = row();
+      if (!status.ok()) break;
+    }
+  }
+  if (status.ok() && result != SQLITE_DONE) status = ErrorOf(database_, result);
+  sqlite3_reset(handle_.get());  // its result repeats that of the step
+  sqlite3_clear_bindings(handle_.get());
+  return status;
+}
+
+int64_t Statement::Integer(int column) const {
+  return sqlite3_column_int64(handle_.get(), column);
+}
+
+std::string Statement::Bytes(int column) const {
+  const void* data = sqlite3_column_blob(handle_.get(), column);
+  const int size = sqlite3_column_bytes(handle_.get(), column);
+  return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), size);
+}
+
+void Database::Close::operator()(sqlite3* handle) const {
+  sqlite3_close_v2(handle);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path,
+                                                         Durability durability) {
+  sqlite3* handle = nullptr;
+  const int result =
+      sqlite3_open_v2(path.c_str(), &handle,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  auto database = std::unique_ptr<Database>(new Database(handle));
+  if (handle == nullptr) return absl::ResourceExhaustedError("open database: out of memory");
+  if (result != SQLITE_OK) return ErrorOf(handle, result);
+  if (sqlite3_db_readonly(handle, "main") != 0) {
+    return absl::FailedPreconditionError(absl::StrCat("database ", path, ": is read-only"));
+  }
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  // Memory is dearer than reading a page again: at most 512 KiB of pages are kept.
+  PLIMSOLL_RETURN_IF_ERROR(database->Execute(
+      absl::StrCat("PRAGMA cache_size = -512; PRAGMA trusted_schema = OFF; PRAGMA synchronous = ",
+                   durability == Durability::kFull ? "FULL" : "NORMAL")));
+  return database;
+}
+
+absl::Status Database::Execute(const std::string& sql) {
+  const int result = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  return result == SQLITE_OK ? absl::OkStatus() : ErrorOf(handle_.get(), result);
+}
+
+absl::StatusOr<Statement> Database::Prepare(absl::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int result = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) return ErrorOf(handle_.get(), result);
+  return Statement(handle_.get(), statement);
+}
+
+absl::StatusOr<int64_t> Database::QueryInteger(absl::string_view sql) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  std::optional<int64_t> first;
+  PLIMSOLL_RETURN_IF_ERROR(statement.Query([&] {
+    if (!first.has_value()) first = statement.Integer(0);
+    return absl::OkStatus();
+  }));
+  return first.value_or(0);
+}
+
+absl::StatusOr<std::string> Database::QueryText(absl::string_view sql) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  std::optional<std::string> first;
+  PLIMSOLL_RETURN_IF_ERROR(statement.Query([&] {
+    if (!first.has_value()) first = statement.Bytes(0);
+    return absl::OkStatus();
+  }));
+  return first.value_or("");
+}
+
+void Database::SetTidyOnClose(bool on) {
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, nullptr);
+}
+
+absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
+  return Transaction(&database);
+}
+
+// Some errors (no space, say) have rolled back already; then this one has nothing to do.
+Transaction::~Transaction() {
+  if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
+}
+
+absl::Status Transaction::Commit() {
+  PLIMSOLL_RETURN_IF_ERROR(database_->Execute("COMMIT"));
+  database_ = nullptr;
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime

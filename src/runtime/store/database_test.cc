@@ -1,0 +1,117 @@
+#include "runtime/store/database.h"
+
+#include <vector>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto database = Database::Open(path_, Durability::kNormal);
+    ASSERT_TRUE(database.ok()) << database.status();
+    database_ = *std::move(database);
+    ASSERT_TRUE(database_
+                    ->Execute("CREATE TABLE t (k TEXT PRIMARY KEY, n INTEGER NOT NULL, "
+                              "b BLOB) STRICT")
+                    .ok());
+  }
+
+  TestDir dir_;
+  const std::string path_ = dir_.root().PathOf("test.db");
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(DatabaseTest, ValuesRoundTrip) {
+  const std::string bytes("\0\xff\x01", 3);
+  const std::string text("a\0b", 3);
+  auto put = database_->Prepare("INSERT INTO t VALUES (?, ?, ?)");
+  ASSERT_TRUE(put.ok()) << put.status();
+  ASSERT_TRUE(put->Run(text, INT64_MIN, Blob{bytes}).ok());
+  ASSERT_TRUE(put->Run("", true, Blob{""}).ok());
+
+  auto get = database_->Prepare("SELECT k, n, b FROM t ORDER BY n");
+  std::vector<std::string> texts;
+  std::vector<int64_t> integers;
+  ASSERT_TRUE(get->Query([&] {
+                   texts.push_back(get->Bytes(0));
+                   integers.push_back(get->Integer(1));
+                   texts.push_back(get->Bytes(2));
+                   return absl::OkStatus();
+                 })
+                  .ok());
+  EXPECT_THAT(texts, ElementsAre(text, bytes, "", ""));
+  EXPECT_THAT(integers, ElementsAre(INT64_MIN, 1));
+  EXPECT_EQ(*database_->QueryInteger("SELECT count(*) FROM t WHERE b IS NULL OR k IS NULL"), 0);
+}
+
+TEST_F(DatabaseTest, StatementCanBeRunAgainAfterAnError) {
+  auto put = database_->Prepare("INSERT INTO t VALUES (?, ?, NULL)");
+  ASSERT_TRUE(put->Run("a", 1).ok());
+  const absl::Status twice = put->Run("a", 2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(twice)) << twice;
+  EXPECT_THAT(twice.message(), HasSubstr("test.db: UNIQUE constraint failed: t.k"));
+  EXPECT_TRUE(put->Run("b", 2).ok());
+}
+
+TEST_F(DatabaseTest, AnErrorOfTheRowEndsTheQuery) {
+  ASSERT_TRUE(database_->Execute("INSERT INTO t VALUES ('a', 1, NULL), ('b', 2, NULL)").ok());
+  auto get = database_->Prepare("SELECT k FROM t ORDER BY k");
+  int rows = 0;
+  const auto refuse = [&] {
+    ++rows;
+    return absl::DataLossError("no");
+  };
+  EXPECT_TRUE(absl::IsDataLoss(get->Query(refuse)));
+  EXPECT_EQ(rows, 1);
+  EXPECT_TRUE(absl::IsDataLoss(get->Query(refuse)));  // from the first row again
+}
+
+TEST_F(DatabaseTest, TooManyValuesIsAnError) {
+  auto get = database_->Prepare("SELECT k FROM t WHERE k = ?");
+  EXPECT_FALSE(get->Run("a", 2).ok());
+  EXPECT_TRUE(get->Run("a").ok());
+}
+
+TEST_F(DatabaseTest, TransactionRollsBackUnlessCommitted) {
+  {
+    auto transaction = Transaction::Begin(*database_);
+    ASSERT_TRUE(transaction.ok());
+    ASSERT_TRUE(database_->Execute("INSERT INTO t VALUES ('a', 1, NULL)").ok());
+  }
+  EXPECT_EQ(*database_->QueryInteger("SELECT count(*) FROM t"), 0);
+  auto transaction = Transaction::Begin(*database_);
+  ASSERT_TRUE(transaction.ok());
+  ASSERT_TRUE(database_->Execute("INSERT INTO t VALUES ('a', 1, NULL)").ok());
+  ASSERT_TRUE(transaction->Commit().ok());
+  EXPECT_EQ(*database_->QueryInteger("SELECT count(*) FROM t"), 1);
+}
+
+TEST_F(DatabaseTest, BadSqlIsInternal) {
+  EXPECT_TRUE(absl::IsInternal(database_->Execute("SELEKT")));
+  EXPECT_TRUE(absl::IsInternal(database_->Prepare("SELECT x FROM t").status()));
+}
+
+TEST_F(DatabaseTest, NotADatabaseIsDataLoss) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("other", std::string(4096, 'x')).ok());
+  const auto database = Database::Open(dir_.root().PathOf("other"), Durability::kFull);
+  absl::Status status = database.status();
+  if (status.ok()) status = (*database)->QueryInteger("PRAGMA user_version").status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+TEST_F(DatabaseTest, CannotOpenIsFailedPrecondition) {
+  const absl::Status status = Database::Open("/nonexistent/x.db", Durability::kFull).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("unable to open database file"));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

@@ -1,0 +1,68 @@
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "runtime/spec/json.h"
+#include "runtime/store/tables.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+absl::StatusOr<SandboxRecord> ReadRow(const Statement& row) {
+  SandboxRecord record;
+  int column = 0;
+  record.id = row.Bytes(column++);
+  const std::string name = "sandbox " + record.id;
+  const int64_t state = row.Integer(column++);
+  if (state < 0 || state > static_cast<int64_t>(SandboxState::kRemoving)) {
+    return Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name,
+                   "state");
+  }
+  record.state = static_cast<SandboxState>(state);
+  record.created_unix_nanos = row.Integer(column++);
+  record.boot_id = row.Bytes(column++);
+  absl::StatusOr<SandboxSpec> spec = SandboxSpecFromJson(row.Bytes(column++));
+  PLIMSOLL_RETURN_IF_ERROR(Damaged(spec.status(), name, "spec"));
+  record.spec = *std::move(spec);
+  record.client_config = row.Bytes(column++);
+  record.cgroup_path = row.Bytes(column++);
+  absl::StatusOr<std::vector<std::string>> owned = StringListFromJson(row.Bytes(column++));
+  PLIMSOLL_RETURN_IF_ERROR(Damaged(owned.status(), name, "owned_cgroups"));
+  record.owned_cgroups = *std::move(owned);
+  return record;
+}
+
+}  // namespace
+
+absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
+  const std::vector<const char*> columns = {"id",          "state",        "created_unix_nanos",
+                                            "boot_id",     "spec",         "client_config",
+                                            "cgroup_path", "owned_cgroups"};
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("sandboxes", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("sandboxes", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
+                            database.Prepare("DELETE FROM sandboxes WHERE id = ?"));
+  return SandboxTable(std::move(load), std::move(put), std::move(remove));
+}
+
+absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
+  std::vector<SandboxRecord> records;
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&]() -> absl::Status {
+    PLIMSOLL_ASSIGN_OR_RETURN(SandboxRecord record, ReadRow(load_));
+    records.push_back(std::move(record));
+    return absl::OkStatus();
+  }));
+  return records;
+}
+
+// A member that is added to the record does not compile until it is given its column here.
+absl::Status SandboxTable::Put(const SandboxRecord& record) {
+  const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups] =
+      record;
+  return put_.Run(id, static_cast<int64_t>(state), created, boot_id, ToJson(spec),
+                  Blob{client_config}, cgroup_path, ToJson(owned_cgroups));
+}
+
+absl::Status SandboxTable::Remove(const std::string& id) {
+  return remove_.Run(id);
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,148 @@
+#include "runtime/store/store.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "runtime/store/database.h"
+#include "runtime/store/schema.h"
+#include "runtime/store/tables.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr char kFileName[] = "plimsoll.db";
+
+// Two connections to one file, since the durability of a commit is a setting of the connection. One
+// lock for both: SQLite lets one writer in at a time anyhow, and a waiter would poll.
+class SqliteStore : public Store {
+ public:
+  SqliteStore(std::unique_ptr<Database> pods, std::unique_ptr<Database> images_database,
+              SandboxTable sandboxes, ContainerTable containers, ImageTable images)
+      : pods_(std::move(pods)),
+        images_database_(std::move(images_database)),
+        sandboxes_(std::move(sandboxes)),
+        containers_(std::move(containers)),
+        images_(std::move(images)) {}
+
+  absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() override {
+    absl::MutexLock lock(&mutex_);
+    return sandboxes_.Load();
+  }
+  absl::Status PutSandbox(const SandboxRecord& sandbox) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(sandboxes_.Put(sandbox), "store sandbox " + sandbox.id);
+  }
+  absl::Status RemoveSandbox(const std::string& id) override {
+    absl::MutexLock lock(&mutex_);
+    const absl::Status status = sandboxes_.Remove(id);
+    if (absl::IsFailedPrecondition(status)) {
+      return Annotate(status, absl::StrCat("remove sandbox ", id,
+                                           " from the store (a sandbox goes after its "
+                                           "containers)"));
+    }
+    return Annotate(status, absl::StrCat("remove sandbox ", id, " from the store"));
+  }
+
+  absl::StatusOr<std::vector<ContainerRecord>> LoadContainers() override {
+    absl::MutexLock lock(&mutex_);
+    return containers_.Load();
+  }
+  absl::Status PutContainer(const ContainerRecord& container) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(containers_.Put(container), absl::StrCat("store container ", container.id,
+                                                             " of sandbox ", container.sandbox_id));
+  }
+  absl::Status RemoveContainer(const std::string& id) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(containers_.Remove(id),
+                    absl::StrCat("remove container ", id, " from the store"));
+  }
+
+  absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
+    absl::MutexLock lock(&mutex_);
+    return images_.Load();
+  }
+  absl::Status PutImage(const image::ImageRecord& image) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(images_.Put(image), "store image " + image.id);
+  }
+  absl::Status RemoveImage(const std::string& id) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(images_.Remove(id), absl::StrCat("remove image ", id, " from the store"));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  // Statements are finalised before their connections are closed: order matters.
+  std::unique_ptr<Database> pods_;
+  std::unique_ptr<Database> images_database_;
+  SandboxTable sandboxes_ ABSL_GUARDED_BY(mutex_);
+  ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
+  ImageTable images_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Makes the file if there is none, so that it has our mode: specs may hold secrets in their
+// environment. SQLite gives its log the mode of the database.
+absl::Status EnsureFile(const FsRoot& directory) {
+  const absl::Status status = directory.OpenFile(kFileName, O_RDWR | O_CREAT, 0600).status();
+  if (ErrnoOf(status) == EROFS || absl::IsPermissionDenied(status)) {
+    return absl::FailedPreconditionError(absl::StrCat("database ", directory.PathOf(kFileName),
+                                                      ": is read-only: ", status.message()));
+  }
+  return status;
+}
+
+absl::Status CheckIntegrity(Database& database, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string finding, database.QueryText("PRAGMA quick_check(1)"));
+  if (finding == "ok") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("database ", path, ": is damaged: ", finding,
+                                          "; move it away to start with an empty one"));
+}
+
+// A connection to a database that is known to be ours, whole and of this schema.
+absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory) {
+  const absl::Span<const Migration> migrations = Migrations();
+  PLIMSOLL_RETURN_IF_ERROR(CheckFile(directory, kFileName, migrations.size()));
+  PLIMSOLL_RETURN_IF_ERROR(EnsureFile(directory));
+  const std::string path = directory.PathOf(kFileName);
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
+                            Database::Open(path, Durability::kNormal));
+  // The file's header may be behind its log, where a newer version may stand: until that is known
+  // nothing is folded.
+  database->SetTidyOnClose(false);
+  PLIMSOLL_RETURN_IF_ERROR(CheckVersion(*database, path, migrations.size()));
+  database->SetTidyOnClose(true);
+  PLIMSOLL_RETURN_IF_ERROR(CheckIntegrity(*database, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string mode, database->QueryText("PRAGMA journal_mode = WAL"));
+  if (mode != "wal") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "database ", path, ": its file system has no shared memory files, which the ",
+        "write-ahead log needs (journal mode stays ", mode, "); use a local file system"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Migrate(*database, directory, kFileName, migrations));
+  PLIMSOLL_RETURN_IF_ERROR(
+      database->Execute("PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 4194304"));
+  return database;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> pods, OpenFirst(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> images_database,
+                            Database::Open(directory.PathOf(kFileName), Durability::kFull));
+  PLIMSOLL_ASSIGN_OR_RETURN(SandboxTable sandboxes, SandboxTable::Open(*pods));
+  PLIMSOLL_ASSIGN_OR_RETURN(ContainerTable containers, ContainerTable::Open(*pods));
+  PLIMSOLL_ASSIGN_OR_RETURN(ImageTable images, ImageTable::Open(*images_database));
+  return std::make_unique<SqliteStore>(std::move(pods), std::move(images_database),
+                                       std::move(sandboxes), std::move(containers),
+                                       std::move(images));
+}
+
+}  // namespace plimsoll::runtime

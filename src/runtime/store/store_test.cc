@@ -1,0 +1,280 @@
+#include "runtime/store/store.h"
+
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/store/database.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+SandboxRecord FullSandbox(const std::string& id) {
+  return {.id = id,
+          .state = SandboxState::kReady,
+          .created_unix_nanos = 1700000000123456789,
+          .boot_id = "b00t",
+          .spec = {.name = "web", .uid = "u", .sysctls = {{"a", "b"}}},
+          .client_config = std::string("\x0a\0\xff", 3),
+          .cgroup_path = "/plimsoll/pod1",
+          .owned_cgroups = {"/plimsoll", "/plimsoll/pod1"}};
+}
+
+ContainerRecord FullContainer(const std::string& id, const std::string& sandbox_id) {
+  return {.id = id,
+          .sandbox_id = sandbox_id,
+          .state = ContainerState::kExited,
+          .created_unix_nanos = 1,
+          .started_unix_nanos = 2,
+          .finished_unix_nanos = 3,
+          .exit_code = 137,
+          .oom_killed = true,
+          .reason = "OOMKilled",
+          .message = "it was too big",
+          .boot_id = "b00t",
+          .spec = {.name = "nginx", .args = {"-g", "daemon off;"}},
+          .client_config = std::string("\0\0\x80", 3),
+          .image_id = "sha256:1",
+          .image_ref = "r@sha256:2",
+          .chain_ids = {"sha256:3", "sha256:4"},
+          .log_path = "/var/log/x",
+          .cgroup_path = "/plimsoll/pod1/c",
+          .stop_signal = 3,
+          .monitor = {.pid = 4, .start_time_ticks = UINT64_MAX},
+          .init = {.pid = 5, .start_time_ticks = 6},
+          .last_resources = {.cpu_shares = 2, .memory_limit_bytes = -1}};
+}
+
+image::ImageRecord FullImage(const std::string& id) {
+  return {.id = id,
+          .manifest_digest = "sha256:m",
+          .repo_tags = {"docker.io/library/a:1", "docker.io/library/a:2"},
+          .repo_digests = {"docker.io/library/a@sha256:m"},
+          .chain_ids = {"sha256:c1", "sha256:c2"},
+          .blobs = {"sha256:b"},
+          .size_bytes = 1ull << 40,
+          .pinned = true,
+          .created_unix_nanos = 9};
+}
+
+class StoreTest : public ::testing::Test {
+ protected:
+  static std::unique_ptr<Store> Open(const FsRoot& root) {
+    auto store = Store::Open(root);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+
+  TestDir dir_;
+  const FsRoot& root_ = dir_.root();
+};
+
+TEST_F(StoreTest, StartsEmptyAndPrivate) {
+  auto store = Open(root_);
+  EXPECT_THAT(*store->LoadSandboxes(), IsEmpty());
+  EXPECT_THAT(*store->LoadContainers(), IsEmpty());
+  EXPECT_THAT(*store->LoadImages(), IsEmpty());
+  ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  const std::vector<std::string> names = root_.List(".").value();
+  for (const std::string& name : names) {
+    EXPECT_EQ(root_.Stat(name)->st_mode & 0777, 0600u) << name;
+  }
+}
+
+TEST_F(StoreTest, EveryFieldSurvivesARestart) {
+  {
+    auto store = Open(root_);
+    ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+    ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
+    ASSERT_TRUE(store->PutImage(FullImage("i")).ok());
+  }
+  auto store = Open(root_);
+  EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(FullSandbox("s")));
+  EXPECT_THAT(*store->LoadContainers(), ElementsAre(FullContainer("c", "s")));
+  EXPECT_THAT(*store->LoadImages(), ElementsAre(FullImage("i")));
+}
+
+TEST_F(StoreTest, PutReplacesEveryField) {
+  auto store = Open(root_);
+  ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
+  ASSERT_TRUE(store->PutImage(FullImage("i")).ok());
+  const SandboxRecord sandbox{.id = "s"};
+  const ContainerRecord container{.id = "c", .sandbox_id = "s"};
+  const image::ImageRecord image{.id = "i"};
+  ASSERT_TRUE(store->PutSandbox(sandbox).ok());  // though it has a container
+  ASSERT_TRUE(store->PutContainer(container).ok());
+  ASSERT_TRUE(store->PutImage(image).ok());
+  EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(sandbox));
+  EXPECT_THAT(*store->LoadContainers(), ElementsAre(container));
+  EXPECT_THAT(*store->LoadImages(), ElementsAre(image));
+}
+
+TEST_F(StoreTest, ASandboxGoesAfterItsContainers) {
+  auto store = Open(root_);
+  ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
+  const absl::Status refused = store->RemoveSandbox("s");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(),
+              HasSubstr("remove sandbox s from the store (a sandbox goes after"));
+  ASSERT_TRUE(store->RemoveContainer("c").ok());
+  EXPECT_TRUE(store->RemoveSandbox("s").ok());
+  EXPECT_THAT(*store->LoadSandboxes(), IsEmpty());
+}
+
+TEST_F(StoreTest, AContainerNeedsItsSandbox) {
+  auto store = Open(root_);
+  const absl::Status status = store->PutContainer(FullContainer("c", "s"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("store container c of sandbox s: "));
+}
+
+TEST_F(StoreTest, RemovingNothingIsFine) {
+  auto store = Open(root_);
+  EXPECT_TRUE(store->RemoveSandbox("s").ok());
+  EXPECT_TRUE(store->RemoveContainer("c").ok());
+  EXPECT_TRUE(store->RemoveImage("i").ok());
+}
+
+TEST_F(StoreTest, ThreadsDoNotDisturbEachOther) {
+  auto store = Open(root_);
+  constexpr int kThreads = 4;
+  constexpr int kEach = 40;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&store, t] {
+      const std::string sandbox = absl::StrCat("s", t);
+      EXPECT_TRUE(store->PutSandbox(FullSandbox(sandbox)).ok());
+      for (int i = 0; i < kEach; ++i) {
+        const std::string id = absl::StrCat(t, "-", i);
+        EXPECT_TRUE(store->PutContainer(FullContainer(id, sandbox)).ok());
+        EXPECT_TRUE(store->LoadContainers().ok());
+        EXPECT_TRUE(i % 10 != 0 || store->PutImage(FullImage(id)).ok());
+        EXPECT_TRUE(i % 2 != 0 || store->RemoveContainer(id).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store->LoadSandboxes()->size(), kThreads);
+  EXPECT_EQ(store->LoadContainers()->size(), kThreads * kEach / 2);
+  EXPECT_EQ(store->LoadImages()->size(), kThreads * kEach / 10);
+}
+
+// Both ways in which a newer version may stand in the files of a daemon that was killed.
+TEST_F(StoreTest, ANewerSchemaIsRefusedAndNothingTouched) {
+  ASSERT_TRUE(Open(root_)->PutSandbox(FullSandbox("s")).ok());
+  const std::string path = root_.PathOf("plimsoll.db");
+  for (const bool folded : {false, true}) {
+    {
+      auto database = Database::Open(path, Durability::kFull);
+      ASSERT_TRUE(database.ok());
+      (*database)->SetTidyOnClose(folded);
+      ASSERT_TRUE((*database)->Execute("PRAGMA user_version = 99").ok());
+    }
+    const std::string before = *root_.Read("plimsoll.db");
+    const std::string log_before = root_.Read("plimsoll.db-wal").value_or("none");
+    EXPECT_EQ(log_before == "none", folded);
+    const absl::Status status = Store::Open(root_).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr("written by a newer Plimsoll (schema version 99"));
+    EXPECT_EQ(*root_.Read("plimsoll.db"), before);
+    EXPECT_EQ(root_.Read("plimsoll.db-wal").value_or("none"), log_before);
+  }
+}
+
+TEST_F(StoreTest, ADamagedFileIsDataLoss) {
+  {
+    auto store = Open(root_);
+    ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  }
+  std::string bytes = *root_.Read("plimsoll.db");
+  ASSERT_GT(bytes.size(), 8192u);
+  std::memset(bytes.data() + 4096, 0x5a, 4096);
+  ASSERT_TRUE(root_.ReplaceFile("plimsoll.db", bytes).ok());
+  const absl::Status status = Store::Open(root_).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr(root_.PathOf("plimsoll.db")));
+}
+
+TEST_F(StoreTest, ARowThatCannotBeReadIsNamed) {
+  auto store = Open(root_);
+  ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
+  auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+  ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET state = 9").ok());
+  ASSERT_TRUE((*database)->Execute("UPDATE containers SET spec = '{\"tty\":3}'").ok());
+  const absl::Status sandbox = store->LoadSandboxes().status();
+  EXPECT_EQ(sandbox, absl::DataLossError("database row sandbox s, column state: no such state: 9"));
+  EXPECT_EQ(store->LoadContainers().status(),
+            absl::DataLossError("database row container c, column spec: container spec: member "
+                                "'tty': expected true or false, found number"));
+}
+
+// A tmpfs of its own for each test below.
+class SmallDiskTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(root_.MakeDirs("disk").ok());
+    path_ = root_.PathOf("disk");
+    if (mount("plimsoll-test", path_.c_str(), "tmpfs", 0, "size=400k,mode=0700") != 0) {
+      GTEST_SKIP() << "mounting a tmpfs: " << strerror(errno);
+    }
+    mounted_ = true;
+  }
+  void TearDown() override {
+    EXPECT_TRUE(!mounted_ || umount2(path_.c_str(), MNT_DETACH) == 0) << strerror(errno);
+  }
+
+  std::string path_;
+  bool mounted_ = false;
+};
+
+TEST_F(SmallDiskTest, AFullDiskIsResourceExhaustedAndLosesNothing) {
+  FsRoot disk = *FsRoot::Open(path_);
+  {
+    auto store = Open(disk);
+    ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+    ContainerRecord big = FullContainer("0", "s");
+    big.client_config.assign(20000, 'x');
+    absl::Status status;
+    int stored = 0;
+    for (; status.ok() && stored < 100; ++stored) {
+      big.id = absl::StrCat(stored);
+      status = store->PutContainer(big);
+    }
+    ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr("no space left on device"));
+    EXPECT_EQ(store->LoadContainers()->size(), static_cast<size_t>(stored - 1));
+    EXPECT_TRUE(absl::IsResourceExhausted(store->PutContainer(big)));
+  }
+  auto store = Open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(FullSandbox("s")));
+}
+
+TEST_F(SmallDiskTest, AReadOnlyDirectoryIsFailedPrecondition) {
+  FsRoot disk = *FsRoot::Open(path_);
+  for (const bool with_database : {false, true}) {
+    ASSERT_TRUE(!with_database || Open(disk) != nullptr);
+    ASSERT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, "size=400k"), 0);
+    const absl::Status status = Store::Open(disk).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr("is read-only"));
+    ASSERT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT, "size=400k"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

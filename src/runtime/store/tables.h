@@ -1,0 +1,74 @@
+// One class per table: its rows as records. Each keeps its statements prepared on the connection it
+// was made with, which must outlive it, and is used by one thread at a time.
+#ifndef PLIMSOLL_RUNTIME_STORE_TABLES_H_
+#define PLIMSOLL_RUNTIME_STORE_TABLES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "image/catalog.h"
+#include "runtime/store/database.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::runtime {
+
+// In all three: Load returns every row, oldest first; DATA_LOSS names a row that cannot be read.
+// Put inserts or replaces by id. Remove is OK when there is no such row.
+
+class SandboxTable {
+ public:
+  static absl::StatusOr<SandboxTable> Open(Database& database);
+  absl::StatusOr<std::vector<SandboxRecord>> Load();
+  absl::Status Put(const SandboxRecord& record);
+  // FAILED_PRECONDITION while it has containers.
+  absl::Status Remove(const std::string& id);
+
+ private:
+  SandboxTable(Statement load, Statement put, Statement remove)
+      : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
+  Statement load_, put_, remove_;
+};
+
+class ContainerTable {
+ public:
+  static absl::StatusOr<ContainerTable> Open(Database& database);
+  absl::StatusOr<std::vector<ContainerRecord>> Load();
+  // FAILED_PRECONDITION when there is no such sandbox.
+  absl::Status Put(const ContainerRecord& record);
+  absl::Status Remove(const std::string& id);
+
+ private:
+  ContainerTable(Statement load, Statement put, Statement remove)
+      : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
+  Statement load_, put_, remove_;
+};
+
+class ImageTable {
+ public:
+  static absl::StatusOr<ImageTable> Open(Database& database);
+  absl::StatusOr<std::vector<image::ImageRecord>> Load();
+  absl::Status Put(const image::ImageRecord& record);
+  absl::Status Remove(const std::string& id);
+
+ private:
+  ImageTable(Statement load, Statement put, Statement remove)
+      : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
+  Statement load_, put_, remove_;
+};
+
+// For Load: `result` of reading one column of the row called `row` ("container abc"), its error
+// made DATA_LOSS.
+absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::string_view column);
+
+// An INSERT that replaces every other column of a row with the same first column. (INSERT OR
+// REPLACE would delete the old row first, and with it trip over references to it.)
+std::string UpsertSql(absl::string_view table, const std::vector<const char*>& columns);
+// Every row, its columns in that order, oldest first.
+std::string LoadSql(absl::string_view table, const std::vector<const char*>& columns);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_STORE_TABLES_H_
