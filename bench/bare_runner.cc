@@ -1,0 +1,153 @@
+#include "bench/bare_runner.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+
+namespace plimsoll::bench {
+namespace {
+
+constexpr char kControllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
+
+// What the runner answers to one request.
+struct Answer {
+  int64_t nanoseconds = 0;
+  int wait_status = 0;
+  int error = 0;  // errno of a spawn that failed
+};
+
+int64_t NowNanos() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Hides the v2 controllers of a hybrid machine from this process and its children.
+bool HideControllers() {
+  if (access(kControllers, F_OK) != 0) return true;
+  return unshare(CLONE_NEWNS) == 0 &&
+         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("/dev/null", kControllers, nullptr, MS_BIND, nullptr) == 0;
+}
+
+// The runner's whole life. Only plain system calls: it is a fork, and what it costs is measured.
+[[noreturn]] void Serve(int socket, const BareRunnerOptions& options, const std::string& log) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Answer answer;
+  if (!HideControllers()) answer.error = errno;
+  if (write(socket, &answer, sizeof answer) != sizeof answer || answer.error != 0) _exit(1);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+  std::string root = absl::StrCat("--root=", options.state);
+  std::string bundle = absl::StrCat("--bundle=", options.bundle);
+  std::string path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* environment[] = {path.data(), nullptr};
+  char request = 0;
+  for (int number = 0; read(socket, &request, 1) == 1; ++number) {
+    std::string crun = "crun", run = "run", id = absl::StrCat("plimsoll-bench-", number);
+    char* arguments[] = {crun.data(), root.data(), run.data(), bundle.data(), id.data(), nullptr};
+    answer = Answer();
+    pid_t pid = -1;
+    const int64_t start = NowNanos();
+    answer.error =
+        posix_spawn(&pid, options.crun.c_str(), &actions, nullptr, arguments, environment);
+    if (answer.error == 0) waitpid(pid, &answer.wait_status, 0);
+    answer.nanoseconds = NowNanos() - start;
+    if (write(socket, &answer, sizeof answer) != sizeof answer) break;
+  }
+  _exit(0);
+}
+
+std::string LogPath(const BareRunnerOptions& options) {
+  return options.bundle + "/stderr";
+}
+
+absl::StatusOr<Answer> ReadAnswer(int socket) {
+  Answer answer;
+  const ssize_t got = read(socket, &answer, sizeof answer);
+  if (got != sizeof answer) return absl::InternalError("the process that runs crun has died");
+  return answer;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const BareRunnerOptions& options) {
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return ErrnoStatus(errno, "socketpair");
+  }
+  UniqueFd ours(sockets[0]), theirs(sockets[1]);
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoStatus(errno, "fork");
+  if (pid == 0) {
+    ours.Reset();
+    Serve(theirs.get(), options, LogPath(options));
+  }
+  theirs.Reset();
+  std::unique_ptr<BareRunner> runner(new BareRunner(options, std::move(ours)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Answer ready, ReadAnswer(runner->socket_.get()));
+  if (ready.error != 0) {
+    return ErrnoStatus(ready.error, absl::StrCat("hide ", kControllers, " from crun"));
+  }
+  return runner;
+}
+
+absl::StatusOr<absl::Duration> BareRunner::Run() {
+  if (write(socket_.get(), "r", 1) != 1) return ErrnoStatus(errno, "ask for a crun run");
+  PLIMSOLL_ASSIGN_OR_RETURN(Answer answer, ReadAnswer(socket_.get()));
+  if (answer.error != 0) return ErrnoStatus(answer.error, absl::StrCat("start ", options_.crun));
+  if (!WIFEXITED(answer.wait_status) || WEXITSTATUS(answer.wait_status) != 0) {
+    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot bundle, FsRoot::Open(options_.bundle));
+    return absl::InternalError(absl::StrCat("crun run ended with wait status ", answer.wait_status,
+                                            ": ", bundle.Read("stderr").value_or("")));
+  }
+  return absl::Nanoseconds(answer.nanoseconds);
+}
+
+absl::Status MakeBundle(const std::string& crun, const std::string& image_tar,
+                        const std::string& directory, const std::string& cgroup_path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot bundle, FsRoot::OpenOrCreate(directory));
+  PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs", 0755));
+  PLIMSOLL_RETURN_IF_ERROR(
+      RunChecked({.argv = {"/bin/tar", "-xf", image_tar, "-C", bundle.PathOf("rootfs")}}).status());
+  PLIMSOLL_RETURN_IF_ERROR(
+      RunChecked({.argv = {crun, "spec"}, .working_directory = directory}).status());
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string text, bundle.Read("config.json"));
+
+  nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  if (!config.is_object()) return absl::InternalError("crun spec wrote no JSON object");
+  config["process"]["terminal"] = false;
+  config["process"]["args"] = {"/bin/true"};
+  config["root"]["readonly"] = false;
+  nlohmann::json& config_linux = config["linux"];
+  config_linux["cgroupsPath"] = cgroup_path;
+  config_linux.erase("seccomp");
+  nlohmann::json namespaces = nlohmann::json::array();
+  for (const char* type : {"pid", "ipc", "uts", "mount"}) namespaces.push_back({{"type", type}});
+  config_linux["namespaces"] = namespaces;
+  return bundle.ReplaceFile("config.json", config.dump(1), 0644);
+}
+
+}  // namespace plimsoll::bench
