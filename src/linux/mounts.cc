@@ -55,6 +55,15 @@ absl::Status BindMount(const std::string& source, const std::string& target) {
   return absl::OkStatus();
 }
 
+absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes) {
+  const std::string options = absl::StrCat("mode=1777,size=", size_bytes);
+  if (mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) !=
+      0) {
+    return ErrnoStatus(errno, absl::StrCat("mount a tmpfs on ", target));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, RealPath(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, ReadMounts(root));

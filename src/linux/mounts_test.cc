@@ -1,6 +1,7 @@
 #include "linux/mounts.h"
 
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "absl/algorithm/container.h"
 #include "base/test_dir.h"
@@ -83,6 +84,15 @@ TEST_F(MountTest, BindsAndUnmounts) {
   const absl::Status status = BindMount(Path("missing"), Path("a"));
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_THAT(status.message(), HasSubstr(Path("missing")));
+}
+
+TEST_F(MountTest, TmpfsHasItsSizeAndEndsWithTheMount) {
+  ASSERT_TRUE(MountTmpfs(Path("a"), 1 << 20).ok());
+  struct statvfs info = {};
+  ASSERT_EQ(statvfs(Path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.f_blocks * info.f_frsize, 1u << 20);
+  EXPECT_TRUE(Unmount(Path("a")).ok());
+  EXPECT_TRUE(absl::IsNotFound(MountTmpfs(Path("missing"), 1 << 20)));
 }
 
 TEST_F(MountTest, BusyIsAnErrorUnlessLazy) {

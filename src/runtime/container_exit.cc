@@ -52,7 +52,9 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   KillContainer(*container).IgnoreError();
   options_.cgroups->Remove(before.cgroup_path).IgnoreError();  // Delete will try again
 
+  absl::Status saved;
   {
+    // Saved before the lock goes: nobody learns of an exit that a crash could undo.
     absl::MutexLock lock(&container->mutex);
     ContainerRecord& record = container->record;
     if (last.ok()) record.last_resources = *last;
@@ -65,8 +67,9 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
                                    : std::string(read.status().message());
       }
     }
+    saved = options_.store->PutContainer(record);
   }
-  Warn(before.sandbox_id, before.id, Save(*container));
+  Warn(before.sandbox_id, before.id, saved);
   const ContainerRecord after = container->Snapshot();
   if (oom) {
     options_.events->Add(EventType::kContainerOom, after.sandbox_id, after.id,

@@ -1,0 +1,269 @@
+// The engine's error paths and its recovery, over stand-ins that can be told to fail.
+#include "runtime/engine.h"
+
+#include <unistd.h>
+
+#include "base/random_id.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "linux/mounts.h"
+#include "runtime/fakes_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest()
+      : host_(*FsRoot::Open("/")),
+        run_(*FsRoot::OpenOrCreate(dir_.path() + "/run")),
+        store_(*Store::Open(*FsRoot::OpenOrCreate(dir_.path() + "/state"))),
+        runtime_(host_) {}
+  ~EngineTest() override {
+    engine_.reset();
+    linux::UnmountBelow(host_, run_.path()).IgnoreError();
+  }
+
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "namespaces need root";
+    ASSERT_TRUE(linux::MakePrivateMountPoint(host_, run_.path()).ok());
+    run_ = *FsRoot::Open(run_.path());  // what is mounted there now
+    StartEngine();
+  }
+  void StartEngine() {
+    engine_.reset();
+    EngineOptions options{.host = host_, .state = dir_.root(), .run = run_};
+    options.store = &store_;
+    options.images = &images_;
+    options.cgroups = &cgroups_;
+    options.runtime = &runtime_;
+    options.events = &events_;
+    auto engine = Engine::Create(options);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+  }
+  static SandboxSpec PodSpec(const std::string& name = "pod") {
+    SandboxSpec spec;
+    spec.name = name;
+    spec.uid = "uid";
+    spec.pod_namespace = "default";
+    return spec;
+  }
+  static ContainerSpec Spec(const std::string& name = "container") {
+    ContainerSpec spec;
+    spec.name = name;
+    spec.image = "busybox";
+    return spec;
+  }
+  ContainerRecord Wait(const std::string& id) {
+    auto record = engine_->WaitContainer(id, absl::Now() + absl::Seconds(20));
+    EXPECT_TRUE(record.ok()) << record.status();
+    return record.ok() ? *record : ContainerRecord();
+  }
+  void ExpectNothingLeft() {
+    EXPECT_THAT(engine_->ListSandboxes(), IsEmpty());
+    EXPECT_THAT(*store_.LoadSandboxes(), IsEmpty());
+    EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+    EXPECT_THAT(cgroups_.groups, IsEmpty());
+    EXPECT_THAT(*run_.List("sandboxes"), IsEmpty());
+    EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
+  }
+
+  TestDir dir_;
+  FsRoot host_;
+  FsRoot run_;
+  FaultyStore store_;
+  FakeRuntime runtime_;
+  FakeImages images_;
+  FakeCgroups cgroups_;
+  EventLog events_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(EngineTest, EachFailingStepOfASandboxLeavesNothing) {
+  for (Faults* faults : {&store_.faults, &cgroups_.faults}) {
+    faults->FailNext(faults == &store_.faults ? "PutSandbox" : "Create",
+                     absl::ResourceExhaustedError("no space"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->RunSandbox(PodSpec(), "").status()));
+    ExpectNothingLeft();
+  }
+  SandboxSpec bad = PodSpec();
+  bad.sysctls["kernel.panic"] = "1";
+  EXPECT_TRUE(absl::IsInvalidArgument(engine_->RunSandbox(bad, "").status()));
+  ExpectNothingLeft();
+  EXPECT_TRUE(engine_->RunSandbox(PodSpec(), "").ok()) << "the retry works";
+}
+
+TEST_F(EngineTest, AFailedCreateLeavesNothingAndCanBeRetried) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  runtime_.faults.FailNext("Create", absl::InternalError("crun said no"));
+  EXPECT_FALSE(engine_->CreateContainer(pod, Spec(), "").ok());
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  store_.faults.FailNext("PutContainer", absl::ResourceExhaustedError("no space"));
+  EXPECT_FALSE(engine_->CreateContainer(pod, Spec(), "").ok());
+  // The row can't be written after the container has been made: it is unmade.
+  store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->CreateContainer(pod, Spec(), "").status()));
+  EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+}
+
+TEST_F(EngineTest, AFailedStartIsAnExitWithItsReason) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  runtime_.faults.FailNext("Start", absl::InternalError("exec failed"));
+  EXPECT_FALSE(engine_->StartContainer(id).ok());
+  const ContainerRecord record = *engine_->GetContainer(id);
+  EXPECT_EQ(record.state, ContainerState::kExited);
+  EXPECT_EQ(record.exit_code, 128);
+  EXPECT_EQ(record.reason, "StartError");
+  EXPECT_EQ(record.message, "exec failed");
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+}
+
+TEST_F(EngineTest, TheMonitorsRecordIsTheExit) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  runtime_.EndMonitor(id, ExitRecord{3, 12345});
+  const ContainerRecord record = Wait(id);
+  EXPECT_EQ(record.exit_code, 3);
+  EXPECT_EQ(record.finished_unix_nanos, 12345);
+  EXPECT_EQ(record.reason, "Error");
+  EXPECT_EQ(store_.LoadContainers()->front().exit_code, 3);
+}
+
+TEST_F(EngineTest, OomKillIsTheReasonOnlyOfAFailure) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  cgroups_.oom_kills = 1;
+  const std::string killed = *engine_->CreateContainer(pod, Spec("killed"), "");
+  runtime_.EndMonitor(killed, ExitRecord{137, 1});
+  EXPECT_EQ(Wait(killed).reason, "OOMKilled");
+  const std::string survivor = *engine_->CreateContainer(pod, Spec("survivor"), "");
+  runtime_.EndMonitor(survivor, ExitRecord{0, 1});
+  EXPECT_EQ(Wait(survivor).reason, "Completed");
+  EXPECT_TRUE(Wait(survivor).oom_killed);
+}
+
+TEST_F(EngineTest, AMonitorWithoutARecordIsUnknown255) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  runtime_.EndMonitor(id, std::nullopt);
+  const ContainerRecord record = Wait(id);
+  EXPECT_EQ(record.exit_code, 255);
+  EXPECT_EQ(record.reason, "Unknown");
+  EXPECT_THAT(record.message, HasSubstr("monitor"));
+}
+
+TEST_F(EngineTest, AFailedRemovalCanBeRepeated) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  runtime_.faults.FailNext("Delete", absl::InternalError("busy"));
+  EXPECT_FALSE(engine_->RemoveContainer(id).ok());
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRemoving);
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+  EXPECT_TRUE(absl::IsNotFound(engine_->GetContainer(id).status()));
+}
+
+TEST_F(EngineTest, AnUpdateThatFailsIsUndone) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 100}}).ok());
+  cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("cpuset.cpus refused"));
+  EXPECT_FALSE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 200}}).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 100u);
+  // Out of range: the kernel refuses the score, the group's values go back.
+  EXPECT_FALSE(
+      engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 300}, .oom_score_adj = 5000}).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 100u);
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, 100u);
+}
+
+TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  ASSERT_TRUE(engine_->CreateContainer(pod, Spec("a"), "").ok());
+  ASSERT_TRUE(engine_->CreateContainer(pod, Spec("b"), "").ok());
+  // The fake's KillAll kills nothing: the inits are killed as processes of their own.
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, ARestartFindsEverythingAgain) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "opaque");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "bytes");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->client_config, "opaque");
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
+  EXPECT_TRUE(absl::IsAlreadyExists(engine_->RunSandbox(PodSpec(), "").status()));
+  runtime_.EndMonitor(id, ExitRecord{4, 5});
+  EXPECT_EQ(Wait(id).exit_code, 4);
+}
+
+TEST_F(EngineTest, AnExitDuringTheDowntimeIsFound) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  engine_.reset();
+  runtime_.EndMonitor(id, ExitRecord{7, 8});
+  StartEngine();
+  EXPECT_EQ(Wait(id).exit_code, 7);
+}
+
+TEST_F(EngineTest, WhatWasHalfMadeIsSweptAtTheNextStart) {
+  SandboxRecord sandbox;
+  sandbox.id = RandomId();
+  sandbox.spec = PodSpec();
+  ContainerRecord container;
+  container.id = RandomId();
+  container.sandbox_id = sandbox.id;
+  container.spec = Spec();
+  ASSERT_TRUE(store_.PutSandbox(sandbox).ok());
+  ASSERT_TRUE(store_.PutContainer(container).ok());
+  runtime_.AddTrace(container.id);
+  const std::string stray = RandomId();
+  runtime_.AddTrace(stray);
+  ASSERT_TRUE(run_.MakeDirs("sandboxes/" + RandomId()).ok());
+  StartEngine();
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, AfterARebootEverythingHasEnded) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  engine_.reset();
+  SandboxRecord sandbox = store_.LoadSandboxes()->front();
+  sandbox.boot_id = "another boot";
+  ContainerRecord container = store_.LoadContainers()->front();
+  container.boot_id = "another boot";
+  ASSERT_TRUE(store_.PutSandbox(sandbox).ok());
+  ASSERT_TRUE(store_.PutContainer(container).ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kExited);
+  EXPECT_EQ(engine_->GetContainer(id)->reason, "Unknown");
+  // The process that has the old pid now was not touched.
+  EXPECT_TRUE(linux::IsRunning(host_, container.monitor));
+}
+
+TEST_F(EngineTest, EventsTellTheStory) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::vector<Event> events = events_.Since(0);
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0].type, EventType::kSandboxStarted);
+  EXPECT_EQ(events[1].type, EventType::kContainerCreated);
+  EXPECT_EQ(events[2].container_id, id);
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

@@ -1,0 +1,236 @@
+// Stand-ins for what the engine drives, for provoking what the real ones hardly ever do. The real
+// ones are used in tests/.
+#ifndef PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
+#define PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "base/subprocess.h"
+#include "image/image_service.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::runtime {
+
+// Fails the Nth call of a kind from now on, once.
+class Faults {
+ public:
+  void FailNext(const std::string& operation, absl::Status status) {
+    absl::MutexLock lock(&mutex_);
+    next_[operation] = std::move(status);
+  }
+  absl::Status Check(const std::string& operation) {
+    absl::MutexLock lock(&mutex_);
+    const auto it = next_.find(operation);
+    if (it == next_.end()) return absl::OkStatus();
+    absl::Status status = it->second;
+    next_.erase(it);
+    return status;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, absl::Status> next_;
+};
+
+// Every container's monitor is a real process (so that its end can be watched); its init too.
+class FakeRuntime : public ContainerRuntime {
+ public:
+  explicit FakeRuntime(FsRoot host) : host_(std::move(host)) {}
+
+  Faults faults;
+
+  // The monitor ends, having recorded `exit` unless that is nullopt.
+  void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
+    absl::MutexLock lock(&mutex_);
+    if (exit.has_value()) exits_[id] = *exit;
+    monitors_.at(id).Signal(9).IgnoreError();
+  }
+  bool has_traces(const std::string& id) {
+    absl::MutexLock lock(&mutex_);
+    return traces_.contains(id);
+  }
+  void AddTrace(const std::string& id) {
+    absl::MutexLock lock(&mutex_);
+    traces_.insert(id);
+  }
+
+  std::vector<std::string> Limitations() const override { return {}; }
+  std::string runtime_version() const override { return "fake 1"; }
+  std::string monitor_version() const override { return "fake 1"; }
+  absl::StatusOr<Created> Create(const CreateRequest& request) override {
+    if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
+    absl::StatusOr<Child> monitor = Spawn({.argv = {"/bin/sleep", "300"}});
+    if (!monitor.ok()) return monitor.status();
+    Created created;
+    created.monitor = *linux::IdentifyProcess(host_, monitor->pid());
+    created.init = created.monitor;
+    absl::MutexLock lock(&mutex_);
+    traces_.insert(request.id);
+    monitors_.insert_or_assign(request.id, *std::move(monitor));
+    return created;
+  }
+  absl::Status Start(absl::string_view) override { return faults.Check("Start"); }
+  absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override {
+    if (absl::Status fault = faults.Check("ReadExit"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
+    const auto it = exits_.find(std::string(id));
+    if (it == exits_.end()) return std::nullopt;
+    return it->second;
+  }
+  absl::Status Delete(absl::string_view id, absl::string_view) override {
+    if (absl::Status fault = faults.Check("Delete"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
+    const auto it = monitors_.find(std::string(id));
+    if (it != monitors_.end()) it->second.Signal(9).IgnoreError();
+    traces_.erase(std::string(id));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<ExecResult> Exec(absl::string_view, absl::string_view,
+                                  const ExecRequest&) override {
+    return ExecResult();
+  }
+  absl::Status ReopenLog(absl::string_view) override { return absl::OkStatus(); }
+  bool MonitorSawOom(absl::string_view) const override { return false; }
+  absl::StatusOr<std::vector<std::string>> ListTraces() const override {
+    absl::MutexLock lock(&mutex_);
+    return std::vector<std::string>(traces_.begin(), traces_.end());
+  }
+
+ private:
+  const FsRoot host_;
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Child> monitors_;
+  std::map<std::string, ExitRecord> exits_;
+  std::set<std::string> traces_;
+};
+
+class FakeLease : public image::LayerLease {
+ public:
+  const std::vector<std::string>& lower_directories() const override { return none_; }
+  const std::vector<std::string>& chain_ids() const override { return none_; }
+
+ private:
+  std::vector<std::string> none_;
+};
+
+// Has one image, "busybox".
+class FakeImages : public image::ImageService {
+ public:
+  absl::StatusOr<image::Image> Import(const std::string&, absl::string_view,
+                                      const image::ProgressFn&) override {
+    return absl::UnimplementedError("fake");
+  }
+  absl::StatusOr<image::Image> Pull(absl::string_view, const image::PullOptions&,
+                                    const image::ProgressFn&) override {
+    return absl::UnimplementedError("fake");
+  }
+  absl::StatusOr<image::Image> Find(absl::string_view reference) const override {
+    if (reference != "busybox") return absl::NotFoundError("no such image");
+    image::Image image;
+    image.record.id = "sha256:1";
+    return image;
+  }
+  std::vector<image::Image> List() const override { return {}; }
+  absl::Status Remove(absl::string_view) override { return absl::OkStatus(); }
+  absl::StatusOr<std::shared_ptr<image::LayerLease>> Lease(absl::string_view) override {
+    return std::make_shared<FakeLease>();
+  }
+  absl::StatusOr<std::shared_ptr<image::LayerLease>> LeaseChain(
+      const std::vector<std::string>&) override {
+    return std::make_shared<FakeLease>();
+  }
+  absl::Status CollectGarbage() override { return absl::OkStatus(); }
+  absl::StatusOr<image::ImageUsage> Usage() const override { return image::ImageUsage(); }
+  std::string directory() const override { return "/nowhere"; }
+};
+
+// Groups are names; a process in one is killed by KillAll through `on_kill`.
+class FakeCgroups : public linux::CgroupManager {
+ public:
+  Faults faults;
+  uint64_t oom_kills = 0;
+  std::set<std::string> groups;
+
+  linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
+  std::vector<std::string> Controllers() const override { return {}; }
+  std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
+  absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override {
+    if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
+    groups.insert(std::string(path));
+    return std::vector<std::string>{std::string(path)};
+  }
+  bool Exists(absl::string_view path) const override { return groups.contains(std::string(path)); }
+  absl::Status Remove(absl::string_view path) override {
+    groups.erase(std::string(path));
+    return absl::OkStatus();
+  }
+  absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
+    if (absl::Status fault = faults.Check("Apply"); !fault.ok()) return fault;
+    settings_ = settings;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return settings_; }
+  absl::Status AddProcess(absl::string_view, pid_t) override { return absl::OkStatus(); }
+  absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
+    return std::vector<pid_t>();
+  }
+  absl::Status KillAll(absl::string_view, absl::Time) override { return faults.Check("KillAll"); }
+  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view) const override {
+    return linux::CgroupStats();
+  }
+  absl::StatusOr<uint64_t> OomKills(absl::string_view) const override { return oom_kills; }
+
+ private:
+  linux::CgroupSettings settings_;
+};
+
+// The real store, with writes that can be made to fail.
+class FaultyStore : public Store {
+ public:
+  explicit FaultyStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+
+  Faults faults;
+
+  absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() override {
+    return store_->LoadSandboxes();
+  }
+  absl::Status PutSandbox(const SandboxRecord& sandbox) override {
+    if (absl::Status fault = faults.Check("PutSandbox"); !fault.ok()) return fault;
+    return store_->PutSandbox(sandbox);
+  }
+  absl::Status RemoveSandbox(const std::string& id) override { return store_->RemoveSandbox(id); }
+  absl::StatusOr<std::vector<ContainerRecord>> LoadContainers() override {
+    return store_->LoadContainers();
+  }
+  absl::Status PutContainer(const ContainerRecord& container) override {
+    const std::string operation =
+        container.state == ContainerState::kCreated ? "PutCreated" : "PutContainer";
+    if (absl::Status fault = faults.Check(operation); !fault.ok()) return fault;
+    return store_->PutContainer(container);
+  }
+  absl::Status RemoveContainer(const std::string& id) override {
+    return store_->RemoveContainer(id);
+  }
+  absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
+    return store_->LoadImages();
+  }
+  absl::Status PutImage(const image::ImageRecord& image) override {
+    return store_->PutImage(image);
+  }
+  absl::Status RemoveImage(const std::string& id) override { return store_->RemoveImage(id); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
