@@ -10,16 +10,16 @@ demo: release ## set up, build a release, run examples/hello.yaml, show it, clea
 	@tools/demo.sh
 
 check: setup ## set up, build with warnings as errors, run all tests
-	@cmake --preset dev -Wno-dev --log-level=WARNING
+	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS)
 	@tools/run_tests.sh dev
 
 build: setup-build ## the debug build (build/dev)
-	@cmake --preset dev -Wno-dev --log-level=WARNING
+	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS)
 
 release: setup-build ## the release build (build/release)
-	@cmake --preset release -Wno-dev --log-level=WARNING
+	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 lint: setup ## format, clang-tidy and rooms, of what changed since LINT_BASE
@@ -35,7 +35,7 @@ bench: release ## time sandbox + create + start beside a bare crun run
 	@build/release/bin/bench_start $(BENCH_FLAGS)
 
 asan tsan clang: setup ## all tests, built so
-	@cmake --preset $@ -Wno-dev --log-level=WARNING
+	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
 	@tools/run_tests.sh $@
 
