@@ -1,0 +1,253 @@
+#include "daemon/config.h"
+
+#include <grp.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <climits>
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "daemon/config_options.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+constexpr size_t kMaxFileBytes = 1024 * 1024;
+
+const char* TypeName(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Map:
+      return "a mapping";
+    case YAML::NodeType::Sequence:
+      return "a list";
+    case YAML::NodeType::Scalar:
+      return "a single value";
+    default:
+      return "nothing";
+  }
+}
+
+// yaml-cpp's tag for plain text that stands without quotes; what is quoted is text, never a number.
+bool IsPlain(const YAML::Node& node) {
+  return node.IsScalar() && node.Tag() == "?";
+}
+
+class Parser {
+ public:
+  explicit Parser(absl::string_view file) : file_(file) {}
+
+  absl::StatusOr<Config> Parse(absl::string_view text) const {
+    Config config;
+    try {
+      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+      if (documents.size() > 1) {
+        return Error(documents[1].Mark(), "a second document; one file holds one configuration");
+      }
+      if (documents.empty() || documents[0].IsNull()) return config;
+      PLIMSOLL_RETURN_IF_ERROR(ParseSection(documents[0], "", config));
+    } catch (const YAML::Exception& error) {
+      return Error(error.mark, absl::StrCat("not valid YAML: ", error.msg));
+    }
+    return config;
+  }
+
+ private:
+  absl::Status Error(const YAML::Mark& mark, absl::string_view message) const {
+    if (mark.is_null()) return absl::InvalidArgumentError(absl::StrCat(file_, ": ", message));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_, ":", mark.line + 1, ":", mark.column + 1, ": ", message));
+  }
+
+  absl::Status WrongType(const YAML::Node& node, absl::string_view key,
+                         absl::string_view expected) const {
+    const std::string found =
+        node.IsScalar() ? absl::StrCat("'", node.Scalar(), "'") : TypeName(node);
+    return Error(node.Mark(), absl::StrCat(key, key.empty() ? "" : ": ", "expected ", expected,
+                                           ", found ", found));
+  }
+
+  // `section` is "" or ends with a dot.
+  absl::Status ParseSection(const YAML::Node& node, const std::string& section,
+                            Config& config) const {
+    const absl::string_view name = absl::StripSuffix(section, ".");
+    if (!node.IsMap()) return WrongType(node, name, "a mapping of keys to values");
+    std::map<std::string, int> lines;
+    for (const auto& entry : node) {
+      const YAML::Node& key_node = entry.first;
+      if (!key_node.IsScalar()) return WrongType(key_node, name, "a key");
+      const std::string& key = key_node.Scalar();
+      const auto [first, is_new] = lines.emplace(key, key_node.Mark().line + 1);
+      if (!is_new) {
+        return Error(
+            key_node.Mark(),
+            absl::StrCat("key '", section, key, "' is there twice, first in line ", first->second));
+      }
+      PLIMSOLL_RETURN_IF_ERROR(ParseKey(key_node, entry.second, section, config));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseKey(const YAML::Node& key_node, const YAML::Node& value,
+                        const std::string& section, Config& config) const {
+    const std::string full = section + key_node.Scalar();
+    const auto no_value = [&] {
+      return Error(key_node.Mark(),
+                   absl::StrCat("key '", full, "' has no value; leave it out for ", "its default"));
+    };
+    std::vector<std::string> valid;
+    for (const Option& option : Options()) {
+      absl::string_view rest = option.key;
+      if (rest == full && key_node.Scalar().find('.') != std::string::npos) {
+        const size_t dot = full.find('.');
+        return Error(key_node.Mark(),
+                     absl::StrCat(full, ": write it as ", full.substr(0, dot), ": with ",
+                                  full.substr(dot + 1), ": indented below"));
+      }
+      if (rest == full) {
+        return value.IsNull() ? no_value() : ParseValue(value, option, config);
+      }
+      if (absl::StartsWith(rest, full + ".")) {
+        return value.IsNull() ? no_value() : ParseSection(value, full + ".", config);
+      }
+      if (!absl::ConsumePrefix(&rest, section)) continue;
+      const std::string here(rest.substr(0, rest.find('.')));
+      if (valid.empty() || valid.back() != here) valid.push_back(here);
+    }
+    return Error(key_node.Mark(), absl::StrCat("unknown key '", full,
+                                               "', valid here: ", absl::StrJoin(valid, ", ")));
+  }
+
+  absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,
+                     Config& config) const {
+    const absl::Status status = option.set(config, value);
+    if (status.ok()) return status;
+    return Error(node.Mark(), absl::StrCat(option.key, ": ", status.message()));
+  }
+
+  absl::Status ParseValue(const YAML::Node& node, const Option& option, Config& config) const {
+    switch (option.kind) {
+      case OptionKind::kText:
+        if (!node.IsScalar()) return WrongType(node, option.key, "text");
+        return SetAt(node, option, node.Scalar(), config);
+      case OptionKind::kInteger:
+        if (!IsPlain(node)) return WrongType(node, option.key, "an integer");
+        return SetAt(node, option, node.Scalar(), config);
+      case OptionKind::kTextList:
+        return ParseList(node, option, config);
+      case OptionKind::kGates:
+        return ParseGates(node, option, config);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseList(const YAML::Node& node, const Option& option, Config& config) const {
+    if (!node.IsSequence()) return WrongType(node, option.key, "a list of texts");
+    option.clear(config);
+    for (const YAML::Node& item : node) {
+      if (!item.IsScalar()) return WrongType(item, option.key, "text");
+      PLIMSOLL_RETURN_IF_ERROR(SetAt(item, option, item.Scalar(), config));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseGates(const YAML::Node& node, const Option& option, Config& config) const {
+    if (!node.IsMap()) return WrongType(node, option.key, "a mapping of names to true or false");
+    for (const auto& entry : node) {
+      const YAML::Node& name = entry.first;
+      const YAML::Node& value = entry.second;
+      if (!name.IsScalar()) return WrongType(name, option.key, "the name of a gate");
+      const std::string key = absl::StrCat(option.key, ".", name.Scalar());
+      if (config.feature_gates.all().count(name.Scalar()) > 0 && !IsPlain(value)) {
+        return WrongType(value, key, "true or false");
+      }
+      PLIMSOLL_RETURN_IF_ERROR(
+          SetAt(name, option, absl::StrCat(name.Scalar(), "=", value.Scalar()), config));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string file_;
+};
+
+absl::Status CheckProgram(absl::string_view key, const std::string& path) {
+  if (path.empty() || access(path.c_str(), X_OK) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, ": ", ErrnoStatus(errno, absl::StrCat("no program at ", path)).message()));
+}
+
+absl::StatusOr<std::string> AbsolutePath(const std::string& path) {
+  if (absl::StartsWith(path, "/")) return path;
+  char buffer[PATH_MAX];
+  if (getcwd(buffer, sizeof(buffer)) == nullptr) {
+    return ErrnoStatus(errno, "read the working directory");
+  }
+  return absl::StrCat(buffer, "/", path);
+}
+
+bool IsBelow(const std::string& path, const std::string& directory) {
+  return path == directory || absl::StartsWith(path, directory + "/");
+}
+
+}  // namespace
+
+absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
+  return Parser(file).Parse(text);
+}
+
+absl::StatusOr<Config> LoadConfig(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string absolute, AbsolutePath(path));
+  const absl::StatusOr<std::string> text = host.Read(absolute, kMaxFileBytes);
+  if (!text.ok()) return Annotate(text.status(), "configuration " + path);
+  return ParseConfig(*text, path);
+}
+
+absl::Status SetOption(Config& config, absl::string_view key, absl::string_view value) {
+  for (const Option& option : Options()) {
+    if (key != option.key) continue;
+    if (option.kind != OptionKind::kTextList) return option.set(config, std::string(value));
+    option.clear(config);
+    for (absl::string_view item : absl::StrSplit(value, ',', absl::SkipEmpty())) {
+      PLIMSOLL_RETURN_IF_ERROR(option.set(config, std::string(item)));
+    }
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no configuration key '", key, "'"));
+}
+
+std::vector<OptionName> OptionNames() {
+  std::vector<OptionName> names;
+  for (const Option& option : Options()) names.push_back({option.key, option.help});
+  return names;
+}
+
+absl::Status ValidateConfig(const Config& config) {
+  if (IsBelow(config.run_dir, config.state_dir) || IsBelow(config.state_dir, config.run_dir)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state_dir and run_dir: neither may lie in the other, found ",
+                     config.state_dir, " and ", config.run_dir));
+  }
+  if (!config.socket_group.empty() && getgrnam(config.socket_group.c_str()) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("socket_group: there is no group '",
+                                                   config.socket_group,
+                                                   "' on this machine; make it (groupadd --system ",
+                                                   config.socket_group, ") or leave it out"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckProgram("crun", config.crun));
+  return CheckProgram("conmon", config.conmon);
+}
+
+std::string SocketPath(const Config& config) {
+  return std::string(absl::StripPrefix(config.address, "unix://"));
+}
+
+}  // namespace plimsoll::daemon

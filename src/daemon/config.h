@@ -1,0 +1,75 @@
+// The daemon's configuration: a plain struct, filled from a YAML file and from command line flags.
+//
+//   PLIMSOLL_ASSIGN_OR_RETURN(Config config, LoadConfig("/etc/plimsoll/plimsolld.yaml"));
+//   PLIMSOLL_RETURN_IF_ERROR(SetOption(config, "log.level", "debug"));
+//   PLIMSOLL_RETURN_IF_ERROR(ValidateConfig(config));
+//
+// packaging/plimsolld.yaml names every key with its default; a test holds it against this.
+#ifndef PLIMSOLL_DAEMON_CONFIG_H_
+#define PLIMSOLL_DAEMON_CONFIG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/feature_gates.h"
+
+namespace plimsoll::daemon {
+
+inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/plimsolld.yaml";
+
+struct LogConfig {
+  std::string level = "info";   // debug, info, warning, error
+  std::string format = "text";  // text, json
+  bool operator==(const LogConfig&) const = default;
+};
+
+struct Config {
+  std::string address = "unix:///run/plimsoll/plimsoll.sock";
+  std::string socket_group;  // may use the socket beside root; empty: root only
+  std::string state_dir = "/var/lib/plimsoll";
+  std::string run_dir = "/run/plimsoll";
+  LogConfig log;
+  std::string metrics_address;  // "127.0.0.1:9464"; empty: no metrics endpoint
+  std::string crun;             // absolute path; empty: looked for in PATH
+  std::string conmon;
+  std::string cgroup_parent = "/plimsoll";
+  std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
+  std::string restrict_oom_score_adj = "auto";  // auto, true, false
+  int workers = 16;
+  int event_log_capacity = 4096;
+  std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
+  FeatureGates feature_gates;
+
+  bool operator==(const Config&) const = default;
+};
+
+// Strict: INVALID_ARGUMENT "<file>:<line>:<column>: <what is wrong and what would be right>" for
+// text that is not YAML, an unknown or repeated key, a value of a wrong type or out of range.
+absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
+// As ParseConfig, of a file. The error for a file that cannot be read names it and the reason.
+absl::StatusOr<Config> LoadConfig(const std::string& path);
+
+// Sets what the file's key `key` ("log.level") sets, as the command line flag for it does. Values
+// of a list are separated by commas and replace the list.
+absl::Status SetOption(Config& config, absl::string_view key, absl::string_view value);
+
+struct OptionName {
+  const char* key;
+  const char* help;
+};
+// Every key of the file, in the order of the documentation.
+std::vector<OptionName> OptionNames();
+
+// What can only be told of the whole, or by looking at this machine: directories apart, group and
+// programs there.
+absl::Status ValidateConfig(const Config& config);
+
+// The socket's path in `config.address`.
+std::string SocketPath(const Config& config);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_CONFIG_H_

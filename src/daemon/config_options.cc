@@ -1,0 +1,194 @@
+#include "daemon/config_options.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "linux/cgroup.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+absl::Status Expected(absl::string_view what, const std::string& found) {
+  return absl::InvalidArgumentError(absl::StrCat("expected ", what, ", found '", found, "'"));
+}
+
+absl::Status SetChoice(std::string& member, const std::string& value,
+                       const std::vector<const char*>& choices) {
+  for (const char* choice : choices) {
+    if (value == choice) {
+      member = value;
+      return absl::OkStatus();
+    }
+  }
+  return Expected(absl::StrCat("one of ", absl::StrJoin(choices, ", ")), value);
+}
+
+absl::Status SetInteger(int& member, const std::string& value, int least, int most) {
+  int number = 0;
+  if (!absl::SimpleAtoi(value, &number) || number < least || number > most) {
+    return Expected(absl::StrCat("an integer from ", least, " to ", most), value);
+  }
+  member = number;
+  return absl::OkStatus();
+}
+
+// Absolute, without "." and ".." and not "/" itself: the daemon makes and removes files below it.
+bool IsPlainAbsolutePath(absl::string_view path) {
+  if (!absl::StartsWith(path, "/") || path.find_first_not_of('/') == absl::string_view::npos) {
+    return false;
+  }
+  for (absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part == "." || part == "..") return false;
+  }
+  return true;
+}
+
+absl::Status SetDirectory(std::string& member, const std::string& value) {
+  if (!IsPlainAbsolutePath(value)) {
+    return Expected("the absolute path of a directory (without '.' and '..')", value);
+  }
+  member = std::string(absl::StripSuffix(value, "/"));
+  return absl::OkStatus();
+}
+
+absl::Status SetProgram(std::string& member, const std::string& value) {
+  if (!value.empty() && !IsPlainAbsolutePath(value)) {
+    return Expected("the absolute path of a program, or nothing to look in PATH", value);
+  }
+  member = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetAddress(Config& config, const std::string& value) {
+  absl::string_view path = value;
+  if (!absl::ConsumePrefix(&path, "unix://") || !IsPlainAbsolutePath(path)) {
+    return Expected("unix:// and an absolute path, as in unix:///run/plimsoll/plimsoll.sock",
+                    value);
+  }
+  // The last byte is the terminating NUL's (unix(7)).
+  constexpr size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.size() > kMost) {
+    return absl::InvalidArgumentError(absl::StrCat("the path of a socket has at most ", kMost,
+                                                   " bytes, '", path, "' has ", path.size()));
+  }
+  config.address = value;
+  return absl::OkStatus();
+}
+
+bool IsIpAddress(std::string host) {
+  in6_addr buffer;
+  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) {
+    return inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &buffer) == 1;
+  }
+  return inet_pton(AF_INET, host.c_str(), &buffer) == 1;
+}
+
+absl::Status SetMetricsAddress(Config& config, const std::string& value) {
+  const size_t colon = value.rfind(':');
+  int port = 0;
+  if (!value.empty() &&
+      (colon == std::string::npos || !IsIpAddress(value.substr(0, colon)) ||
+       !absl::SimpleAtoi(value.substr(colon + 1), &port) || port < 1 || port > 65535)) {
+    return Expected("an IP address and a port, as in 127.0.0.1:9464, or nothing for no metrics",
+                    value);
+  }
+  config.metrics_address = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetCgroupParent(Config& config, const std::string& value) {
+  const absl::StatusOr<std::string> path = linux::NormalizeCgroupPath(value);
+  if (!path.ok() || *path == "/" || !absl::StartsWith(value, "/")) {
+    return Expected("the path of a control group, as in /plimsoll", value);
+  }
+  config.cgroup_parent = *path;
+  return absl::OkStatus();
+}
+
+absl::Status AddInsecureRegistry(Config& config, const std::string& value) {
+  if (value.empty() || value.find_first_of("/@ \t") != std::string::npos) {
+    return Expected("a registry's host or host:port, as in registry.local:5000", value);
+  }
+  config.insecure_registries.push_back(value);
+  return absl::OkStatus();
+}
+
+constexpr Option kOptions[] = {
+    {"address", OptionKind::kText, SetAddress, "where the CRI is served: unix:// and a path"},
+    {"socket_group", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       config.socket_group = value;
+       return absl::OkStatus();
+     },
+     "group that may use the socket (root-equivalent); empty: root only"},
+    {"state_dir", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetDirectory(config.state_dir, value); },
+     "images, writable layers and the database; survives a reboot"},
+    {"run_dir", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetDirectory(config.run_dir, value); },
+     "pinned namespaces and sockets; does not survive a reboot"},
+    {"log.level", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.log.level, value, {"debug", "info", "warning", "error"});
+     },
+     "debug, info, warning or error"},
+    {"log.format", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.log.format, value, {"text", "json"});
+     },
+     "text or json"},
+    {"metrics.address", OptionKind::kText, SetMetricsAddress,
+     "IP address and port of the Prometheus endpoint; empty: none"},
+    {"crun", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetProgram(config.crun, value); },
+     "path of the OCI runtime; empty: from PATH"},
+    {"conmon", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetProgram(config.conmon, value); },
+     "path of the container monitor; empty: from PATH"},
+    {"cgroup_parent", OptionKind::kText, SetCgroupParent,
+     "control group of pods that name none of their own"},
+    {"cgroup_driver", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.cgroup_driver, value, {"auto", "cgroupfs", "systemd"});
+     },
+     "what kubelet is told to use: auto, cgroupfs or systemd"},
+    {"restrict_oom_score_adj", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.restrict_oom_score_adj, value, {"auto", "true", "false"});
+     },
+     "raise oom_score_adj to the daemon's own where it may not be lower: auto, true or false"},
+    {"workers", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.workers, value, 1, 1024);
+     },
+     "threads that handle requests"},
+    {"event_log.capacity", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.event_log_capacity, value, 1, 1000000);
+     },
+     "events that are kept for plimsoll events"},
+    {"registries.insecure", OptionKind::kTextList, AddInsecureRegistry,
+     "registries that are spoken to by plain HTTP",
+     [](Config& config) { config.insecure_registries.clear(); }},
+    {"feature_gates", OptionKind::kGates,
+     [](Config& config, const std::string& value) { return config.feature_gates.Set(value); },
+     "Name=true,Name=false"},
+};
+
+}  // namespace
+
+absl::Span<const Option> Options() {
+  return kOptions;
+}
+
+}  // namespace plimsoll::daemon

@@ -1,0 +1,242 @@
+#include "daemon/config.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ConfigTest, NothingIsTheDefaults) {
+  for (const char* text : {"", "\n", "# only a comment\n", "---\n", "{}"}) {
+    const auto config = ParseConfig(text, "f");
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(*config, Config()) << text;
+  }
+}
+
+TEST(ConfigTest, EveryKeyIsRead) {
+  const auto config = ParseConfig(R"(
+address: unix:///run/a/b.sock
+socket_group: wheel
+state_dir: /srv/plimsoll/
+run_dir: /run/p
+log: {level: debug, format: json}
+metrics:
+  address: "[::1]:9464"
+crun: /opt/crun
+conmon: /opt/conmon
+cgroup_parent: /a//b/
+cgroup_driver: systemd
+restrict_oom_score_adj: true
+workers: 3
+event_log:
+  capacity: 10
+registries:
+  insecure: [registry.local:5000, other]
+feature_gates:
+  ClassResources: false
+  NodeResourceHotPlug: true
+)",
+                                  "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  Config expected;
+  expected.address = "unix:///run/a/b.sock";
+  expected.socket_group = "wheel";
+  expected.state_dir = "/srv/plimsoll";
+  expected.run_dir = "/run/p";
+  expected.log = {"debug", "json"};
+  expected.metrics_address = "[::1]:9464";
+  expected.crun = "/opt/crun";
+  expected.conmon = "/opt/conmon";
+  expected.cgroup_parent = "/a/b";
+  expected.cgroup_driver = "systemd";
+  expected.restrict_oom_score_adj = "true";
+  expected.workers = 3;
+  expected.event_log_capacity = 10;
+  expected.insecure_registries = {"registry.local:5000", "other"};
+  ASSERT_TRUE(expected.feature_gates.Set("ClassResources=false").ok());
+  EXPECT_EQ(*config, expected);
+  EXPECT_EQ(SocketPath(*config), "/run/a/b.sock");
+}
+
+struct Wrong {
+  std::string text;
+  std::string message;
+};
+
+class ConfigErrorTest : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
+  const absl::Status status = ParseConfig(GetParam().text, "f.yaml").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << GetParam().text;
+  EXPECT_EQ(std::string(status.message()), GetParam().message) << GetParam().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ConfigErrorTest,
+    ::testing::Values(
+        Wrong{"workers: 4\nadress: x\n",
+              "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
+              "run_dir, log, metrics, crun, conmon, cgroup_parent, cgroup_driver, "
+              "restrict_oom_score_adj, workers, event_log, registries, feature_gates"},
+        Wrong{"log:\n  levl: info\n",
+              "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},
+        Wrong{"log.level: info\n",
+              "f.yaml:1:1: log.level: write it as log: with level: indented below"},
+        Wrong{"log:\n  level: loud\n",
+              "f.yaml:2:10: log.level: expected one of debug, info, warning, error, found 'loud'"},
+        Wrong{"log: debug\n",
+              "f.yaml:1:6: log: expected a mapping of keys to values, found 'debug'"},
+        Wrong{"log:\n", "f.yaml:1:1: key 'log' has no value; leave it out for its default"},
+        Wrong{"- address\n", "f.yaml:1:1: expected a mapping of keys to values, found a list"},
+        Wrong{"address: [a]\n", "f.yaml:1:10: address: expected text, found a list"},
+        Wrong{"address:\n", "f.yaml:1:1: key 'address' has no value; leave it out for its default"},
+        Wrong{"address: tcp://127.0.0.1:1\n",
+              "f.yaml:1:10: address: expected unix:// and an absolute path, as in "
+              "unix:///run/plimsoll/plimsoll.sock, found 'tcp://127.0.0.1:1'"},
+        Wrong{"address: unix:///" + std::string(107, 'a'),
+              "f.yaml:1:10: address: the path of a socket has at most 107 bytes, '/" +
+                  std::string(107, 'a') + "' has 108"},
+        Wrong{"state_dir: var\n",
+              "f.yaml:1:12: state_dir: expected the absolute path of a directory (without '.' and "
+              "'..'), found 'var'"},
+        Wrong{"run_dir: /run/../etc\n",
+              "f.yaml:1:10: run_dir: expected the absolute path of a directory (without '.' and "
+              "'..'), found '/run/../etc'"},
+        Wrong{"state_dir: //\n",
+              "f.yaml:1:12: state_dir: expected the absolute path of a directory (without '.' and "
+              "'..'), found '//'"},
+        Wrong{"workers: many\n",
+              "f.yaml:1:10: workers: expected an integer from 1 to 1024, found 'many'"},
+        Wrong{"workers: 0\n",
+              "f.yaml:1:10: workers: expected an integer from 1 to 1024, found '0'"},
+        Wrong{"workers: \"4\"\n", "f.yaml:1:10: workers: expected an integer, found '4'"},
+        Wrong{"workers: 1.5\n",
+              "f.yaml:1:10: workers: expected an integer from 1 to 1024, found '1.5'"},
+        Wrong{"metrics: {address: localhost:80}\n",
+              "f.yaml:1:20: metrics.address: expected an IP address and a port, as in "
+              "127.0.0.1:9464, or nothing for no metrics, found 'localhost:80'"},
+        Wrong{"crun: crun\n",
+              "f.yaml:1:7: crun: expected the absolute path of a program, or nothing to look in "
+              "PATH, found 'crun'"},
+        Wrong{"cgroup_parent: /a/../b\n",
+              "f.yaml:1:16: cgroup_parent: expected the path of a control group, as in /plimsoll, "
+              "found '/a/../b'"},
+        Wrong{"registries: {insecure: host}\n",
+              "f.yaml:1:24: registries.insecure: expected a list of texts, found 'host'"},
+        Wrong{"registries:\n  insecure:\n    - ok\n    - http://x/\n",
+              "f.yaml:4:7: registries.insecure: expected a registry's host or host:port, as in "
+              "registry.local:5000, found 'http://x/'"},
+        Wrong{"feature_gates:\n  Warp: true\n",
+              "f.yaml:2:3: feature_gates: unknown feature gate 'Warp', there are ClassResources, "
+              "InPlacePodVerticalScaling, KubeletContainerResourcesInPodSandbox, "
+              "KubeletResourceDiscoveryFromCRI, NodeResourceHotPlug"},
+        Wrong{"feature_gates:\n  ClassResources: maybe\n",
+              "f.yaml:2:3: feature_gates: feature gate ClassResources: expected true or false, "
+              "found 'maybe'"},
+        Wrong{"feature_gates:\n  ClassResources: \"true\"\n",
+              "f.yaml:2:19: feature_gates.ClassResources: expected true or false, found 'true'"},
+        Wrong{"workers: 1\nlog: {}\nworkers: 2\n",
+              "f.yaml:3:1: key 'workers' is there twice, first in line 1"},
+        Wrong{"workers: 1\n---\nworkers: 2\n",
+              "f.yaml:3:1: a second document; one file holds one configuration"},
+        Wrong{"log: {level: info\n", "f.yaml:2:1: not valid YAML: end of map flow not found"}));
+
+TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
+  TestDir dir;
+  const std::string path = dir.root().PathOf("c.yaml");
+  const absl::Status missing = LoadConfig(path).status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(missing.message(), HasSubstr("configuration " + path + ": "));
+  EXPECT_THAT(missing.message(), HasSubstr("No such file or directory"));
+
+  ASSERT_TRUE(dir.root().MakeDirs("d").ok());
+  EXPECT_THAT(LoadConfig(dir.root().PathOf("d")).status().message(), HasSubstr("Is a directory"));
+
+  ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "workers: x").ok());
+  EXPECT_THAT(LoadConfig(path).status().message(), HasSubstr(path + ":1:10: workers: "));
+  ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "workers: 2").ok());
+  EXPECT_EQ(LoadConfig(path)->workers, 2);
+}
+
+// What can be set in the file can be set by a flag, and the other way round.
+TEST(ConfigTest, FlagsSetTheSameKeys) {
+  Config config;
+  ASSERT_TRUE(SetOption(config, "log.level", "error").ok());
+  ASSERT_TRUE(SetOption(config, "registries.insecure", "a:1,b").ok());
+  ASSERT_TRUE(SetOption(config, "registries.insecure", "b,c").ok());
+  ASSERT_TRUE(SetOption(config, "feature_gates", "ClassResources=false").ok());
+  EXPECT_EQ(config.log.level, "error");
+  EXPECT_THAT(config.insecure_registries, ElementsAre("b", "c"));
+  EXPECT_FALSE(config.feature_gates.enabled("ClassResources"));
+  EXPECT_EQ(SetOption(config, "workers", "-1").message(),
+            "expected an integer from 1 to 1024, found '-1'");
+  EXPECT_FALSE(SetOption(config, "nothing", "1").ok());
+}
+
+TEST(ConfigTest, ValidateLooksAtTheWholeAndTheMachine) {
+  Config config;
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  config.run_dir = "/var/lib/plimsoll/run";
+  EXPECT_THAT(ValidateConfig(config).message(), HasSubstr("neither may lie in the other"));
+  config.run_dir = "/var/lib/plimsoll-run";
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  config.socket_group = "plimsoll-test-none";
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("socket_group: there is no group 'plimsoll-test-none' on this machine"));
+  config.socket_group = "root";
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  config.crun = "/nonexistent/crun";
+  EXPECT_EQ(ValidateConfig(config).message(),
+            "crun: no program at /nonexistent/crun: No such file or directory");
+}
+
+// The file that is installed says every key and changes nothing.
+TEST(ConfigTest, PackagedFileIsTheDefaults) {
+  const auto packaged = LoadConfig(PLIMSOLL_SOURCE_DIR "/packaging/plimsolld.yaml");
+  ASSERT_TRUE(packaged.ok()) << packaged.status();
+  EXPECT_EQ(*packaged, Config());
+
+  const std::string text =
+      FsRoot::Open(PLIMSOLL_SOURCE_DIR "/packaging")->Read("plimsolld.yaml").value();
+  const std::string manual =
+      FsRoot::Open(PLIMSOLL_SOURCE_DIR "/docs/man")->Read("plimsolld.yaml.5").value();
+  for (const OptionName& option : OptionNames()) {
+    const std::string key = option.key;
+    const std::string last = key.substr(key.rfind('.') + 1);
+    EXPECT_THAT(text, HasSubstr("\n" + std::string(key == last ? "" : "  ") + last + ":")) << key;
+    EXPECT_THAT(manual, HasSubstr(".B " + key + "\n")) << key;
+  }
+}
+
+TEST(FeatureGatesTest, KubeletsSyntax) {
+  FeatureGates gates;
+  EXPECT_TRUE(gates.enabled("ClassResources"));
+  EXPECT_TRUE(gates.Set("").ok());
+  EXPECT_EQ(gates, FeatureGates());
+  EXPECT_TRUE(gates.Set(" ClassResources = false , NodeResourceHotPlug=false,").ok());
+  EXPECT_FALSE(gates.enabled("ClassResources"));
+  EXPECT_FALSE(gates.enabled("NodeResourceHotPlug"));
+  EXPECT_TRUE(gates.enabled("InPlacePodVerticalScaling"));
+}
+
+TEST(FeatureGatesTest, AnErrorChangesNothing) {
+  FeatureGates gates;
+  EXPECT_THAT(gates.Set("ClassResources=false,Nope=true").message(),
+              HasSubstr("unknown feature gate 'Nope', there are ClassResources, "));
+  EXPECT_THAT(gates.Set("ClassResources").message(), HasSubstr("expected true or false, found ''"));
+  EXPECT_THAT(gates.Set("ClassResources=1").message(), HasSubstr("found '1'"));
+  EXPECT_EQ(gates, FeatureGates());
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon

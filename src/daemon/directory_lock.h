@@ -1,0 +1,37 @@
+// One daemon per directory.
+#ifndef PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_
+#define PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::daemon {
+
+// Holds flock(2) on <directory>/lock, in which the pid of its holder stands. Released by the
+// kernel with the process, however that ends; the file stays.
+class DirectoryLock {
+ public:
+  // FAILED_PRECONDITION names the process that holds it. `what`: "state directory".
+  static absl::StatusOr<DirectoryLock> Take(const FsRoot& directory, absl::string_view what);
+
+ private:
+  explicit DirectoryLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+// Blocks until no client holds <directory>/clients.lock any more. Each `plimsoll` that uses a
+// daemon of its own holds it shared, from before it starts one until it ends, so that the kernel
+// tells of a client's death too. Returns the lock, held exclusively: a client that comes meanwhile
+// waits until this process is gone, then finds no daemon and starts one.
+absl::StatusOr<UniqueFd> WaitUntilNoClientIsLeft(const FsRoot& directory);
+
+inline constexpr char kClientsLockName[] = "clients.lock";
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_

@@ -1,0 +1,83 @@
+#include "daemon/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(DirectoryLockTest, TheSecondIsToldWhoTheFirstIs) {
+  TestDir dir;
+  {
+    const auto first = DirectoryLock::Take(dir.root(), "state directory");
+    ASSERT_TRUE(first.ok()) << first.status();
+    const absl::Status second = DirectoryLock::Take(dir.root(), "state directory").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(second));
+    EXPECT_EQ(second.message(),
+              absl::StrCat("another plimsolld (pid ", getpid(), ") uses the state directory ",
+                           dir.path(), "; stop it, or give this one a directory of its own"));
+  }
+  EXPECT_TRUE(DirectoryLock::Take(dir.root(), "state directory").ok());
+}
+
+// A daemon that was killed leaves its lock file, with a pid that may be anybody's by now.
+TEST(DirectoryLockTest, AnOldFileIsNoLock) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("lock", "1234567890\n").ok());
+  const auto lock = DirectoryLock::Take(dir.root(), "run directory");
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(*dir.root().Read("lock"), absl::StrCat(getpid(), "\n"));
+}
+
+TEST(DirectoryLockTest, ChildrenDoNotInheritIt) {
+  TestDir dir;
+  Command command;
+  command.argv = {"/bin/sleep", "30"};
+  absl::StatusOr<Child> child = absl::UnavailableError("");
+  {
+    const auto lock = DirectoryLock::Take(dir.root(), "state directory");
+    ASSERT_TRUE(lock.ok());
+    child = Spawn(command);
+    ASSERT_TRUE(child.ok());
+  }
+  EXPECT_TRUE(DirectoryLock::Take(dir.root(), "state directory").ok());
+  EXPECT_TRUE(child->Signal(9).ok());
+  EXPECT_TRUE(child->Wait(absl::Now() + absl::Seconds(20)).ok());
+}
+
+TEST(ClientsLockTest, ReturnsWhenTheLastClientHasGone) {
+  TestDir dir;
+  const auto client = [&] {
+    UniqueFd fd = dir.root().OpenFile(kClientsLockName, O_RDWR | O_CREAT, 0600).value();
+    EXPECT_EQ(flock(fd.get(), LOCK_SH), 0);
+    return fd;
+  };
+  UniqueFd first = client();
+  absl::Notification returned;
+  std::thread waiter([&] {
+    const auto held = WaitUntilNoClientIsLeft(dir.root());
+    EXPECT_TRUE(held.ok()) << held.status();
+    returned.Notify();
+  });
+  UniqueFd second = client();
+  first.Reset();
+  EXPECT_FALSE(returned.WaitForNotificationWithTimeout(absl::Milliseconds(50)));
+  second.Reset();
+  EXPECT_TRUE(returned.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  waiter.join();
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon

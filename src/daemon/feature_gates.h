@@ -1,0 +1,34 @@
+// Feature gates: kubelet's names and syntax for switching a proposal off.
+#ifndef PLIMSOLL_DAEMON_FEATURE_GATES_H_
+#define PLIMSOLL_DAEMON_FEATURE_GATES_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::daemon {
+
+class FeatureGates {
+ public:
+  // Every gate there is, each with its default.
+  FeatureGates();
+
+  // "ClassResources=true,NodeResourceHotPlug=false"; spaces around names and values are allowed,
+  // empty text changes nothing. INVALID_ARGUMENT names what is wrong and what would be right; then
+  // no gate is changed.
+  absl::Status Set(absl::string_view text);
+  // `name` must be a gate's.
+  bool enabled(const std::string& name) const { return gates_.at(name); }
+  const std::map<std::string, bool>& all() const { return gates_; }
+
+  bool operator==(const FeatureGates&) const = default;
+
+ private:
+  std::map<std::string, bool> gates_;
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_FEATURE_GATES_H_

@@ -1,0 +1,134 @@
+#include "daemon/metrics.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
+  static const auto* const kBuckets = new prometheus::Histogram::BucketBoundaries{
+      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return *kBuckets;
+}
+
+prometheus::MetricFamily GaugeByState(const std::string& name, const std::string& help,
+                                      const std::map<std::string, uint64_t>& counts) {
+  prometheus::MetricFamily family;
+  family.name = name;
+  family.help = help;
+  family.type = prometheus::MetricType::Gauge;
+  for (const auto& [state, count] : counts) {
+    prometheus::ClientMetric metric;
+    metric.label.push_back({"state", state});
+    metric.gauge.value = static_cast<double>(count);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+// Counted when asked, so that nothing has to be kept in step.
+class StateCollector : public prometheus::Collectable {
+ public:
+  explicit StateCollector(std::function<StateCounts()> count) : count_(std::move(count)) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    const StateCounts counts = count_();
+    return {GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes),
+            GaugeByState("plimsoll_containers", "Containers by state", counts.containers)};
+  }
+
+ private:
+  const std::function<StateCounts()> count_;
+};
+
+}  // namespace
+
+struct Metrics::State {
+  explicit State(std::function<StateCounts()> count)
+      : registry(std::make_shared<prometheus::Registry>()),
+        states(std::make_shared<StateCollector>(std::move(count))),
+        rpc_total(prometheus::BuildCounter()
+                      .Name("plimsoll_rpc_total")
+                      .Help("Calls that have ended, by method and status code")
+                      .Register(*registry)),
+        rpc_duration(prometheus::BuildHistogram()
+                         .Name("plimsoll_rpc_duration_seconds")
+                         .Help("Time from a call's arrival to its answer")
+                         .Register(*registry)),
+        events_total(prometheus::BuildCounter()
+                         .Name("plimsoll_events_total")
+                         .Help("Entries of the event log by type")
+                         .Register(*registry)) {}
+
+  std::shared_ptr<prometheus::Registry> registry;
+  std::shared_ptr<StateCollector> states;
+  prometheus::Family<prometheus::Counter>& rpc_total;
+  prometheus::Family<prometheus::Histogram>& rpc_duration;
+  prometheus::Family<prometheus::Counter>& events_total;
+  std::unique_ptr<prometheus::Exposer> exposer;
+};
+
+Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
+    : state_(std::make_unique<State>(std::move(count))) {
+  prometheus::BuildGauge()
+      .Name("plimsoll_build_info")
+      .Help("Always 1; the label says which build this is")
+      .Register(*state_->registry)
+      .Add({{"version", version}})
+      .Set(1);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::ObserveRpc(const std::string& method, const std::string& code,
+                         absl::Duration duration) {
+  state_->rpc_total.Add({{"method", method}, {"code", code}}).Increment();
+  state_->rpc_duration.Add({{"method", method}}, DurationBuckets())
+      .Observe(absl::ToDoubleSeconds(duration));
+}
+
+void Metrics::ObserveEvent(const std::string& type) {
+  state_->events_total.Add({{"type", type}}).Increment();
+}
+
+std::string Metrics::Text() const {
+  std::vector<prometheus::MetricFamily> families = state_->registry->Collect();
+  for (prometheus::MetricFamily& family : state_->states->Collect()) {
+    families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+absl::Status Metrics::Serve(const std::string& address) {
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(address, /*num_threads=*/1);
+    exposer->RegisterCollectable(state_->registry);
+    exposer->RegisterCollectable(state_->states);
+    state_->exposer = std::move(exposer);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("metrics.address: cannot listen on ", address,
+                     " (is it this machine's, and the port not in use?): ", error.what()));
+  }
+  return absl::OkStatus();
+}
+
+int Metrics::port() const {
+  if (state_->exposer == nullptr) return 0;
+  const std::vector<int> ports = state_->exposer->GetListeningPorts();
+  return ports.empty() ? 0 : ports[0];
+}
+
+}  // namespace plimsoll::daemon

@@ -1,0 +1,57 @@
+// What the daemon counts, for Prometheus.
+//
+//   plimsoll_build_info{version}             1
+//   plimsoll_rpc_total{method,code}          calls that have ended
+//   plimsoll_rpc_duration_seconds{method}    histogram; StartContainer's is the start latency
+//   plimsoll_sandboxes{state}                now
+//   plimsoll_containers{state}               now
+//   plimsoll_events_total{type}              entries of the event log
+#ifndef PLIMSOLL_DAEMON_METRICS_H_
+#define PLIMSOLL_DAEMON_METRICS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace plimsoll::daemon {
+
+// How many there are by the name of their state.
+struct StateCounts {
+  std::map<std::string, uint64_t> sandboxes;
+  std::map<std::string, uint64_t> containers;
+};
+
+// Thread-safe.
+class Metrics {
+ public:
+  // `count` is called once for each request of the endpoint, in a thread of its own.
+  Metrics(const std::string& version, std::function<StateCounts()> count);
+  ~Metrics();
+
+  // `method` is a name from the contract ("RunPodSandbox"), `code` that of the status ("OK").
+  // Neither may come from a client: each different one is kept.
+  void ObserveRpc(const std::string& method, const std::string& code, absl::Duration duration);
+  void ObserveEvent(const std::string& type);
+
+  // The exposition format's text.
+  std::string Text() const;
+
+  // Serves Text at http://<address>/metrics until destruction. "127.0.0.1:0" takes a free port.
+  absl::Status Serve(const std::string& address);
+  // Where it is served; 0 before Serve.
+  int port() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_METRICS_H_

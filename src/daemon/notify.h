@@ -1,0 +1,21 @@
+// Telling whoever started the daemon how far it is.
+#ifndef PLIMSOLL_DAEMON_NOTIFY_H_
+#define PLIMSOLL_DAEMON_NOTIFY_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::daemon {
+
+// Sends `state` ("READY=1", "STOPPING=1\nSTATUS=...") to the socket that $NOTIFY_SOCKET names, as
+// sd_notify(3) says. OK, with nothing sent, when the variable is not set: no service manager waits.
+absl::Status NotifyServiceManager(absl::string_view state);
+
+// Writes one byte to `fd` and closes it: for a parent that waits on a pipe. -1: does nothing.
+absl::Status NotifyReadyFd(int fd);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_NOTIFY_H_
