@@ -19,7 +19,7 @@ ctest --preset "$preset" "$@" |
     { print; fflush() }' || status=$?
 
 skipped=$(awk '
-  / Testing: / || /^[0-9]+\/[0-9]+ Test: / { name = $0; sub(/^[^:]*: /, "", name) }
+  /^[0-9]+\/[0-9]+ Test: / { name = $0; sub(/^[^:]*: /, "", name) }
   take && /^\[  SKIPPED \]/ { take = 0 }
   take && NF { sub(/^[ \t]+/, ""); reason = reason " " $0 }
   / Skipped$/ && /: Skipped$/ { take = 1; reason = "" }
