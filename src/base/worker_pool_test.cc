@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "gtest/gtest.h"
 
@@ -32,6 +33,26 @@ TEST(WorkerPoolTest, RefusesWhenFull) {
   EXPECT_FALSE(pool.TrySchedule([] {}));
   EXPECT_EQ(pool.queued(), 2u);
   go_on.Notify();
+}
+
+TEST(WorkerPoolTest, ThreadsComeWithWorkAndGoWithout) {
+  absl::Notification go_on;
+  std::atomic<int> done{0};
+  WorkerPool pool(3, 100, absl::Milliseconds(20));
+  EXPECT_EQ(pool.threads(), 0u);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(pool.TrySchedule([&] {
+      go_on.WaitForNotification();
+      ++done;
+    }));
+  }
+  EXPECT_EQ(pool.threads(), 3u);
+  go_on.Notify();
+  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  while (pool.threads() > 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(pool.threads(), 0u);
+  EXPECT_EQ(done, 10);
+  ASSERT_TRUE(pool.TrySchedule([&] { ++done; }));
 }
 
 TEST(RandomIdTest, HasTheFormAndDiffers) {
