@@ -1,0 +1,154 @@
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cri/runtime_handlers.h"
+#include "cri/translate_container.h"
+#include "cri/translate_resources.h"
+#include "cri/validate.h"
+#include "runtime/spec/json.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+// A grace period beyond this is somebody's mistake, and would overflow on the way.
+constexpr int64_t kMaxSeconds = 10LL * 365 * 24 * 3600;
+
+bool Matches(const runtime::ContainerRecord& record, const v1::ContainerFilter& filter) {
+  if (record.state == runtime::ContainerState::kCreating) return false;
+  return absl::StartsWith(record.id, filter.id()) &&
+         absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id()) &&
+         (!filter.has_state() || filter.state().state() == ToCri(record.state));
+}
+
+std::string VerboseInfo(const runtime::ContainerRecord& record) {
+  nlohmann::json json;
+  json["sandboxID"] = record.sandbox_id;
+  json["pid"] = record.init.pid;
+  json["monitorPid"] = record.monitor.pid;
+  json["cgroupPath"] = record.cgroup_path;
+  json["oomKilled"] = record.oom_killed;
+  json["bootId"] = record.boot_id;
+  json["spec"] = nlohmann::json::parse(runtime::ToJson(record.spec), nullptr, false);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<absl::Duration> SecondsFrom(absl::string_view field, int64_t seconds) {
+  if (seconds < 0) return Invalid(field, seconds, "must not be negative (seconds)");
+  return absl::Seconds(std::min(seconds, kMaxSeconds));
+}
+
+}  // namespace
+
+absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& request,
+                                              v1::CreateContainerResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord sandbox,
+                            engine_->GetSandbox(request.pod_sandbox_id()));
+  std::vector<std::string> warnings;
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const runtime::ContainerSpec spec,
+      ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list, &warnings));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::string id,
+      engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString()));
+  Warn(sandbox.id, id, warnings);
+  response->set_container_id(id);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::StartContainer(const v1::StartContainerRequest& request,
+                                             v1::StartContainerResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  return engine_->StartContainer(request.container_id());
+}
+
+absl::Status RuntimeHandlers::StopContainer(const v1::StopContainerRequest& request,
+                                            v1::StopContainerResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration grace, SecondsFrom("timeout", request.timeout()));
+  const absl::Status status = engine_->StopContainer(request.container_id(), grace);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status RuntimeHandlers::RemoveContainer(const v1::RemoveContainerRequest& request,
+                                              v1::RemoveContainerResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  const absl::Status status = engine_->RemoveContainer(request.container_id());
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  container_configs_.Forget(request.container_id());
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& request,
+                                             v1::ListContainersResponse* response) {
+  const v1::ContainerFilter& filter = request.filter();
+  const std::vector<runtime::ContainerRecord> records = engine_->ListContainers();
+  absl::flat_hash_set<absl::string_view> ids;
+  for (const runtime::ContainerRecord& record : records) {
+    ids.insert(record.id);
+    if (!Matches(record, filter)) continue;
+    const auto config = container_configs_.Get(record.id, record.client_config);
+    if (!HasLabels(config->labels(), filter.label_selector())) continue;
+    FillContainer(record, *config, response->add_containers());
+  }
+  container_configs_.Retain(ids);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
+                                              v1::ContainerStatusResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
+                            engine_->GetContainer(request.container_id()));
+  const auto config = container_configs_.Get(record.id, record.client_config);
+  v1::ContainerStatus* status = response->mutable_status();
+  FillContainerStatus(record, *config, status);
+  // The container can be removed between the two reads: its status is then that of the record.
+  const absl::StatusOr<runtime::EffectiveResources> resources = engine_->ReadResources(record.id);
+  if (resources.ok()) {
+    FillLinuxResources(*resources, status->mutable_resources()->mutable_linux());
+  } else if (!absl::IsNotFound(resources.status())) {
+    return Annotate(resources.status(), absl::StrCat("reading the resources of ", record.id));
+  }
+  if (request.verbose()) (*response->mutable_info())["info"] = VerboseInfo(record);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::UpdateContainerResources(
+    const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ResourceUpdate update, ResourceUpdateFrom(request));
+  return engine_->UpdateResources(request.container_id(), update);
+}
+
+absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
+                                       v1::ExecSyncResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  if (request.cmd().empty() || request.cmd(0).empty()) {
+    return Invalid("cmd", "", "must hold at least the program's name");
+  }
+  runtime::ExecRequest exec;
+  exec.argv.assign(request.cmd().begin(), request.cmd().end());
+  PLIMSOLL_ASSIGN_OR_RETURN(exec.timeout, SecondsFrom("timeout", request.timeout()));
+  if (exec.timeout == absl::ZeroDuration() && call.deadline != absl::InfiniteFuture()) {
+    exec.timeout = std::max(call.deadline - absl::Now(), absl::Milliseconds(1));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
+                            engine_->ExecSync(request.container_id(), exec));
+  response->set_exit_code(result.exit_code);
+  response->set_stdout(std::move(result.out));
+  response->set_stderr(std::move(result.err));
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
+                                                 v1::ReopenContainerLogResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  return engine_->ReopenLog(request.container_id());
+}
+
+}  // namespace plimsoll::cri

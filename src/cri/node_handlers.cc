@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cri/runtime_handlers.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+constexpr char kRuntimeName[] = "plimsoll";
+constexpr char kApiVersion[] = "v1";
+// The version of kubelet's side of the interface, which has not changed since the first.
+constexpr char kKubeletVersion[] = "0.1.0";
+
+std::string ConfigJson(const NodeInfo& info) {
+  nlohmann::json json;
+  json["version"] = info.version;
+  json["stateDirectory"] = info.state_directory;
+  json["runDirectory"] = info.run_directory;
+  json["configPath"] = info.config_path;
+  json["socketPath"] = info.socket_path;
+  json["programs"] = info.programs;
+  json["cgroupLayout"] = info.cgroup_layout;
+  json["cgroupDriver"] = info.systemd_cgroup_driver ? "systemd" : "cgroupfs";
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void AddHandler(const std::string& name, const NodeInfo& info, v1::StatusResponse* response) {
+  v1::RuntimeHandler* handler = response->add_runtime_handlers();
+  handler->set_name(name);
+  handler->mutable_features()->set_recursive_read_only_mounts(info.recursive_read_only_mounts);
+}
+
+}  // namespace
+
+RuntimeHandlers::RuntimeHandlers(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info)
+    : engine_(engine), events_(events), info_(std::move(info)) {}
+
+void RuntimeHandlers::Warn(const std::string& sandbox_id, const std::string& container_id,
+                           const std::vector<std::string>& warnings) {
+  if (events_ == nullptr) return;
+  for (const std::string& warning : warnings) {
+    events_->Add(runtime::EventType::kWarning, sandbox_id, container_id, warning);
+  }
+}
+
+absl::Status RuntimeHandlers::CheckRuntimeHandler(const std::string& name) const {
+  if (name.empty() || absl::c_linear_search(info_.runtime_handlers, name)) return absl::OkStatus();
+  const std::string known =
+      info_.runtime_handlers.empty()
+          ? "no other is configured"
+          : absl::StrCat("or one of ", absl::StrJoin(info_.runtime_handlers, ", "));
+  return Invalid("runtime_handler", name,
+                 absl::StrCat("must be empty for the default handler; ", known));
+}
+
+absl::Status RuntimeHandlers::Version(const v1::VersionRequest& request,
+                                      v1::VersionResponse* response) {
+  const std::string& asked = request.version();
+  if (!asked.empty() && asked != kApiVersion && asked != kKubeletVersion) {
+    return Invalid("version", asked, "must be \"v1\", \"0.1.0\" or empty");
+  }
+  response->set_version(kKubeletVersion);
+  response->set_runtime_name(kRuntimeName);
+  response->set_runtime_version(info_.version);
+  response->set_runtime_api_version(kApiVersion);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
+                                     v1::StatusResponse* response) {
+  v1::RuntimeCondition* runtime_ready = response->mutable_status()->add_conditions();
+  runtime_ready->set_type("RuntimeReady");
+  runtime_ready->set_status(true);
+  v1::RuntimeCondition* network_ready = response->mutable_status()->add_conditions();
+  network_ready->set_type("NetworkReady");
+  network_ready->set_status(true);
+  network_ready->set_reason("LoopbackOnly");
+  network_ready->set_message(
+      "CNI is not configured: pods have the host's network, or one with loopback alone");
+  AddHandler("", info_, response);
+  for (const std::string& name : info_.runtime_handlers) AddHandler(name, info_, response);
+  response->mutable_features()->set_supplemental_groups_policy(true);
+  if (!request.verbose()) return absl::OkStatus();
+  auto& info = *response->mutable_info();
+  info["config"] = ConfigJson(info_);
+  nlohmann::json limitations = nlohmann::json::array();
+  if (info_.limitations) limitations = info_.limitations();
+  info["limitations"] = limitations.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
+                                            v1::RuntimeConfigResponse* response) {
+  response->mutable_linux()->set_cgroup_driver(info_.systemd_cgroup_driver ? v1::SYSTEMD
+                                                                           : v1::CGROUPFS);
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,37 @@
+// What the services tell about the node and the daemon. Filled in by whoever wires them up.
+#ifndef PLIMSOLL_CRI_NODE_INFO_H_
+#define PLIMSOLL_CRI_NODE_INFO_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cri/translate_container.h"
+
+namespace plimsoll::cri {
+
+struct NodeInfo {
+  std::string version;  // of Plimsoll
+  int64_t started_unix_nanos = 0;
+  std::string state_directory;
+  std::string run_directory;
+  std::string config_path;
+  std::string socket_path;
+  std::map<std::string, std::string> programs;  // "crun" -> "1.8.1"
+  std::string cgroup_layout;                    // "v1", "hybrid", "v2"
+  // Whether kubelet is to name cgroups as systemd does. Plimsoll takes both.
+  bool systemd_cgroup_driver = false;
+  // What the machine lacks, one sentence each; may be null. Thread-safe.
+  std::function<std::vector<std::string>()> limitations;
+  // Runtime handlers beside the default one, which has no name.
+  std::vector<std::string> runtime_handlers;
+  // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).
+  bool recursive_read_only_mounts = true;
+  AnnotationAllowList annotation_allow_list;
+};
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_NODE_INFO_H_

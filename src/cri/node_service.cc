@@ -1,0 +1,258 @@
+// plimsoll.v1.NodeService.
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "cri/services.h"
+#include "cri/unary_method.h"
+#include "cri/validate.h"
+#include "cri/write_stream.h"
+#include "plimsoll/v1/node.grpc.pb.h"
+
+#define PLIMSOLL_CRI_SERVICE "/plimsoll.v1.NodeService/"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::plimsoll::v1;
+
+using EventStream = WriteStream<v1::Event>;
+using ProgressStream = WriteStream<v1::ImageProgress>;
+
+// More events than the log keeps, so that a whole backlog fits beside what happens meanwhile.
+constexpr size_t kMaxPendingEvents = 16384;
+// Progress that a slow reader doesn't take is left out.
+constexpr size_t kMaxPendingProgress = 64;
+
+v1::Event ToMessage(const runtime::Event& event) {
+  v1::Event message;
+  message.set_sequence(event.sequence);
+  message.set_timestamp(event.unix_nanos);
+  message.set_type(runtime::EventTypeName(event.type));
+  message.set_sandbox_id(event.sandbox_id);
+  message.set_container_id(event.container_id);
+  message.set_message(event.message);
+  return message;
+}
+
+// Puts the log's backlog before what its listener hears, each event once and in order.
+class EventFeed {
+ public:
+  explicit EventFeed(std::shared_ptr<EventStream> stream) : stream_(std::move(stream)) {}
+
+  void Hear(const runtime::Event& event) {
+    absl::MutexLock lock(&mutex_);
+    if (open_) {
+      Write(event);
+    } else {
+      early_.push_back(event);
+    }
+  }
+
+  void Open(const std::vector<runtime::Event>& backlog) {
+    absl::MutexLock lock(&mutex_);
+    for (const runtime::Event& event : backlog) Write(event);
+    for (const runtime::Event& event : early_) {
+      if (event.sequence > last_) Write(event);
+    }
+    early_.clear();
+    open_ = true;
+  }
+
+ private:
+  void Write(const runtime::Event& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    last_ = event.sequence;
+    if (!stream_->Write(ToMessage(event))) {
+      stream_->End(absl::ResourceExhaustedError(
+          "events come faster than they are read: list again from the last one seen"));
+    }
+  }
+
+  const std::shared_ptr<EventStream> stream_;
+  absl::Mutex mutex_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<runtime::Event> early_ ABSL_GUARDED_BY(mutex_);
+};
+
+class NodeHandlers {
+ public:
+  explicit NodeHandlers(NodeServiceOptions options) : options_(std::move(options)) {}
+
+  absl::Status DaemonStatus(const v1::DaemonStatusRequest&,
+                            v1::DaemonStatusResponse* response) const {
+    const NodeInfo& info = options_.info;
+    response->set_version(info.version);
+    response->set_pid(getpid());
+    response->set_started_at(info.started_unix_nanos);
+    response->set_state_directory(info.state_directory);
+    response->set_run_directory(info.run_directory);
+    response->set_config_path(info.config_path);
+    response->set_socket_path(info.socket_path);
+    response->set_cgroup_layout(info.cgroup_layout);
+    for (const auto& [name, version] : info.programs) {
+      (*response->mutable_programs())[name] = version;
+    }
+    if (info.limitations) {
+      for (std::string& limitation : info.limitations()) {
+        response->add_limitations(std::move(limitation));
+      }
+    }
+    Count(response);
+    return absl::OkStatus();
+  }
+
+  const NodeServiceOptions& options() const { return options_; }
+
+ private:
+  void Count(v1::DaemonStatusResponse* response) const {
+    uint32_t ready = 0;
+    uint32_t running = 0;
+    const auto sandboxes = options_.engine->ListSandboxes();
+    for (const auto& sandbox : sandboxes) ready += sandbox.state == runtime::SandboxState::kReady;
+    const auto containers = options_.engine->ListContainers();
+    for (const auto& container : containers) {
+      running += container.state == runtime::ContainerState::kRunning;
+    }
+    response->set_sandboxes(static_cast<uint32_t>(sandboxes.size()));
+    response->set_ready_sandboxes(ready);
+    response->set_containers(static_cast<uint32_t>(containers.size()));
+    response->set_running_containers(running);
+    response->set_images(static_cast<uint32_t>(options_.images->List().size()));
+  }
+
+  const NodeServiceOptions options_;
+};
+
+class NodeService final : public v1::NodeService::CallbackService {
+ public:
+  NodeService(Calls* calls, NodeServiceOptions options)
+      : calls_(calls), node_handlers_(std::move(options)), handlers_(&node_handlers_) {}
+
+  // gRPC tells a stream of its end from a thread of its own, which may be late: nothing may be torn
+  // down before.
+  ~NodeService() override {
+    absl::MutexLock lock(&mutex_);
+    const auto all_ended = [this]()
+                               ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return event_streams_ == 0; };
+    mutex_.Await(absl::Condition(&all_ended));
+  }
+
+  PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kQuick)
+
+  grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
+      grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {
+    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "ImportImage";
+    calls_->Trace(kMethod, *request);
+    return RunImageTask(
+        kMethod,
+        [this, request = *request](
+            const std::shared_ptr<ProgressStream>& stream) -> absl::StatusOr<image::Image> {
+          PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("path", request.path()));
+          return images().Import(request.path(), request.reference(), Reporter(stream));
+        });
+  }
+
+  grpc::ServerWriteReactor<v1::ImageProgress>* PullImage(
+      grpc::CallbackServerContext* context, const v1::PullImageRequest* request) override {
+    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "PullImage";
+    calls_->Trace(kMethod, *request);
+    return RunImageTask(
+        kMethod,
+        [this, request = *request, deadline = DeadlineOf(*context)](
+            const std::shared_ptr<ProgressStream>& stream) -> absl::StatusOr<image::Image> {
+          PLIMSOLL_RETURN_IF_ERROR(CheckWord("reference", request.reference()));
+          CallContext call;
+          call.deadline = deadline;
+          call.cancelled = [stream] { return stream->cancelled(); };
+          PLIMSOLL_ASSIGN_OR_RETURN(const image::PullOptions options,
+                                    PullOptionsFrom(call, request.auth(), request.reference()));
+          return images().Pull(request.reference(), options, Reporter(stream));
+        });
+  }
+
+  grpc::ServerWriteReactor<v1::Event>* ListEvents(grpc::CallbackServerContext*,
+                                                  const v1::ListEventsRequest* request) override {
+    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "ListEvents";
+    calls_->Trace(kMethod, *request);
+    const absl::Time start = absl::Now();
+    std::shared_ptr<EventStream> stream = EventStream::Create(kMaxPendingEvents);
+    const uint64_t since = request->since();
+    runtime::EventLog* events = handlers_->options().events;
+    auto feed = std::make_shared<EventFeed>(stream);
+    const bool follow = request->follow();
+    const int handle =
+        follow ? events->Listen([feed](const runtime::Event& event) { feed->Hear(event); }) : 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      ++event_streams_;
+    }
+    stream->set_on_end([=, this] {
+      if (follow) events->Unlisten(handle);
+      calls_->Observe(kMethod, start, absl::OkStatus());
+      absl::MutexLock lock(&mutex_);
+      --event_streams_;
+    });
+    feed->Open(events->Since(since));
+    if (!follow) stream->End(absl::OkStatus());
+    return stream.get();
+  }
+
+ private:
+  image::ImageService& images() const { return *handlers_->options().images; }
+
+  static image::ProgressFn Reporter(std::shared_ptr<ProgressStream> stream) {
+    return [stream](const image::Progress& progress) {
+      v1::ImageProgress message;
+      message.mutable_progress()->set_step(progress.step);
+      message.mutable_progress()->set_done_bytes(progress.done_bytes);
+      message.mutable_progress()->set_total_bytes(progress.total_bytes);
+      static_cast<void>(stream->Write(std::move(message)));  // best effort
+    };
+  }
+
+  // Runs `task` on a worker and ends the stream with its image or error.
+  template <typename Task>
+  grpc::ServerWriteReactor<v1::ImageProgress>* RunImageTask(const char* method, Task task) {
+    const absl::Time start = absl::Now();
+    std::shared_ptr<ProgressStream> stream = ProgressStream::Create(kMaxPendingProgress);
+    const auto end = [this, method, start, stream](const absl::Status& status) {
+      calls_->Observe(method, start, status);
+      stream->End(status);
+    };
+    const absl::Status queued = calls_->Schedule(Lane::kSlow, [task, stream, end] {
+      if (stream->cancelled()) return end(absl::CancelledError("the client has gone"));
+      const absl::StatusOr<image::Image> image = task(stream);
+      if (image.ok()) stream->WriteLast(DoneMessage(*image));
+      end(image.status());
+    });
+    if (!queued.ok()) end(queued);
+    return stream.get();
+  }
+
+  static v1::ImageProgress DoneMessage(const image::Image& image) {
+    v1::ImageProgress message;
+    v1::ImageProgress::Done* done = message.mutable_done();
+    done->set_image_id(image.record.id);
+    for (const std::string& tag : image.record.repo_tags) done->add_repo_tags(tag);
+    for (const std::string& digest : image.record.repo_digests) done->add_repo_digests(digest);
+    done->set_size_bytes(image.record.size_bytes);
+    return message;
+  }
+
+  Calls* const calls_;
+  const NodeHandlers node_handlers_;
+  const NodeHandlers* const handlers_;
+  absl::Mutex mutex_;
+  int event_streams_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewNodeService(Calls* calls, NodeServiceOptions options) {
+  return std::make_unique<NodeService>(calls, std::move(options));
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,59 @@
+#include "cri/redact.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <memory>
+#include <vector>
+
+#include "cri/runtime/v1/api.pb.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr char kRedacted[] = "<redacted>";
+
+void RedactAuth(v1::AuthConfig* auth) {
+  if (!auth->password().empty()) auth->set_password(kRedacted);
+  if (!auth->auth().empty()) auth->set_auth(kRedacted);
+  if (!auth->identity_token().empty()) auth->set_identity_token(kRedacted);
+  if (!auth->registry_token().empty()) auth->set_registry_token(kRedacted);
+}
+
+void Redact(Message* message) {
+  if (message->GetDescriptor() == v1::AuthConfig::descriptor()) {
+    return RedactAuth(static_cast<v1::AuthConfig*>(message));
+  }
+  if (message->GetDescriptor() == v1::KeyValue::descriptor()) {
+    return static_cast<v1::KeyValue*>(message)->set_value(kRedacted);
+  }
+  const Reflection* reflection = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      Redact(reflection->MutableMessage(message, field));
+      continue;
+    }
+    for (int i = 0; i < reflection->FieldSize(*message, field); ++i) {
+      Redact(reflection->MutableRepeatedMessage(message, field, i));
+    }
+  }
+}
+
+}  // namespace
+
+std::string RedactedText(const Message& message) {
+  std::unique_ptr<Message> copy(message.New());
+  copy->CopyFrom(message);
+  copy->DiscardUnknownFields();
+  Redact(copy.get());
+  return copy->ShortDebugString();
+}
+
+}  // namespace plimsoll::cri

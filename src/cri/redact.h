@@ -1,0 +1,19 @@
+// Requests as text for logs, without secrets.
+#ifndef PLIMSOLL_CRI_REDACT_H_
+#define PLIMSOLL_CRI_REDACT_H_
+
+#include <google/protobuf/message.h>
+
+#include <string>
+
+namespace plimsoll::cri {
+
+// The message on one line, with every secret of an AuthConfig, at whatever depth, replaced by
+// "<redacted>" (api/README.md, "Secrets"). The user name and the server stay. Values of
+// environment variables are replaced as well: pods carry passwords there. Fields unknown to this
+// build are left out, since nobody can say what they hold.
+std::string RedactedText(const google::protobuf::Message& message);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_REDACT_H_

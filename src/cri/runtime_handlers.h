@@ -1,0 +1,95 @@
+// What each RPC of the CRI's RuntimeService does, without gRPC: validate, translate, call the
+// engine, translate back.
+#ifndef PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
+#define PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cri/calls.h"
+#include "cri/message_cache.h"
+#include "cri/node_info.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+
+namespace plimsoll::cri {
+
+// Thread-safe; every method may block. Errors are what the client is to see. On an error the
+// response holds nothing that matters.
+class RuntimeHandlers {
+ public:
+  // `engine` must outlive this, and `events` too unless it is null.
+  RuntimeHandlers(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info);
+
+  // --- the node (node_handlers.cc)
+  absl::Status Version(const ::runtime::v1::VersionRequest& request,
+                       ::runtime::v1::VersionResponse* response);
+  absl::Status Status(const ::runtime::v1::StatusRequest& request,
+                      ::runtime::v1::StatusResponse* response);
+  absl::Status RuntimeConfig(const ::runtime::v1::RuntimeConfigRequest& request,
+                             ::runtime::v1::RuntimeConfigResponse* response);
+
+  // --- sandboxes (sandbox_handlers.cc)
+  absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,
+                             ::runtime::v1::RunPodSandboxResponse* response);
+  // Stopping and removing what is not there is OK.
+  absl::Status StopPodSandbox(const ::runtime::v1::StopPodSandboxRequest& request,
+                              ::runtime::v1::StopPodSandboxResponse* response);
+  absl::Status RemovePodSandbox(const ::runtime::v1::RemovePodSandboxRequest& request,
+                                ::runtime::v1::RemovePodSandboxResponse* response);
+  absl::Status PodSandboxStatus(const ::runtime::v1::PodSandboxStatusRequest& request,
+                                ::runtime::v1::PodSandboxStatusResponse* response);
+  absl::Status ListPodSandbox(const ::runtime::v1::ListPodSandboxRequest& request,
+                              ::runtime::v1::ListPodSandboxResponse* response);
+
+  // --- containers (container_handlers.cc)
+  absl::Status CreateContainer(const ::runtime::v1::CreateContainerRequest& request,
+                               ::runtime::v1::CreateContainerResponse* response);
+  absl::Status StartContainer(const ::runtime::v1::StartContainerRequest& request,
+                              ::runtime::v1::StartContainerResponse* response);
+  absl::Status StopContainer(const ::runtime::v1::StopContainerRequest& request,
+                             ::runtime::v1::StopContainerResponse* response);
+  absl::Status RemoveContainer(const ::runtime::v1::RemoveContainerRequest& request,
+                               ::runtime::v1::RemoveContainerResponse* response);
+  absl::Status ListContainers(const ::runtime::v1::ListContainersRequest& request,
+                              ::runtime::v1::ListContainersResponse* response);
+  absl::Status ContainerStatus(const ::runtime::v1::ContainerStatusRequest& request,
+                               ::runtime::v1::ContainerStatusResponse* response);
+  absl::Status UpdateContainerResources(
+      const ::runtime::v1::UpdateContainerResourcesRequest& request,
+      ::runtime::v1::UpdateContainerResourcesResponse* response);
+  // A command without a timeout of its own gets the client's deadline: nobody waits for it longer.
+  absl::Status ExecSync(const CallContext& call, const ::runtime::v1::ExecSyncRequest& request,
+                        ::runtime::v1::ExecSyncResponse* response);
+  absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
+                                  ::runtime::v1::ReopenContainerLogResponse* response);
+
+ private:
+  // Puts what was left out of a request into the event log.
+  void Warn(const std::string& sandbox_id, const std::string& container_id,
+            const std::vector<std::string>& warnings);
+  absl::Status CheckRuntimeHandler(const std::string& name) const;
+
+  runtime::Engine* const engine_;
+  runtime::EventLog* const events_;
+  const NodeInfo info_;
+  MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
+  MessageCache<::runtime::v1::ContainerConfig> container_configs_;
+};
+
+// Whether every label of the selector is there with that value.
+template <typename Map>
+bool HasLabels(const Map& labels, const Map& selector) {
+  for (const auto& [name, value] : selector) {
+    const auto found = labels.find(name);
+    if (found == labels.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_RUNTIME_HANDLERS_H_

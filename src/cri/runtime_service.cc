@@ -1,0 +1,84 @@
+#include "cri/runtime/v1/api.grpc.pb.h"
+#include "cri/services.h"
+#include "cri/unary_method.h"
+
+#define PLIMSOLL_CRI_SERVICE "/runtime.v1.RuntimeService/"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+constexpr char kNoStreaming[] = "there is no streaming server; use ExecSync";
+constexpr char kNoStats[] = "statistics are not served yet";
+constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
+constexpr char kUseList[] = "use the List call that it is a variant of";
+constexpr char kNoClasses[] = "QoS classes are not served yet";
+
+class RuntimeService final : public v1::RuntimeService::CallbackService {
+ public:
+  RuntimeService(Calls* calls, RuntimeHandlers* handlers) : calls_(calls), handlers_(handlers) {}
+
+  PLIMSOLL_CRI_UNARY(Version, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(Status, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(RuntimeConfig, Lane::kQuick)
+
+  PLIMSOLL_CRI_UNARY(RunPodSandbox, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(StopPodSandbox, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(RemovePodSandbox, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(PodSandboxStatus, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(ListPodSandbox, Lane::kQuick)
+
+  PLIMSOLL_CRI_UNARY(CreateContainer, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(StartContainer, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(StopContainer, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(RemoveContainer, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(ListContainers, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(ContainerStatus, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(ExecSync, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(ReopenContainerLog, Lane::kSlow)
+
+  PLIMSOLL_CRI_UNSUPPORTED(Exec, kNoStreaming)
+  PLIMSOLL_CRI_UNSUPPORTED(Attach, kNoStreaming)
+  PLIMSOLL_CRI_UNSUPPORTED(PortForward, kNoStreaming)
+  PLIMSOLL_CRI_UNSUPPORTED(ContainerStats, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(ListContainerStats, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(PodSandboxStats, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxStats, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(UpdateRuntimeConfig, "there is no pod network to configure")
+  PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
+  PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
+  PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
+  PLIMSOLL_CRI_UNSUPPORTED(UpdatePodSandboxResources, "pod-level resources are not served yet")
+  PLIMSOLL_CRI_UNSUPPORTED(UpdatePodSandboxConfig, kNoClasses)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxes, StreamPodSandboxesRequest,
+                                  StreamPodSandboxesResponse, kUseList)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainers, StreamContainersRequest,
+                                  StreamContainersResponse, kUseList)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainerStats, StreamContainerStatsRequest,
+                                  StreamContainerStatsResponse, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxStats, StreamPodSandboxStatsRequest,
+                                  StreamPodSandboxStatsResponse, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxMetrics, StreamPodSandboxMetricsRequest,
+                                  StreamPodSandboxMetricsResponse, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetContainerEvents, GetEventsRequest, ContainerEventResponse,
+                                  "list containers instead")
+  PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetDynamicRuntimeConfig, DynamicRuntimeConfigRequest,
+                                  DynamicRuntimeConfigResponse,
+                                  "resource topology is not served yet")
+
+ private:
+  Calls* const calls_;
+  RuntimeHandlers* const handlers_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers) {
+  return std::make_unique<RuntimeService>(calls, handlers);
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,88 @@
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "base/status.h"
+#include "cri/runtime_handlers.h"
+#include "cri/translate_sandbox.h"
+#include "cri/validate.h"
+#include "runtime/spec/json.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+bool Matches(const runtime::SandboxRecord& record, const v1::PodSandboxFilter& filter) {
+  if (record.state == runtime::SandboxState::kCreating) return false;
+  return absl::StartsWith(record.id, filter.id()) &&
+         (!filter.has_state() || filter.state().state() == ToCri(record.state));
+}
+
+std::string VerboseInfo(const runtime::SandboxRecord& record) {
+  nlohmann::json json;
+  json["cgroupPath"] = record.cgroup_path;
+  json["bootId"] = record.boot_id;
+  json["spec"] = nlohmann::json::parse(runtime::ToJson(record.spec), nullptr, false);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& request,
+                                            v1::RunPodSandboxResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckRuntimeHandler(request.runtime_handler()));
+  std::vector<std::string> warnings;
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec,
+                            SandboxSpecFrom(request.config(), &warnings));
+  spec.runtime_handler = request.runtime_handler();
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
+                            engine_->RunSandbox(spec, request.config().SerializeAsString()));
+  Warn(id, "", warnings);
+  response->set_pod_sandbox_id(id);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
+                                             v1::StopPodSandboxResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  const absl::Status status = engine_->StopSandbox(request.pod_sandbox_id());
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
+                                               v1::RemovePodSandboxResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  const absl::Status status = engine_->RemoveSandbox(request.pod_sandbox_id());
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  sandbox_configs_.Forget(request.pod_sandbox_id());
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
+                                               v1::PodSandboxStatusResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
+                            engine_->GetSandbox(request.pod_sandbox_id()));
+  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+  FillSandboxStatus(record, *config, response->mutable_status());
+  if (request.verbose()) (*response->mutable_info())["info"] = VerboseInfo(record);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,
+                                             v1::ListPodSandboxResponse* response) {
+  const v1::PodSandboxFilter& filter = request.filter();
+  const std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
+  absl::flat_hash_set<absl::string_view> ids;
+  for (const runtime::SandboxRecord& record : records) {
+    ids.insert(record.id);
+    if (!Matches(record, filter)) continue;
+    const auto config = sandbox_configs_.Get(record.id, record.client_config);
+    if (!HasLabels(config->labels(), filter.label_selector())) continue;
+    FillSandbox(record, *config, response->add_items());
+  }
+  sandbox_configs_.Retain(ids);
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cri

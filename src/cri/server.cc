@@ -1,0 +1,152 @@
+#include "cri/server.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "cri/image_handlers.h"
+#include "cri/runtime_handlers.h"
+#include "cri/services.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+// kubelet's own limit in both directions.
+constexpr int kMaxMessageBytes = 16 * 1024 * 1024;
+// What all calls together may hold in gRPC's buffers.
+constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
+// Added to the path while the socket isn't ready to be found.
+constexpr char kUnfinished[] = "~";
+
+absl::Status CheckSocketPath(const std::string& path) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("socket path", path));
+  constexpr size_t kLongest = sizeof(sockaddr_un::sun_path) - sizeof(kUnfinished);
+  if (path.size() > kLongest) {
+    return Invalid("socket path", path, absl::StrCat("must be at most ", kLongest, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+// FAILED_PRECONDITION if somebody listens there, or if it is no socket at all.
+absl::Status CheckNobodyListens(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, absl::StrCat("stat ", path));
+  }
+  if (!S_ISSOCK(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is there and is not a socket: remove it or choose another path"));
+  }
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "socket");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (connect(fd.get(), generic, sizeof(address)) != 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("another process listens on ", path, ": is a daemon running already?"));
+}
+
+// Gives the socket its mode and group, and only then its name.
+absl::Status Publish(const std::string& unfinished, const ServerOptions& options) {
+  if (options.socket_group.has_value() &&
+      chown(unfinished.c_str(), static_cast<uid_t>(-1), *options.socket_group) != 0) {
+    return ErrnoStatus(
+        errno, absl::StrCat("give ", options.socket_path, " to group ", *options.socket_group));
+  }
+  if (chmod(unfinished.c_str(), options.socket_mode) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("set the mode of ", options.socket_path));
+  }
+  if (rename(unfinished.c_str(), options.socket_path.c_str()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("rename ", unfinished, " to ", options.socket_path));
+  }
+  return absl::OkStatus();
+}
+
+class GrpcServer final : public Server {
+ public:
+  explicit GrpcServer(ServerOptions options)
+      : options_(std::move(options)),
+        runtime_handlers_(options_.engine, options_.events, options_.info),
+        image_handlers_(options_.images),
+        calls_(options_.calls),
+        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_)),
+        image_service_(NewImageService(&calls_, &image_handlers_)),
+        node_service_(NewNodeService(
+            &calls_, {options_.engine, options_.events, options_.images, options_.info})) {}
+
+  ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
+
+  absl::Status Listen() {
+    PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket_path));
+    const std::string unfinished = options_.socket_path + kUnfinished;
+    grpc::ServerBuilder builder;
+    grpc::ResourceQuota quota("plimsoll");
+    quota.Resize(kMaxBufferBytes);
+    builder.SetResourceQuota(quota);
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    int bound = 0;
+    builder.AddListeningPort("unix:" + unfinished, grpc::InsecureServerCredentials(), &bound);
+    builder.RegisterService(runtime_service_.get());
+    builder.RegisterService(image_service_.get());
+    builder.RegisterService(node_service_.get());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || bound == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot listen on ", options_.socket_path,
+                       ": does its directory exist and may this process write there?"));
+    }
+    absl::Cleanup remove = [&] { unlink(unfinished.c_str()); };
+    PLIMSOLL_RETURN_IF_ERROR(Publish(unfinished, options_));
+    std::move(remove).Cancel();
+    published_ = true;
+    return absl::OkStatus();
+  }
+
+  void Shutdown(absl::Duration grace) override {
+    if (server_ == nullptr) return;
+    if (published_) unlink(options_.socket_path.c_str());
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    server_->Wait();
+    server_.reset();
+  }
+
+  const std::string& socket_path() const override { return options_.socket_path; }
+
+ private:
+  const ServerOptions options_;
+  RuntimeHandlers runtime_handlers_;
+  ImageHandlers image_handlers_;
+  Calls calls_;
+  std::unique_ptr<grpc::Service> runtime_service_;
+  std::unique_ptr<grpc::Service> image_service_;
+  std::unique_ptr<grpc::Service> node_service_;
+  std::unique_ptr<grpc::Server> server_;
+  bool published_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(options.socket_path));
+  options.info.socket_path = options.socket_path;
+  auto server = std::make_unique<GrpcServer>(std::move(options));
+  PLIMSOLL_RETURN_IF_ERROR(server->Listen());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,57 @@
+// The gRPC server: RuntimeService, ImageService and NodeService on one unix socket.
+//
+//   cri::ServerOptions options;
+//   options.socket_path = "/run/plimsoll/plimsoll.sock";
+//   options.engine = engine.get();
+//   ...
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto server, cri::Server::Start(std::move(options)));
+#ifndef PLIMSOLL_CRI_SERVER_H_
+#define PLIMSOLL_CRI_SERVER_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cri/calls.h"
+#include "cri/node_info.h"
+#include "image/image_service.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+
+namespace plimsoll::cri {
+
+struct ServerOptions {
+  std::string socket_path;  // absolute, at most 106 bytes; its directory must exist
+  mode_t socket_mode = 0660;
+  std::optional<gid_t> socket_group;  // owner stays this process's user
+  NodeInfo info;                      // `socket_path` in it is filled in
+  CallOptions calls;
+  runtime::Engine* engine = nullptr;  // this and the next two must outlive the server
+  image::ImageService* images = nullptr;
+  runtime::EventLog* events = nullptr;
+};
+
+class Server {
+ public:
+  // Listens when it returns. A socket that is left over is replaced; one that answers is
+  // FAILED_PRECONDITION: another daemon has it. The socket appears at its path with mode and group
+  // already right.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
+
+  // As Shutdown with no grace.
+  virtual ~Server() = default;
+
+  // Takes no new calls, waits up to `grace` for those under way, then cancels them (streams and
+  // pulls end at once; a handler that is at work is waited for). Removes the socket. Once only.
+  virtual void Shutdown(absl::Duration grace) = 0;
+
+  virtual const std::string& socket_path() const = 0;
+};
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_SERVER_H_

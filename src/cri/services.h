@@ -1,0 +1,37 @@
+// The gRPC services. Each runs its calls through `calls`; all pointers must outlive the service.
+#ifndef PLIMSOLL_CRI_SERVICES_H_
+#define PLIMSOLL_CRI_SERVICES_H_
+
+#include <grpcpp/impl/service_type.h>
+
+#include <memory>
+
+#include "cri/calls.h"
+#include "cri/image_handlers.h"
+#include "cri/node_info.h"
+#include "cri/runtime_handlers.h"
+#include "image/image_service.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+
+namespace plimsoll::cri {
+
+// runtime.v1.RuntimeService (runtime_service.cc)
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers);
+
+// runtime.v1.ImageService (image_service.cc)
+std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* handlers);
+
+struct NodeServiceOptions {
+  runtime::Engine* engine = nullptr;
+  runtime::EventLog* events = nullptr;
+  image::ImageService* images = nullptr;
+  NodeInfo info;
+};
+
+// plimsoll.v1.NodeService (node_service.cc)
+std::unique_ptr<grpc::Service> NewNodeService(Calls* calls, NodeServiceOptions options);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_SERVICES_H_

@@ -1,0 +1,238 @@
+#include "cri/translate_container.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "cri/translate_resources.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+absl::Status AddIdentity(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
+  if (!config.has_metadata()) {
+    return absl::InvalidArgumentError("config.metadata is missing: a container needs a name");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckName("config.metadata.name", config.metadata().name()));
+  spec->name = config.metadata().name();
+  spec->attempt = config.metadata().attempt();
+  PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.image.image", config.image().image()));
+  spec->image = config.image().image();
+  return absl::OkStatus();
+}
+
+absl::Status AddProcess(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
+  spec->command.assign(config.command().begin(), config.command().end());
+  spec->args.assign(config.args().begin(), config.args().end());
+  if (!config.working_dir().empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.working_dir", config.working_dir()));
+    spec->working_directory = config.working_dir();
+  }
+  for (const v1::KeyValue& variable : config.envs()) {
+    if (variable.key().empty() || absl::StrContains(variable.key(), '=') ||
+        absl::StrContains(variable.key(), '\0')) {
+      return Invalid("config.envs.key", variable.key(),
+                     "must not be empty or hold \"=\" or a NUL byte");
+    }
+    if (absl::StrContains(variable.value(), '\0')) {
+      // Without the value: it may be a secret.
+      return Invalid("config.envs.key", variable.key(), "has a value that holds a NUL byte");
+    }
+    spec->environment.emplace_back(variable.key(), variable.value());
+  }
+  spec->open_stdin = config.stdin();
+  spec->stdin_once = config.stdin_once();
+  spec->tty = config.tty();
+  if (!v1::Signal_IsValid(config.stop_signal())) {
+    return Invalid("config.stop_signal", static_cast<int64_t>(config.stop_signal()),
+                   "must be one of the values of Signal");
+  }
+  spec->stop_signal = SignalName(config.stop_signal());
+  return absl::OkStatus();
+}
+
+absl::Status AddLogPath(const std::string& log_path, const runtime::SandboxSpec& sandbox,
+                        runtime::ContainerSpec* spec) {
+  if (log_path.empty()) return absl::OkStatus();
+  if (sandbox.log_directory.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(CheckAbsolutePath("config.log_path", log_path), "the pod has no log_directory"));
+  } else {
+    PLIMSOLL_RETURN_IF_ERROR(CheckRelativePath("config.log_path", log_path));
+  }
+  spec->log_path = log_path;
+  return absl::OkStatus();
+}
+
+absl::Status CheckMountFeatures(const v1::Mount& mount) {
+  const absl::string_view unsupported = mount.has_image()                ? "image"
+                                        : mount.uidmappings_size() > 0   ? "uidMappings"
+                                        : mount.gidmappings_size() > 0   ? "gidMappings"
+                                        : mount.mount_options_size() > 0 ? "mount_options"
+                                                                         : "";
+  if (!unsupported.empty()) {
+    return absl::UnimplementedError(absl::StrCat("config.mounts: ", unsupported,
+                                                 " of the mount at ", mount.container_path(),
+                                                 " is not supported"));
+  }
+  if (!mount.recursive_read_only()) return absl::OkStatus();
+  if (!mount.readonly() || mount.propagation() != v1::PROPAGATION_PRIVATE) {
+    return Invalid("config.mounts.recursive_read_only", mount.container_path(),
+                   "needs readonly and PROPAGATION_PRIVATE on the same mount");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount) {
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckAbsolutePath("config.mounts.container_path", mount.container_path()));
+  if (mount.container_path().find_first_not_of('/') == std::string::npos) {
+    return Invalid("config.mounts.container_path", mount.container_path(),
+                   "must not be the container's root");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckMountFeatures(mount));
+  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.mounts.host_path", mount.host_path()));
+  runtime::Mount result;
+  result.container_path = mount.container_path();
+  result.host_path = mount.host_path();
+  result.readonly = mount.readonly();
+  result.recursive_read_only = mount.recursive_read_only();
+  result.selinux_relabel = mount.selinux_relabel();
+  switch (mount.propagation()) {
+    case v1::PROPAGATION_PRIVATE:
+      result.propagation = runtime::MountPropagation::kPrivate;
+      return result;
+    case v1::PROPAGATION_HOST_TO_CONTAINER:
+      result.propagation = runtime::MountPropagation::kHostToContainer;
+      return result;
+    case v1::PROPAGATION_BIDIRECTIONAL:
+      result.propagation = runtime::MountPropagation::kBidirectional;
+      return result;
+    default:
+      return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
+                     "must be PROPAGATION_PRIVATE (0), PROPAGATION_HOST_TO_CONTAINER (1) or "
+                     "PROPAGATION_BIDIRECTIONAL (2)");
+  }
+}
+
+absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckAbsolutePath("config.devices.container_path", device.container_path()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.devices.host_path", device.host_path()));
+  const std::string& permissions = device.permissions();
+  const std::set<char> distinct(permissions.begin(), permissions.end());
+  if (permissions.empty() || distinct.size() != permissions.size() ||
+      permissions.find_first_not_of("rwm") != std::string::npos) {
+    return Invalid("config.devices.permissions", permissions,
+                   "must be one or more of \"r\", \"w\" and \"m\"");
+  }
+  return runtime::Device{device.container_path(), device.host_path(), permissions};
+}
+
+absl::Status AddFiles(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
+  for (const v1::Mount& mount : config.mounts()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount translated, MountFrom(mount));
+    spec->mounts.push_back(std::move(translated));
+  }
+  for (const v1::Device& device : config.devices()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Device translated, DeviceFrom(device));
+    spec->devices.push_back(std::move(translated));
+  }
+  if (config.cdi_devices_size() > 0) {
+    return absl::UnimplementedError(absl::StrCat("config.CDI_devices has \"",
+                                                 config.cdi_devices(0).name(),
+                                                 "\": CDI devices are not supported"));
+  }
+  return absl::OkStatus();
+}
+
+bool IsAllowed(absl::string_view name, const AnnotationAllowList& allowed) {
+  if (absl::StartsWith(name, "run.oci.")) return false;
+  for (absl::string_view pattern : allowed) {
+    if (absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(name, pattern) : name == pattern) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
+    const v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
+    const AnnotationAllowList& allowed_annotations, std::vector<std::string>* warnings) {
+  runtime::ContainerSpec spec;
+  PLIMSOLL_RETURN_IF_ERROR(AddIdentity(config, &spec));
+  PLIMSOLL_RETURN_IF_ERROR(AddProcess(config, &spec));
+  PLIMSOLL_RETURN_IF_ERROR(AddLogPath(config.log_path(), sandbox, &spec));
+  PLIMSOLL_RETURN_IF_ERROR(AddFiles(config, &spec));
+  const v1::LinuxContainerResources& resources = config.linux().resources();
+  PLIMSOLL_ASSIGN_OR_RETURN(spec.resources,
+                            CgroupSettingsFrom(resources, "config.linux.resources"));
+  spec.oom_score_adj = static_cast<int>(resources.oom_score_adj());
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      spec.security, SecurityContextFrom(config.linux().security_context(), sandbox, warnings));
+  for (const auto& [name, value] : config.annotations()) {
+    if (IsAllowed(name, allowed_annotations)) spec.annotations[name] = value;
+  }
+  return spec;
+}
+
+v1::ContainerState ToCri(runtime::ContainerState state) {
+  switch (state) {
+    case runtime::ContainerState::kCreated:
+      return v1::CONTAINER_CREATED;
+    case runtime::ContainerState::kRunning:
+      return v1::CONTAINER_RUNNING;
+    case runtime::ContainerState::kExited:
+    case runtime::ContainerState::kRemoving:
+      return v1::CONTAINER_EXITED;
+    case runtime::ContainerState::kCreating:
+    case runtime::ContainerState::kUnknown:
+      return v1::CONTAINER_UNKNOWN;
+  }
+  return v1::CONTAINER_UNKNOWN;
+}
+
+void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerConfig& config,
+                   v1::Container* out) {
+  out->set_id(record.id);
+  out->set_pod_sandbox_id(record.sandbox_id);
+  *out->mutable_metadata() = config.metadata();
+  *out->mutable_image() = config.image();
+  out->set_image_ref(record.image_ref);
+  out->set_state(ToCri(record.state));
+  out->set_created_at(record.created_unix_nanos);
+  *out->mutable_labels() = config.labels();
+  *out->mutable_annotations() = config.annotations();
+  out->set_image_id(record.image_id);
+}
+
+void FillContainerStatus(const runtime::ContainerRecord& record, const v1::ContainerConfig& config,
+                         v1::ContainerStatus* out) {
+  out->set_id(record.id);
+  *out->mutable_metadata() = config.metadata();
+  out->set_state(ToCri(record.state));
+  out->set_created_at(record.created_unix_nanos);
+  out->set_started_at(record.started_unix_nanos);
+  out->set_finished_at(record.finished_unix_nanos);
+  out->set_exit_code(record.exit_code);
+  *out->mutable_image() = config.image();
+  out->set_image_ref(record.image_ref);
+  out->set_reason(record.reason);
+  out->set_message(record.message);
+  *out->mutable_labels() = config.labels();
+  *out->mutable_annotations() = config.annotations();
+  *out->mutable_mounts() = config.mounts();
+  out->set_log_path(record.log_path);
+  out->set_image_id(record.image_id);
+  out->set_stop_signal(SignalFromNumber(record.stop_signal));
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,49 @@
+// Containers: the CRI's messages to the runtime's words and back.
+#ifndef PLIMSOLL_CRI_TRANSLATE_CONTAINER_H_
+#define PLIMSOLL_CRI_TRANSLATE_CONTAINER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::cri {
+
+// Which annotations of a container may go into its OCI spec: names, or beginnings that end in "*".
+// "run.oci.*" never do, whatever the list says: to crun they are commands given as root.
+using AnnotationAllowList = std::vector<std::string>;
+
+// What CreateContainer is asked for, in a sandbox made from `sandbox`. Errors and warnings as
+// SandboxSpecFrom has them.
+absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
+    const ::runtime::v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
+    const AnnotationAllowList& allowed_annotations, std::vector<std::string>* warnings);
+
+// The security part of it (translate_security.cc).
+absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
+    const ::runtime::v1::LinuxContainerSecurityContext& security,
+    const runtime::SandboxSpec& sandbox, std::vector<std::string>* warnings);
+
+// "SIGTERM", "SIGRTMIN+3"; "" for SIGNAL_RUNTIME_DEFAULT. And back, from a number: what has no
+// name in the CRI is SIGNAL_RUNTIME_DEFAULT.
+std::string SignalName(::runtime::v1::Signal signal);
+::runtime::v1::Signal SignalFromNumber(int number);
+
+::runtime::v1::ContainerState ToCri(runtime::ContainerState state);
+
+// `config` is the message that the container was made from.
+void FillContainer(const runtime::ContainerRecord& record,
+                   const ::runtime::v1::ContainerConfig& config, ::runtime::v1::Container* out);
+// All but `resources`.
+void FillContainerStatus(const runtime::ContainerRecord& record,
+                         const ::runtime::v1::ContainerConfig& config,
+                         ::runtime::v1::ContainerStatus* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TRANSLATE_CONTAINER_H_

@@ -1,0 +1,31 @@
+// LinuxContainerResources to the runtime's words and back.
+#ifndef PLIMSOLL_CRI_TRANSLATE_RESOURCES_H_
+#define PLIMSOLL_CRI_TRANSLATE_RESOURCES_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "linux/cgroup_settings.h"
+#include "runtime/engine.h"
+
+namespace plimsoll::cri {
+
+// 0 and empty mean "not specified" and stay absent. `field` begins the names in errors, e.g.
+// "config.linux.resources". INVALID_ARGUMENT for values out of range; see api.proto for ranges.
+// oom_score_adj is checked, but is no cgroup setting: take it from the message.
+absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
+    const ::runtime::v1::LinuxContainerResources& resources, absl::string_view field);
+
+// An update. KEP-2273's `resources.linux` stands for `linux` where that is absent; two that differ
+// are INVALID_ARGUMENT. An oom_score_adj of 0 is "as it is": clients that change the CPU set alone
+// send it so. Class and Kubernetes resources (3008, 4112) are not looked at.
+absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
+    const ::runtime::v1::UpdateContainerResourcesRequest& request);
+
+// What the kernel enforces. What it doesn't say is 0 or empty; no limit is -1.
+void FillLinuxResources(const runtime::EffectiveResources& effective,
+                        ::runtime::v1::LinuxContainerResources* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TRANSLATE_RESOURCES_H_

@@ -1,0 +1,219 @@
+#include "cri/translate_sandbox.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cri/translate_resources.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+absl::Status AddMetadata(const v1::PodSandboxConfig& config, runtime::SandboxSpec* spec) {
+  if (!config.has_metadata()) {
+    return absl::InvalidArgumentError(
+        "config.metadata is missing: a pod needs name, uid and "
+        "namespace");
+  }
+  const v1::PodSandboxMetadata& metadata = config.metadata();
+  PLIMSOLL_RETURN_IF_ERROR(CheckName("config.metadata.name", metadata.name()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckName("config.metadata.uid", metadata.uid()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckName("config.metadata.namespace", metadata.namespace_()));
+  spec->name = metadata.name();
+  spec->uid = metadata.uid();
+  spec->pod_namespace = metadata.namespace_();
+  spec->attempt = metadata.attempt();
+  return absl::OkStatus();
+}
+
+absl::Status AddDns(const v1::DNSConfig& dns, runtime::SandboxSpec* spec) {
+  for (const std::string& server : dns.servers()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.dns_config.servers", server));
+    spec->dns_servers.push_back(server);
+  }
+  for (const std::string& search : dns.searches()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.dns_config.searches", search));
+    spec->dns_searches.push_back(search);
+  }
+  for (const std::string& option : dns.options()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.dns_config.options", option));
+    spec->dns_options.push_back(option);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPorts(const v1::PodSandboxConfig& config, std::vector<std::string>* warnings) {
+  bool wants_host_port = false;
+  for (const v1::PortMapping& port : config.port_mappings()) {
+    if (port.container_port() < 0 || port.container_port() > 65535) {
+      return Invalid("config.port_mappings.container_port", port.container_port(),
+                     "must be from 0 to 65535");
+    }
+    if (port.host_port() < 0 || port.host_port() > 65535) {
+      return Invalid("config.port_mappings.host_port", port.host_port(), "must be from 0 to 65535");
+    }
+    wants_host_port = wants_host_port || port.host_port() != 0;
+  }
+  const bool host_network =
+      config.linux().security_context().namespace_options().network() == v1::NODE;
+  if (wants_host_port && !host_network) {
+    warnings->push_back("host ports are not served: no pod network is configured");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCgroupParent(const std::string& parent) {
+  constexpr absl::string_view kField = "config.linux.cgroup_parent";
+  if (parent.empty()) return absl::OkStatus();
+  if (absl::StartsWith(parent, "/")) return CheckAbsolutePath(kField, parent);
+  return CheckRelativePath(kField, parent);
+}
+
+absl::Status AddLinux(const v1::LinuxPodSandboxConfig& config, runtime::SandboxSpec* spec,
+                      std::vector<std::string>* warnings) {
+  const v1::LinuxSandboxSecurityContext& security = config.security_context();
+  PLIMSOLL_RETURN_IF_ERROR(CheckCgroupParent(config.cgroup_parent()));
+  spec->cgroup_parent = config.cgroup_parent();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      spec->namespaces,
+      NamespaceOptionsFrom(security.has_namespace_options(), security.namespace_options(),
+                           "config.linux.security_context.namespace_options"));
+  for (const auto& [name, value] : config.sysctls()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.linux.sysctls", name));
+    spec->sysctls[name] = value;
+  }
+  spec->privileged = security.privileged();
+  if (security.has_selinux_options()) {
+    warnings->push_back(
+        "config.linux.security_context.selinux_options has no effect: SELinux "
+        "labels are not supported");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(spec->overhead,
+                            CgroupSettingsFrom(config.overhead(), "config.linux.overhead"));
+  PLIMSOLL_ASSIGN_OR_RETURN(spec->resources,
+                            CgroupSettingsFrom(config.resources(), "config.linux.resources"));
+  return absl::OkStatus();
+}
+
+runtime::NamespaceMode FromCri(v1::NamespaceMode mode) {
+  switch (mode) {
+    case v1::CONTAINER:
+      return runtime::NamespaceMode::kContainer;
+    case v1::NODE:
+      return runtime::NamespaceMode::kNode;
+    case v1::TARGET:
+      return runtime::NamespaceMode::kTarget;
+    default:
+      return runtime::NamespaceMode::kPod;
+  }
+}
+
+v1::NamespaceMode ToCri(runtime::NamespaceMode mode) {
+  switch (mode) {
+    case runtime::NamespaceMode::kContainer:
+      return v1::CONTAINER;
+    case runtime::NamespaceMode::kNode:
+      return v1::NODE;
+    case runtime::NamespaceMode::kTarget:
+      return v1::TARGET;
+    case runtime::NamespaceMode::kPod:
+      return v1::POD;
+  }
+  return v1::POD;
+}
+
+absl::Status CheckPodOrNode(absl::string_view field, absl::string_view member,
+                            v1::NamespaceMode mode) {
+  if (mode == v1::POD || mode == v1::NODE) return absl::OkStatus();
+  return Invalid(absl::StrCat(field, ".", member), static_cast<int64_t>(mode),
+                 "must be POD (0) or NODE (2)");
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(bool present,
+                                                               const v1::NamespaceOption& options,
+                                                               absl::string_view field) {
+  runtime::NamespaceOptions result;
+  if (!present) return result;
+  PLIMSOLL_RETURN_IF_ERROR(CheckPodOrNode(field, "network", options.network()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckPodOrNode(field, "ipc", options.ipc()));
+  if (!v1::NamespaceMode_IsValid(options.pid())) {
+    return Invalid(absl::StrCat(field, ".pid"), static_cast<int64_t>(options.pid()),
+                   "must be POD (0), CONTAINER (1), NODE (2) or TARGET (3)");
+  }
+  if (options.pid() == v1::TARGET) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckId(absl::StrCat(field, ".target_id"), options.target_id()));
+  }
+  if (options.has_userns_options()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckPodOrNode(field, "userns_options.mode", options.userns_options().mode()));
+    if (options.userns_options().mode() == v1::POD) {
+      return absl::UnimplementedError(absl::StrCat(
+          field, ".userns_options.mode is POD: user namespaces are not supported; use NODE"));
+    }
+  }
+  result.network = FromCri(options.network());
+  result.pid = FromCri(options.pid());
+  result.ipc = FromCri(options.ipc());
+  if (options.pid() == v1::TARGET) result.target_container_id = options.target_id();
+  return result;
+}
+
+void FillNamespaceOptions(const runtime::NamespaceOptions& options, v1::NamespaceOption* out) {
+  out->set_network(ToCri(options.network));
+  out->set_pid(ToCri(options.pid));
+  out->set_ipc(ToCri(options.ipc));
+  out->set_target_id(options.target_container_id);
+}
+
+absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig& config,
+                                                     std::vector<std::string>* warnings) {
+  runtime::SandboxSpec spec;
+  PLIMSOLL_RETURN_IF_ERROR(AddMetadata(config, &spec));
+  PLIMSOLL_RETURN_IF_ERROR(CheckHostname("config.hostname", config.hostname()));
+  spec.hostname = config.hostname();
+  if (!config.log_directory().empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.log_directory", config.log_directory()));
+    spec.log_directory = config.log_directory();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(AddDns(config.dns_config(), &spec));
+  PLIMSOLL_RETURN_IF_ERROR(CheckPorts(config, warnings));
+  PLIMSOLL_RETURN_IF_ERROR(AddLinux(config.linux(), &spec, warnings));
+  return spec;
+}
+
+v1::PodSandboxState ToCri(runtime::SandboxState state) {
+  return state == runtime::SandboxState::kReady ? v1::SANDBOX_READY : v1::SANDBOX_NOTREADY;
+}
+
+void FillSandbox(const runtime::SandboxRecord& record, const v1::PodSandboxConfig& config,
+                 v1::PodSandbox* out) {
+  out->set_id(record.id);
+  *out->mutable_metadata() = config.metadata();
+  out->set_state(ToCri(record.state));
+  out->set_created_at(record.created_unix_nanos);
+  *out->mutable_labels() = config.labels();
+  *out->mutable_annotations() = config.annotations();
+  out->set_runtime_handler(record.spec.runtime_handler);
+}
+
+void FillSandboxStatus(const runtime::SandboxRecord& record, const v1::PodSandboxConfig& config,
+                       v1::PodSandboxStatus* out) {
+  out->set_id(record.id);
+  *out->mutable_metadata() = config.metadata();
+  out->set_state(ToCri(record.state));
+  out->set_created_at(record.created_unix_nanos);
+  out->mutable_network();  // no address: host network, or loopback alone
+  FillNamespaceOptions(record.spec.namespaces,
+                       out->mutable_linux()->mutable_namespaces()->mutable_options());
+  *out->mutable_labels() = config.labels();
+  *out->mutable_annotations() = config.annotations();
+  out->set_runtime_handler(record.spec.runtime_handler);
+}
+
+}  // namespace plimsoll::cri

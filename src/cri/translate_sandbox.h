@@ -1,0 +1,41 @@
+// Pod sandboxes: the CRI's messages to the runtime's words and back.
+#ifndef PLIMSOLL_CRI_TRANSLATE_SANDBOX_H_
+#define PLIMSOLL_CRI_TRANSLATE_SANDBOX_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::cri {
+
+// What RunSandbox is asked for. INVALID_ARGUMENT names field, value and what is valid;
+// UNIMPLEMENTED names what this build cannot do and would be wrong to leave out. What is left out
+// without harm is added to `warnings`, one sentence each.
+absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const ::runtime::v1::PodSandboxConfig& config,
+                                                     std::vector<std::string>* warnings);
+
+// Namespaces of a sandbox or container. An absent message is a CONTAINER-private PID namespace and
+// the pod's network and IPC.
+absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(
+    bool present, const ::runtime::v1::NamespaceOption& options, absl::string_view field);
+void FillNamespaceOptions(const runtime::NamespaceOptions& options,
+                          ::runtime::v1::NamespaceOption* out);
+
+::runtime::v1::PodSandboxState ToCri(runtime::SandboxState state);
+
+// `config` is the message that the sandbox was made from.
+void FillSandbox(const runtime::SandboxRecord& record,
+                 const ::runtime::v1::PodSandboxConfig& config, ::runtime::v1::PodSandbox* out);
+void FillSandboxStatus(const runtime::SandboxRecord& record,
+                       const ::runtime::v1::PodSandboxConfig& config,
+                       ::runtime::v1::PodSandboxStatus* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TRANSLATE_SANDBOX_H_

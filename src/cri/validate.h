@@ -1,0 +1,43 @@
+// Checks of single values in requests. Every error is INVALID_ARGUMENT and names the field, its
+// value and what is valid.
+#ifndef PLIMSOLL_CRI_VALIDATE_H_
+#define PLIMSOLL_CRI_VALIDATE_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::cri {
+
+// "<field> is "<value>": <rule>". The value is escaped and cut at 128 bytes.
+absl::Status Invalid(absl::string_view field, absl::string_view value, absl::string_view rule);
+absl::Status Invalid(absl::string_view field, int64_t value, absl::string_view rule);
+
+// An id in a request: only that there is one; the engine says whether it exists.
+absl::Status CheckId(absl::string_view field, absl::string_view value);
+
+// A name of Kubernetes' or ours: 1 to 253 bytes, no control character, no white space, no "/".
+absl::Status CheckName(absl::string_view field, absl::string_view value);
+
+// One word for a line of a file (resolv.conf): not empty, no control character or white space.
+absl::Status CheckWord(absl::string_view field, absl::string_view value);
+
+// A host name as sethostname(2) takes it: at most 64 bytes of letters, digits, "-" and ".".
+absl::Status CheckHostname(absl::string_view field, absl::string_view value);
+
+// Begins with "/", no ".." component, no NUL, at most 4095 bytes.
+absl::Status CheckAbsolutePath(absl::string_view field, absl::string_view value);
+
+// Not empty, doesn't begin with "/", no ".." component, no NUL, at most 4095 bytes.
+absl::Status CheckRelativePath(absl::string_view field, absl::string_view value);
+
+// "NET_ADMIN" or "CAP_NET_ADMIN" of those Linux has, or "ALL"; in any case of letters.
+absl::Status CheckCapability(absl::string_view field, absl::string_view value);
+
+// A user or group id: 0 to 4294967294.
+absl::Status CheckUserId(absl::string_view field, int64_t value);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_VALIDATE_H_
