@@ -1,0 +1,45 @@
+// The text of cgroup control files, of both versions. Pure functions.
+#ifndef PLIMSOLL_LINUX_CGROUP_FILES_H_
+#define PLIMSOLL_LINUX_CGROUP_FILES_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::linux {
+
+// A limit in bytes, processes or microseconds; -1 for no limit. That is "max" on v2, a number just
+// below 2^63 (LONG_MAX rounded down to whole pages) in v1's memory files, "-1" in v1's cpu files.
+absl::StatusOr<int64_t> ParseLimit(absl::string_view text);
+// "max" for -1, as cgroup v2 and pids.max have it.
+std::string FormatLimit(int64_t limit);
+
+// cpu.max: "50000 100000" or "max 100000".
+struct CpuMax {
+  int64_t quota_us = -1;
+  uint64_t period_us = 100000;
+};
+absl::StatusOr<CpuMax> ParseCpuMax(absl::string_view text);
+
+// The number after `key` in a flat keyed file ("key value" lines: memory.stat, memory.events,
+// cpu.stat, memory.oom_control). nullopt when there is no such key.
+std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
+
+// cgroup.procs. A process that this PID namespace can't see is listed as 0 and left out.
+absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text);
+
+// Blank-separated words: cgroup.controllers, cgroup.subtree_control.
+std::vector<std::string> ParseWords(absl::string_view text);
+
+// "2MB" from "hugetlb.2MB.limit_in_bytes" with suffix ".limit_in_bytes".
+std::optional<std::string> HugetlbPageSize(absl::string_view file, absl::string_view suffix);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_CGROUP_FILES_H_

@@ -1,0 +1,137 @@
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "linux/cgroup_members.h"
+#include "linux/process.h"
+
+namespace plimsoll::linux {
+namespace {
+
+// How long freezing may take: a task in an uninterruptible sleep holds it up.
+constexpr absl::Duration kFreezePatience = absl::Milliseconds(50);
+// A new look at the group at least this often, for what forked meanwhile.
+constexpr absl::Duration kRound = absl::Milliseconds(100);
+constexpr absl::Duration kPause = absl::Milliseconds(1);
+
+struct Member {
+  pid_t pid = 0;
+  UniqueFd pidfd;
+};
+
+// A pid may be given to another process between being listed and being opened. So the group is
+// listed again afterwards: a pid that is in it then is either the process that was opened or
+// belongs to a later one, in which case the one opened is dead and can't be hit.
+absl::StatusOr<std::vector<Member>> OpenMembers(const CgroupTrees& trees,
+                                                const std::string& group) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto listed, ListProcesses(trees, group, /*recursive=*/true));
+  std::vector<Member> members;
+  for (const pid_t pid : listed) {
+    absl::StatusOr<UniqueFd> pidfd = OpenPidfd(pid);
+    if (absl::IsNotFound(pidfd.status())) continue;
+    if (absl::IsResourceExhausted(pidfd.status()) && !members.empty()) break;  // the next round
+    PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
+    members.push_back({pid, *std::move(pidfd)});
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto again, ListProcesses(trees, group, /*recursive=*/true));
+  std::erase_if(members, [&](const Member& member) {
+    return !std::binary_search(again.begin(), again.end(), member.pid);
+  });
+  return members;
+}
+
+// Until all have exited or `deadline`.
+void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
+  bool waited = false;
+  for (const Member& member : members) {
+    struct pollfd exited = {.fd = member.pidfd.get(), .events = POLLIN, .revents = 0};
+    while (!HasExited(member.pidfd)) {
+      const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+      if (left <= 0) return;
+      waited = true;
+      poll(&exited, 1, static_cast<int>(left));
+    }
+  }
+  // All were dead before and still listed: on their way out, or nothing could be opened.
+  if (!waited) absl::SleepFor(kPause);
+}
+
+void Freeze(CgroupTree& freezer, const std::string& group, absl::Time deadline) {
+  if (!freezer.Write(group, "freezer.state", "FROZEN").ok()) return;
+  const absl::Time give_up = std::min(deadline, absl::Now() + kFreezePatience);
+  while (absl::Now() < give_up) {
+    const auto state = freezer.Read(group, "freezer.state");
+    if (!state.ok() || *state == "FROZEN") return;
+    absl::SleepFor(absl::Microseconds(200));
+  }
+}
+
+// Groups below too: one that is paused by itself would never let its processes die.
+void Thaw(CgroupTree& freezer, const std::string& group) {
+  const auto groups = freezer.Subtree(group);
+  if (!groups.ok()) return;
+  for (auto each = groups->rbegin(); each != groups->rend(); ++each) {
+    freezer.Write(*each, "freezer.state", "THAWED").IgnoreError();
+  }
+}
+
+// True if the kernel kills the whole group by itself (cgroup v2 since Linux 5.14).
+bool KillByFile(const CgroupTrees& trees, const std::string& group) {
+  return trees.size() == 1 && trees[0]->HasFile(group, "cgroup.kill") &&
+         trees[0]->Write(group, "cgroup.kill", "1").ok();
+}
+
+absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTree* freezer,
+                                              const std::string& group, absl::Time deadline) {
+  if (KillByFile(trees, group)) return OpenMembers(trees, group);
+  const bool freezes = freezer != nullptr && freezer->Exists(group);
+  if (freezes) Freeze(*freezer, group, deadline);
+  const absl::Cleanup thaw = [&] {
+    if (freezes) Thaw(*freezer, group);
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(auto members, OpenMembers(trees, group));
+  for (const Member& member : members) {
+    const absl::Status status = SignalProcess(member.pidfd, SIGKILL);
+    if (!absl::IsNotFound(status)) {
+      PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("process ", member.pid)));
+    }
+  }
+  return members;
+}
+
+}  // namespace
+
+absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const std::string& group,
+                           absl::Time deadline) {
+  while (true) {
+    const auto pids = ListProcesses(trees, group, /*recursive=*/true);
+    if (absl::IsNotFound(pids.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(pids.status());
+    if (pids->empty()) return absl::OkStatus();
+    if (absl::c_linear_search(*pids, getpid())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cgroup ", group, " holds this process itself; nothing in it was killed"));
+    }
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(absl::StrCat("cgroup ", group, ": processes ",
+                                                      absl::StrJoin(*pids, ", "),
+                                                      " are still there after SIGKILL"));
+    }
+    const auto members = KillRound(trees, freezer, group, deadline);
+    if (absl::IsNotFound(members.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(members.status());
+    AwaitExit(*members, std::min(deadline, absl::Now() + kRound));
+  }
+}
+
+}  // namespace plimsoll::linux

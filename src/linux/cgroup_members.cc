@@ -1,0 +1,84 @@
+#include "linux/cgroup_members.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "linux/cgroup_files.h"
+
+namespace plimsoll::linux {
+namespace {
+
+constexpr absl::Duration kRemovePatience = absl::Milliseconds(500);
+constexpr absl::Duration kRemovePause = absl::Milliseconds(2);
+
+absl::StatusOr<std::vector<pid_t>> ProcessesOf(const CgroupTree& tree, const std::string& group) {
+  const auto text = tree.Read(group, "cgroup.procs");
+  // Gone meanwhile; or a threaded group, whose processes the nearest group above lists
+  // (EOPNOTSUPP).
+  if (absl::IsNotFound(text.status()) || absl::IsUnimplemented(text.status())) {
+    return std::vector<pid_t>();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  return ParseProcesses(*text);
+}
+
+absl::Status RemoveOne(CgroupTree& tree, const std::string& group, absl::Time deadline) {
+  while (true) {
+    const absl::Status status = tree.Remove(group);
+    if (status.ok() || ErrnoOf(status) != EBUSY || absl::Now() >= deadline) return status;
+    absl::SleepFor(kRemovePause);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const std::string& group,
+                                                 bool recursive) {
+  std::set<pid_t> pids;
+  bool found = false;
+  for (const CgroupTree* tree : trees) {
+    if (!tree->Exists(group)) continue;
+    found = true;
+    std::vector<std::string> groups = {group};
+    if (recursive) {
+      PLIMSOLL_ASSIGN_OR_RETURN(groups, tree->Subtree(group));
+    }
+    for (const std::string& each : groups) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto some, ProcessesOf(*tree, each));
+      pids.insert(some.begin(), some.end());
+    }
+  }
+  if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  return std::vector<pid_t>(pids.begin(), pids.end());
+}
+
+absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
+  const absl::Time deadline = absl::Now() + kRemovePatience;
+  while (true) {
+    const auto pids = ListProcesses(trees, group, /*recursive=*/true);
+    if (absl::IsNotFound(pids.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(pids.status());
+    if (pids->empty()) break;
+    if (absl::Now() >= deadline) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cgroup ", group, " can't be removed: processes ",
+                       absl::StrJoin(*pids, ", "), " are still in it"));
+    }
+    absl::SleepFor(kRemovePause);
+  }
+  absl::Status status;
+  for (CgroupTree* tree : trees) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, tree->Subtree(group));
+    for (const std::string& each : groups) {
+      status = FirstError(status, RemoveOne(*tree, each, deadline));
+    }
+  }
+  return status;
+}
+
+}  // namespace plimsoll::linux
