@@ -31,10 +31,10 @@ struct SandboxPlace {
   std::string ipc_namespace;
   std::string uts_namespace;
   std::string hostname;
-  std::string etc_hosts;        // host paths of files to mount; empty: not mounted
+  std::string etc_hosts;  // host paths of files to mount; empty: not mounted
   std::string etc_hostname;
   std::string etc_resolv_conf;
-  std::string shm_directory;    // a tmpfs shared by the pod; empty: each container its own
+  std::string shm_directory;  // a tmpfs shared by the pod; empty: each container its own
 };
 
 struct CreateRequest {
@@ -56,7 +56,7 @@ struct Created {
 };
 
 struct ExitRecord {
-  int code = 0;                    // 128 + signal when killed
+  int code = 0;  // 128 + signal when killed
   int64_t finished_unix_nanos = 0;
 };
 
@@ -73,12 +73,12 @@ struct ExecResult {
 };
 
 struct OciOptions {
-  FsRoot host;          // "/"
-  FsRoot state;         // writable layers and bundles: <state>/containers/<id>/
-  FsRoot run;           // on a private mount point; crun's state, sockets: <run>/oci/
-  std::string crun;     // empty: from PATH
+  FsRoot host;       // "/"
+  FsRoot state;      // writable layers and bundles: <state>/containers/<id>/
+  FsRoot run;        // on a private mount point; crun's state, sockets: <run>/oci/
+  std::string crun;  // empty: from PATH
   std::string conmon;
-  std::string launcher; // plimsoll-launch; empty: beside this program, else libexec
+  std::string launcher;  // plimsoll-launch; empty: beside this program, else libexec
   // "auto", "true", "false": whether oom_score_adj is raised to this process's own where the
   // machine does not let us lower it.
   std::string restrict_oom_score_adj = "auto";

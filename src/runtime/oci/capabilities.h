@@ -1,0 +1,45 @@
+// Linux capabilities by name, and which of them a container gets.
+#ifndef PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
+#define PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "runtime/spec/container_spec.h"
+
+namespace plimsoll::runtime {
+
+// A set of capabilities: bit n is the capability with number n in <linux/capability.h>.
+using CapabilityMask = uint64_t;
+
+// Bit of "CAP_NET_ADMIN" or "net_admin"; INVALID_ARGUMENT names a capability that there is not.
+absl::StatusOr<CapabilityMask> CapabilityBit(absl::string_view name);
+// "CAP_CHOWN", "CAP_KILL", ... in order of their numbers.
+std::vector<std::string> CapabilityNames(CapabilityMask mask);
+
+// What a container has that asks for nothing: the fourteen that container runtimes agree on.
+CapabilityMask DefaultCapabilities();
+
+// What this process may hand on: its bounding set without what it hasn't itself. `host` holds
+// proc/.
+absl::StatusOr<CapabilityMask> OwnCapabilities(const FsRoot& host);
+
+struct ContainerCapabilities {
+  CapabilityMask granted = 0;  // bounding, effective and permitted set
+  CapabilityMask ambient = 0;  // also inheritable
+  CapabilityMask refused = 0;  // asked for, but this process hasn't it to give
+};
+
+// The default set; then "ALL" in `drop` takes and "ALL" in `add` gives everything, then single
+// names are added, then dropped. A privileged container gets all of `own` whatever it lists.
+// Ambient ones are granted too. INVALID_ARGUMENT for an unknown name.
+absl::StatusOr<ContainerCapabilities> ResolveCapabilities(const SecurityContext& security,
+                                                          CapabilityMask own);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_

@@ -1,0 +1,142 @@
+#include "runtime/oci/crun.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+absl::StatusOr<UniqueFd> SealedCopy(const std::string& path) {
+  const UniqueFd source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info = {};
+  if (!source.valid() || fstat(source.get(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("open ", path));
+  }
+  UniqueFd copy(memfd_create("crun", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!copy.valid()) return ErrnoStatus(errno, "memfd for crun");
+  off_t left = info.st_size;
+  while (left > 0) {
+    const ssize_t n = sendfile(copy.get(), source.get(), nullptr, static_cast<size_t>(left));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return ErrnoStatus(n == 0 ? EIO : errno, absl::StrCat("copy ", path));
+    left -= n;
+  }
+  // Exactly the seals that crun looks for.
+  if (fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
+      0) {
+    return ErrnoStatus(errno, absl::StrCat("seal the copy of ", path));
+  }
+  return copy;
+}
+
+// A container whose init is gone has nobody who reads the FIFO.
+absl::Status NotCreated(absl::string_view id) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("start container ", id, ": it isn't in state created (any more)"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state) {
+  std::string program = path;
+  if (program.empty()) {
+    absl::StatusOr<std::string> found = FindProgram("crun");
+    if (!found.ok()) {
+      return absl::NotFoundError(absl::StrCat(
+          "the OCI runtime is missing: ", found.status().message(), "; install the package crun"));
+    }
+    program = *found;
+  }
+  if (access(program.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat("the OCI runtime ", program, " can't be run: ",
+                                            strerror(errno), "; install the package crun"));
+  }
+  absl::StatusOr<std::string> version = RunChecked({.argv = {program, "--version"}});
+  if (!version.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the OCI runtime doesn't run: ", version.status().message()));
+  }
+  const std::vector<std::string> words =
+      absl::StrSplit(*version, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  if (words.size() < 3 || words[0] != "crun") {
+    return absl::FailedPreconditionError(
+        absl::StrCat(program, " is not crun: its --version says \"", *version, "\""));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program));
+  return std::unique_ptr<Crun>(
+      new Crun(absl::StrCat("crun ", words[2]), std::move(copy), std::move(state)));
+}
+
+Crun::Crun(std::string version, UniqueFd program, FsRoot state)
+    : version_(std::move(version)),
+      program_(std::move(program)),
+      executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
+      state_(std::move(state)) {}
+
+Command Crun::MakeCommand(const std::vector<std::string>& arguments) const {
+  Command command;
+  command.executable = executable_;
+  command.argv = {"crun", absl::StrCat("--root=", state_.path())};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+absl::Status Crun::Start(absl::string_view id) const {
+  const std::string path = absl::StrCat(id, "/exec.fifo");
+  // Non-blocking, so that ENXIO says that nobody reads it.
+  const absl::StatusOr<UniqueFd> fifo = state_.OpenFile(path, O_WRONLY | O_NONBLOCK);
+  if (!fifo.ok() && ErrnoOf(fifo.status()) == ENXIO) return NotCreated(id);
+  struct stat info = {};
+  if (!fifo.ok() || fstat(fifo->get(), &info) != 0 || !S_ISFIFO(info.st_mode)) {
+    if (!state_.Exists(absl::StrCat(id, "/status"))) return NotCreated(id);
+    const absl::StatusOr<std::string> started = RunChecked(MakeCommand({"start", std::string(id)}));
+    if (started.ok()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("start container ", id, ": ", started.status().message()));
+  }
+  // In crun's order: without the file, the container counts as running.
+  PLIMSOLL_RETURN_IF_ERROR(state_.RemoveFile(path));
+  if (write(fifo->get(), "", 1) != 1) {
+    if (errno == EPIPE) return NotCreated(id);
+    return ErrnoStatus(errno, absl::StrCat("start container ", id));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<CrunStatus> Crun::Status(absl::string_view id) const {
+  const absl::StatusOr<std::string> text = state_.Read(absl::StrCat(id, "/status"), 1 << 20);
+  if (!text.ok()) return std::nullopt;
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  const auto pid = json.find("pid");
+  const auto start = json.find("process-start-time");
+  const auto cgroup = json.find("cgroup-path");
+  CrunStatus status;
+  if (pid != json.end() && pid->is_number_integer()) status.pid = pid->get<pid_t>();
+  if (start != json.end() && start->is_number_unsigned()) {
+    status.start_time_ticks = start->get<uint64_t>();
+  }
+  if (cgroup != json.end() && cgroup->is_string()) status.cgroup_path = cgroup->get<std::string>();
+  return status;
+}
+
+absl::StatusOr<std::vector<std::string>> Crun::List() const {
+  return state_.List(".");
+}
+
+absl::Status Crun::Forget(absl::string_view id) const {
+  return state_.RemoveTree(id);
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,273 @@
+#include "runtime/oci/crun_runtime.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "linux/process.h"
+#include "runtime/oci/conmon.h"
+#include "runtime/oci/create_failure.h"
+#include "runtime/oci/exec.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr absl::Duration kKillTimeout = absl::Seconds(10);
+// A monitor whose container is dead ends in a millisecond or two.
+constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
+constexpr char kCgroupMount[] = "sys/fs/cgroup";
+
+// An id becomes a file name in three places.
+absl::Status CheckId(absl::string_view id) {
+  const bool good = !id.empty() && id.size() <= 128 && id[0] != '.' && id[0] != '-' &&
+                    std::all_of(id.begin(), id.end(), [](char c) {
+                      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
+                             c == '_' || c == '.';
+                    });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("\"", id, "\" is no container id"));
+}
+
+std::string BundlePath(absl::string_view id) {
+  return absl::StrCat("oci/containers/", id);
+}
+std::string LayerPath(absl::string_view id) {
+  return absl::StrCat("containers/", id);
+}
+
+absl::StatusOr<std::string> FindLauncher(const OciOptions& options) {
+  std::vector<std::string> places;
+  if (!options.launcher.empty()) {
+    places.push_back(options.launcher);
+  } else {
+    char self[4096];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+    const absl::string_view path(self, n > 0 ? static_cast<size_t>(n) : 0);
+    places.push_back(absl::StrCat(path.substr(0, path.rfind('/')), "/plimsoll-launch"));
+    places.push_back("/usr/libexec/plimsoll/plimsoll-launch");
+    places.push_back("/usr/local/libexec/plimsoll/plimsoll-launch");
+  }
+  for (const std::string& place : places) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("the program plimsoll-launch, which is a part of Plimsoll, "
+                   "is missing; looked for ",
+                   absl::StrJoin(places, ", ")));
+}
+
+int StopSignal(const CreateRequest& request) {
+  for (const std::string* text : {&request.spec->stop_signal, &request.image->stop_signal}) {
+    if (text->empty()) continue;
+    if (const std::optional<int> signal = linux::ParseSignal(*text)) return *signal;
+  }
+  return SIGTERM;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOptions options) {
+  if (options.cgroups == nullptr) return absl::InvalidArgumentError("OciOptions without cgroups");
+  PLIMSOLL_RETURN_IF_ERROR(options.run.MakeDirs("oci/crun"));
+  PLIMSOLL_RETURN_IF_ERROR(options.run.MakeDirs("oci/containers"));
+  PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs("containers"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot crun_state, options.run.Sub("oci/crun"));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Crun> crun, Crun::Load(options.crun, crun_state));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Monitor> monitor,
+                            LoadConmon(options.conmon, options.host));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string launcher, FindLauncher(options));
+  PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
+                                                           options.restrict_oom_score_adj));
+  return std::unique_ptr<ContainerRuntime>(
+      std::make_unique<CrunRuntime>(std::move(options), std::move(launcher), std::move(machine),
+                                    std::move(crun), std::move(monitor)));
+}
+
+CrunRuntime::CrunRuntime(OciOptions options, std::string launcher, Machine machine,
+                         std::unique_ptr<Crun> crun, std::unique_ptr<Monitor> monitor)
+    : options_(std::move(options)),
+      launcher_(std::move(launcher)),
+      machine_(std::move(machine)),
+      crun_(std::move(crun)),
+      monitor_(std::move(monitor)),
+      seccomp_(options_.host) {}
+
+absl::StatusOr<FsRoot> CrunRuntime::Bundle(absl::string_view id) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  absl::StatusOr<FsRoot> bundle = options_.run.Sub(BundlePath(id));
+  if (absl::IsNotFound(bundle.status())) {
+    return absl::NotFoundError(absl::StrCat("no container ", id));
+  }
+  return bundle;
+}
+
+absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
+                                                const FsRoot& bundle) {
+  const SecurityContext& security = request.spec->security;
+  SpecInput input;
+  input.request = &request;
+  input.machine = &machine_;
+  input.host = &options_.host;
+  input.root_path = bundle.PathOf("rootfs");
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto files, image_files_.Read(request.lower_directories));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      input.user, ResolveProcessUser(security, *request.image, files->passwd, files->group));
+  PLIMSOLL_ASSIGN_OR_RETURN(input.capabilities,
+                            ResolveCapabilities(security, machine_.capabilities));
+  // What a privileged container may do is not for a filter to limit.
+  if (!security.privileged) {
+    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
+                              seccomp_.Filter(security.seccomp, input.capabilities.granted));
+  }
+  return BuildSpec(input);
+}
+
+absl::StatusOr<std::string> CrunRuntime::MakePlan(const CreateRequest& request,
+                                                  const FsRoot& bundle,
+                                                  const BuiltSpec& spec) const {
+  const std::string layer = LayerPath(request.id);
+  LaunchPlan plan;
+  plan.Add("runtime", crun_->executable());
+  plan.Add("root", crun_->state().path());
+  plan.Add("target", bundle.PathOf("rootfs"));
+  for (const std::string& lower : request.lower_directories) plan.Add("lower", lower);
+  plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
+  plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
+  if (spec.working_directory != "/") plan.Add("mkdir", spec.working_directory);
+  if (!machine_.unified_controllers.empty()) {
+    // crun 1.8 refuses to run where a hybrid machine's v2 hierarchy has controllers.
+    plan.Add("private", options_.host.PathOf(kCgroupMount));
+    plan.Add("bind", "/dev/null");
+    plan.Add("over",
+             options_.host.PathOf(absl::StrCat(kCgroupMount, "/unified/cgroup.controllers")));
+  }
+  // crun writes nothing for 0: then it is what the process inherits.
+  if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
+  PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("plan", plan.text()));
+  return bundle.PathOf("plan");
+}
+
+absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
+  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(absl::StrCat(BundlePath(request.id), "/rootfs")));
+  const std::string layer = LayerPath(request.id);
+  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));
+  // The upper directory's mode becomes the container's root directory's.
+  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/upper"), 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const BuiltSpec spec, MakeSpec(request, bundle));
+  PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
+
+  MonitorRequest monitor;
+  monitor.id = request.id;
+  monitor.runtime = launcher_;
+  PLIMSOLL_ASSIGN_OR_RETURN(monitor.plan, MakePlan(request, bundle, spec));
+  monitor.log_path = request.log_path;
+  monitor.terminal = request.spec->tty;
+  monitor.open_stdin = request.spec->open_stdin;
+  monitor.stdin_once = request.spec->stdin_once;
+  PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored, monitor_->Start(bundle, monitor));
+
+  Created created;
+  created.monitor = monitored.monitor;
+  PLIMSOLL_ASSIGN_OR_RETURN(created.init, linux::IdentifyProcess(options_.host, monitored.init));
+  created.stop_signal = StopSignal(request);
+  created.warnings = spec.warnings;
+  return created;
+}
+
+absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId(request.id));
+  if (request.lower_directories.empty()) {
+    return absl::InvalidArgumentError("a container needs an image with at least one layer");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> arguments,
+                            ProcessArguments(*request.spec, *request.image));
+  if (options_.run.Exists(BundlePath(request.id))) {
+    return absl::AlreadyExistsError(absl::StrCat("container ", request.id, " is there already"));
+  }
+  absl::StatusOr<Created> created = Launch(request);
+  if (created.ok()) return created;
+  absl::Status failure = TranslateCreateFailure(created.status(), *request.spec, arguments[0]);
+  const absl::Status swept = Delete(request.id, request.cgroup_path);
+  if (swept.ok()) return failure;
+  return Annotate(failure, absl::StrCat("(and leftovers remain: ", swept.message(), ")"));
+}
+
+absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
+  return monitor_->ReadExit(bundle, id);
+}
+
+absl::Status CrunRuntime::KillInit(const CrunStatus& status) const {
+  const absl::StatusOr<UniqueFd> pidfd =
+      linux::OpenProcess(options_.host, {status.pid, status.start_time_ticks});
+  if (!pidfd.ok()) return absl::OkStatus();
+  linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+  struct pollfd poller = {pidfd->get(), POLLIN, 0};
+  if (poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(kKillTimeout))) > 0) {
+    return absl::OkStatus();
+  }
+  return absl::DeadlineExceededError(absl::StrCat("process ", status.pid, " survives SIGKILL"));
+}
+
+absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_path) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  const std::optional<CrunStatus> status = crun_->Status(id);
+  std::string cgroup(cgroup_path);
+  if (cgroup.empty() && status) cgroup = status->cgroup_path;
+  absl::Status result;
+  const bool has_cgroup = !cgroup.empty() && cgroup != "/";
+  if (has_cgroup) result = options_.cgroups->KillAll(cgroup, absl::Now() + kKillTimeout);
+  if (status && status->pid > 0) result = FirstError(result, KillInit(*status));
+  if (const absl::StatusOr<FsRoot> bundle = Bundle(id); bundle.ok()) {
+    result = FirstError(result, monitor_->End(*bundle, id, absl::Now() + kMonitorGrace));
+  }
+  // What still runs would be lost from sight without its traces: they stay for the next attempt.
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));
+  if (has_cgroup) result = options_.cgroups->Remove(cgroup);
+  result = FirstError(result, options_.state.RemoveTree(LayerPath(id)));
+  result = FirstError(result, options_.run.RemoveTree(BundlePath(id)));
+  result = FirstError(result, crun_->Forget(id));
+  return Annotate(result, absl::StrCat("delete container ", id));
+}
+
+absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_view cgroup_path,
+                                             const ExecRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout};
+  return ExecInContainer(tools, id, cgroup_path, request);
+}
+
+absl::Status CrunRuntime::ReopenLog(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
+  return monitor_->ReopenLog(bundle);
+}
+
+bool CrunRuntime::MonitorSawOom(absl::string_view id) const {
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  return bundle.ok() && monitor_->SawOom(*bundle);
+}
+
+absl::StatusOr<std::vector<std::string>> CrunRuntime::ListTraces() const {
+  std::set<std::string> ids;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> crun, crun_->List());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> bundles,
+                            options_.run.List("oci/containers"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> layers,
+                            options_.state.List("containers"));
+  for (const auto* list : {&crun, &bundles, &layers}) ids.insert(list->begin(), list->end());
+  return std::vector<std::string>(ids.begin(), ids.end());
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,64 @@
+// ContainerRuntime with crun, a monitor and plimsoll-launch.
+#ifndef PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
+#define PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/oci/container_runtime.h"
+#include "runtime/oci/crun.h"
+#include "runtime/oci/image_files.h"
+#include "runtime/oci/machine.h"
+#include "runtime/oci/monitor.h"
+#include "runtime/oci/plan.h"
+#include "runtime/oci/seccomp.h"
+#include "runtime/oci/spec_builder.h"
+
+namespace plimsoll::runtime {
+
+// Where things are:
+//   <run>/oci/crun/<id>/         crun's own state
+//   <run>/oci/containers/<id>/   bundle: config.json, plan, rootfs (mount point, empty on the
+//   host),
+//                                the monitor's pid files, FIFOs, socket and exit record
+//   <state>/containers/<id>/     upper and work of the root filesystem's overlay
+class CrunRuntime : public ContainerRuntime {
+ public:
+  CrunRuntime(OciOptions options, std::string launcher, Machine machine, std::unique_ptr<Crun> crun,
+              std::unique_ptr<Monitor> monitor);
+
+  std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
+  std::string runtime_version() const override { return crun_->version(); }
+  std::string monitor_version() const override { return monitor_->version(); }
+  absl::StatusOr<Created> Create(const CreateRequest& request) override;
+  absl::Status Start(absl::string_view id) override { return crun_->Start(id); }
+  absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override;
+  absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) override;
+  absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
+                                  const ExecRequest& request) override;
+  absl::Status ReopenLog(absl::string_view id) override;
+  bool MonitorSawOom(absl::string_view id) const override;
+  absl::StatusOr<std::vector<std::string>> ListTraces() const override;
+
+ private:
+  absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
+  absl::StatusOr<std::string> MakePlan(const CreateRequest& request, const FsRoot& bundle,
+                                       const BuiltSpec& spec) const;
+  absl::StatusOr<Created> Launch(const CreateRequest& request);
+  absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
+  // SIGKILL to the container's init, if crun remembers one and it still is that process.
+  absl::Status KillInit(const CrunStatus& status) const;
+
+  const OciOptions options_;
+  const std::string launcher_;
+  const Machine machine_;
+  const std::unique_ptr<Crun> crun_;
+  const std::unique_ptr<Monitor> monitor_;
+  SeccompCompiler seccomp_;
+  ImageFiles image_files_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_

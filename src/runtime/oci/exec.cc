@@ -1,0 +1,278 @@
+#include "runtime/oci/exec.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "runtime/oci/exec_group.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr int kPlanDescriptor = 3;
+constexpr int kLogDescriptor = 4;
+
+// One stream of the command, collected up to a limit.
+class Output {
+ public:
+  absl::Status Open(size_t max_bytes) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+    reader_.Reset(fds[0]);
+    writer_.Reset(fds[1]);
+    fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
+    max_ = max_bytes;
+    return absl::OkStatus();
+  }
+  int reader() const { return reader_.get(); }
+  int writer() const { return writer_.get(); }
+  void CloseWriter() { writer_.Reset(); }
+
+  // Takes some of what is there; how much, or 0 when there is nothing now or ever.
+  size_t Take() {
+    char buffer[65536];
+    ssize_t n = -1;
+    do {
+      n = read(reader_.get(), buffer, sizeof(buffer));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) return 0;
+    if (n <= 0) {
+      reader_.Reset();
+      return 0;
+    }
+    const size_t taken = static_cast<size_t>(n);
+    const size_t room = max_ - std::min(max_, text_.size());
+    text_.append(buffer, std::min(room, taken));
+    dropped_ = dropped_ || taken > room;
+    return taken;
+  }
+
+  // What the command had written when it ended: never more than the pipe holds, whoever goes on
+  // writing.
+  void TakeRest() {
+    const int capacity = fcntl(reader_.get(), F_GETPIPE_SZ);
+    size_t left = capacity > 0 ? static_cast<size_t>(capacity) : 0;
+    while (left > 0 && reader_.valid()) {
+      const size_t taken = Take();
+      if (taken == 0) break;
+      left -= std::min(left, taken);
+    }
+    reader_.Reset();
+  }
+
+  std::string Text() && {
+    if (dropped_) absl::StrAppend(&text_, "\n[plimsoll: output cut after ", max_, " bytes]\n");
+    return std::move(text_);
+  }
+
+ private:
+  UniqueFd reader_;
+  UniqueFd writer_;
+  std::string text_;
+  size_t max_ = 0;
+  bool dropped_ = false;
+};
+
+// Collects until the process ends; false when the deadline comes first.
+bool Collect(int pidfd, absl::Time deadline, Output* out, Output* err) {
+  while (true) {
+    struct pollfd polls[3] = {
+        {pidfd, POLLIN, 0}, {out->reader(), POLLIN, 0}, {err->reader(), POLLIN, 0}};
+    int64_t wait = -1;
+    if (deadline != absl::InfiniteFuture()) {
+      wait = std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()) + 1, 0, 1 << 30);
+    }
+    const int ready = poll(polls, 3, static_cast<int>(wait));
+    if (ready == 0) return false;
+    if (ready < 0) continue;  // EINTR
+    if (polls[1].revents != 0) out->Take();
+    if (polls[2].revents != 0) err->Take();
+    if (polls[0].revents != 0) break;
+    if (absl::Now() > deadline) return false;  // output that never pauses doesn't put it off
+  }
+  out->TakeRest();
+  err->TakeRest();
+  return true;
+}
+
+// Pids of `root` and of every process below it.
+std::vector<pid_t> Descendants(const FsRoot& host, pid_t root) {
+  std::vector<std::pair<pid_t, pid_t>> processes;  // pid, parent
+  const absl::StatusOr<std::vector<std::string>> names = host.List("proc");
+  if (!names.ok()) return {root};
+  for (const std::string& name : *names) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(name, &pid)) continue;
+    const absl::StatusOr<std::string> stat = host.Read(absl::StrCat("proc/", name, "/stat"));
+    if (!stat.ok()) continue;
+    // "pid (comm) state ppid ...", and comm may hold anything.
+    const size_t after = stat->rfind(')');
+    if (after == std::string::npos) continue;
+    const std::vector<std::string> fields =
+        absl::StrSplit(stat->substr(after + 1), ' ', absl::SkipEmpty());
+    pid_t parent = 0;
+    if (fields.size() > 1 && absl::SimpleAtoi(fields[1], &parent)) {
+      processes.emplace_back(pid, parent);
+    }
+  }
+  std::vector<pid_t> found = {root};
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [pid, parent] : processes) {
+      if (parent == found[i]) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+// After the timeout. The usual case: the group dies, crun sees it and ends. If crun was still on
+// its way into the container, its children are not in the group yet.
+absl::Status KillTree(const FsRoot& host, const ExecGroup& group, Child* child) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  absl::Status killed = group.Kill(deadline);
+  if (!child->Wait(absl::Now() + absl::Milliseconds(200)).ok()) {
+    for (const pid_t pid : Descendants(host, child->pid())) {
+      const absl::StatusOr<linux::ProcessId> process = linux::IdentifyProcess(host, pid);
+      if (!process.ok()) continue;
+      const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, *process);
+      if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+    }
+    child->Wait(deadline).IgnoreError();
+    killed = FirstError(killed, group.Kill(deadline));
+  }
+  return killed;
+}
+
+// crun's own words, which it writes as JSON lines into a file of ours: standard error is the
+// command's.
+std::string RuntimeMessage(int fd) {
+  std::string text(8192, '\0');
+  const ssize_t n = pread(fd, text.data(), text.size(), 0);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+    if (!json.is_object()) continue;
+    const auto message = json.find("msg");
+    if (message != json.end() && message->is_string()) return message->get<std::string>();
+  }
+  return text;
+}
+
+absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecRequest& request,
+                                     absl::string_view id) {
+  const std::string& program = request.argv[0];
+  if (absl::StrContains(message, "not found in $PATH") ||
+      absl::StrContains(message, "No such file or directory")) {
+    return ExecResult{
+        .exit_code = 127,
+        .err = absl::StrCat("exec: ", program, ": not found in the container (", message, ")\n")};
+  }
+  if (absl::StrContains(message, "open executable") || absl::StrContains(message, "exec: ") ||
+      absl::StrContains(message, "ermission denied")) {
+    return ExecResult{
+        .exit_code = 126,
+        .err = absl::StrCat("exec: ", program, ": can't be executed (", message, ")\n")};
+  }
+  if (absl::StrContains(message, "is not running") ||
+      absl::StrContains(message, "does not exist")) {
+    return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
+  }
+  return absl::InternalError(absl::StrCat("exec in container ", id, ": ", message));
+}
+
+struct Memfds {
+  UniqueFd plan;
+  UniqueFd log;
+};
+
+absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id,
+                                    const ExecRequest& request,
+                                    const std::optional<ExecGroup>& group, Memfds* memfds) {
+  memfds->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
+  if (!memfds->log.valid()) return ErrnoStatus(errno, "memfd for exec");
+  std::vector<std::string> arguments = {absl::StrCat("--log=file:/proc/self/fd/", kLogDescriptor),
+                                        "--log-format=json", "exec"};
+  if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
+  arguments.emplace_back(id);
+  arguments.insert(arguments.end(), request.argv.begin(), request.argv.end());
+
+  LaunchPlan plan;
+  if (!group || !group->AddToPlan(&plan)) {
+    Command command = tools.crun->MakeCommand(arguments);
+    command.descriptors = {{memfds->log.get(), kLogDescriptor}};
+    return command;
+  }
+  plan.Add("runtime", tools.crun->executable());
+  plan.Add("root", tools.crun->state().path());
+  memfds->plan.Reset(memfd_create("exec-plan", MFD_CLOEXEC));
+  if (!memfds->plan.valid() || write(memfds->plan.get(), plan.text().data(), plan.text().size()) !=
+                                   static_cast<ssize_t>(plan.text().size())) {
+    return ErrnoStatus(errno, "memfd for exec");
+  }
+  Command command;
+  command.argv = {tools.launcher, absl::StrCat("/proc/self/fd/", kPlanDescriptor)};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.descriptors = {{memfds->plan.get(), kPlanDescriptor},
+                         {memfds->log.get(), kLogDescriptor}};
+  return command;
+}
+
+}  // namespace
+
+absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_view id,
+                                           absl::string_view cgroup_path,
+                                           const ExecRequest& request) {
+  if (request.argv.empty()) return absl::InvalidArgumentError("exec: no command");
+  absl::Time deadline = absl::InfiniteFuture();
+  std::optional<ExecGroup> group;
+  if (request.timeout > absl::ZeroDuration()) {
+    deadline = absl::Now() + request.timeout;
+    PLIMSOLL_ASSIGN_OR_RETURN(group, ExecGroup::Make(tools.host, tools.layout, cgroup_path));
+  }
+  Memfds memfds;
+  Output out;
+  Output err;
+  absl::StatusOr<Child> child = [&]() -> absl::StatusOr<Child> {
+    PLIMSOLL_RETURN_IF_ERROR(out.Open(request.max_output_bytes));
+    PLIMSOLL_RETURN_IF_ERROR(err.Open(request.max_output_bytes));
+    PLIMSOLL_ASSIGN_OR_RETURN(Command command, MakeCommand(tools, id, request, group, &memfds));
+    command.descriptors.emplace_back(out.writer(), 1);
+    command.descriptors.emplace_back(err.writer(), 2);
+    return Spawn(command);
+  }();
+  if (!child.ok()) {
+    if (group) group->Remove();
+    return child.status();
+  }
+  out.CloseWriter();
+  err.CloseWriter();
+  if (!Collect(child->pidfd(), deadline, &out, &err)) {
+    const absl::Status killed = KillTree(tools.host, *group, &*child);
+    group->Remove();
+    return absl::DeadlineExceededError(
+        absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\" not finished after ",
+                     absl::FormatDuration(request.timeout), killed.ok() ? ", killed" : ": ",
+                     killed.ok() ? "" : killed.message()));
+  }
+  if (group) group->Remove();
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
+  const std::string message = RuntimeMessage(memfds.log.get());
+  if (!exit.success() && !message.empty()) return Translate(message, request, id);
+  return ExecResult{
+      .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,35 @@
+// Commands in a running container, synchronously.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/oci/crun.h"
+
+namespace plimsoll::runtime {
+
+// Both must outlive the call.
+struct ExecTools {
+  const Crun* crun = nullptr;
+  std::string launcher;
+  FsRoot host;
+  linux::CgroupLayout layout = linux::CgroupLayout::kV2;
+};
+
+// Runs `request` with crun, without a monitor. Standard input is /dev/null. The call ends when the
+// command does, also when something that it started in the background holds its output open. A
+// stream that is longer than allowed is cut and ends in a line that says so. A command that isn't
+// there gives exit code 127, one that can't be executed 126, each with a message in `err`, as a
+// shell has it. FAILED_PRECONDITION when the container doesn't run.
+absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_view id,
+                                           absl::string_view cgroup_path,
+                                           const ExecRequest& request);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_H_

@@ -1,0 +1,56 @@
+// A control group that holds all that one exec'd command starts, so that the whole can be killed.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/plan.h"
+
+namespace plimsoll::runtime {
+
+// A process that forks twice and makes a session of its own has nothing left by which one could
+// tell whose it was, except its control group. On v2 a group below the container's does it (`crun
+// exec
+// --cgroup`). On v1, crun would look for that group in every hierarchy, so there one hierarchy gets
+// it, which limits nothing: v2's on a hybrid machine, systemd's named one, or another. It is bound
+// over the container's own group in the mount namespace in which crun runs, and so crun puts the
+// command there.
+class ExecGroup {
+ public:
+  // FAILED_PRECONDITION when the container has no group (any more). `host` holds sys/fs/cgroup.
+  static absl::StatusOr<ExecGroup> Make(const FsRoot& host, linux::CgroupLayout layout,
+                                        absl::string_view container_group);
+
+  // An argument for `crun exec`, or empty.
+  std::string RuntimeOption() const;
+  // What plimsoll-launch has to do first; false: nothing, it isn't needed.
+  bool AddToPlan(LaunchPlan* plan) const;
+
+  // SIGKILL to all in it until there is nobody left. DEADLINE_EXCEEDED.
+  absl::Status Kill(absl::Time deadline) const;
+  // A group in which something that the command left still runs stays, until its container goes.
+  void Remove() const;
+
+ private:
+  ExecGroup(FsRoot host, std::string hierarchy, std::string container, std::string name)
+      : host_(std::move(host)),
+        hierarchy_(std::move(hierarchy)),
+        container_(std::move(container)),
+        name_(std::move(name)) {}
+  std::string Path(absl::string_view file) const;  // below host_
+
+  FsRoot host_;
+  std::string hierarchy_;  // directory below sys/fs/cgroup; empty: v2
+  std::string container_;
+  std::string name_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_

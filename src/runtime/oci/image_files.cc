@@ -1,0 +1,47 @@
+#include "runtime/oci/image_files.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr size_t kMaxCached = 256;
+
+absl::StatusOr<std::string> ReadIfThere(const FsRoot& root, absl::string_view path) {
+  absl::StatusOr<std::string> text = root.Read(path);
+  if (absl::IsNotFound(text.status())) return std::string();
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const UserFiles>> ImageFiles::Read(
+    const std::vector<std::string>& lower_directories) {
+  const std::string key = absl::StrJoin(lower_directories, ":");
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = files_.find(key);
+    if (found != files_.end()) return found->second;
+  }
+  UniqueFd overlay;
+  std::string path = lower_directories.empty() ? "" : lower_directories[0];
+  if (lower_directories.size() != 1) {
+    PLIMSOLL_ASSIGN_OR_RETURN(overlay, linux::OpenDetachedOverlay(lower_directories));
+    path = absl::StrCat("/proc/self/fd/", overlay.get());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(path));
+  UserFiles files;
+  PLIMSOLL_ASSIGN_OR_RETURN(files.passwd, ReadIfThere(root, "etc/passwd"));
+  PLIMSOLL_ASSIGN_OR_RETURN(files.group, ReadIfThere(root, "etc/group"));
+  auto shared = std::make_shared<const UserFiles>(std::move(files));
+  absl::MutexLock lock(&mutex_);
+  if (files_.size() >= kMaxCached) files_.clear();
+  files_[key] = shared;
+  return shared;
+}
+
+}  // namespace plimsoll::runtime

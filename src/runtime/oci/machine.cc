@@ -1,0 +1,76 @@
+#include "runtime/oci/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "linux/process.h"
+
+namespace plimsoll::runtime {
+
+bool Machine::HasController(absl::string_view name) const {
+  return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
+}
+
+absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
+                                      absl::string_view restrict_oom_score_adj) {
+  Machine machine;
+  machine.layout = cgroups.layout();
+  machine.controllers = cgroups.Controllers();
+  if (machine.layout == linux::CgroupLayout::kHybrid) {
+    machine.unified_controllers = cgroups.UnifiedControllersOnHybrid();
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(machine.capabilities, OwnCapabilities(host));
+  PLIMSOLL_ASSIGN_OR_RETURN(machine.oom_score_adj, linux::ReadOomScoreAdj(host, getpid()));
+  if (restrict_oom_score_adj == "auto") {
+    PLIMSOLL_ASSIGN_OR_RETURN(const CapabilityMask bit, CapabilityBit("SYS_RESOURCE"));
+    machine.lowers_oom_score_adj = (machine.capabilities & bit) != 0;
+  } else if (restrict_oom_score_adj == "true" || restrict_oom_score_adj == "false") {
+    machine.lowers_oom_score_adj = restrict_oom_score_adj == "false";
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("restrict_oom_score_adj is \"", restrict_oom_score_adj,
+                     "\"; valid are \"auto\", \"true\" and \"false\""));
+  }
+  if (machine.layout != linux::CgroupLayout::kV2) {
+    machine.swap_accounting = host.Exists("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
+  }
+  return machine;
+}
+
+std::vector<std::string> LimitationsOf(const Machine& machine) {
+  std::vector<std::string> lacks;
+  if (!machine.lowers_oom_score_adj) {
+    lacks.push_back(absl::StrCat(
+        "oom_score_adj can't be lowered (no CAP_SYS_RESOURCE, or restrict_oom_score_adj is set): "
+        "containers that ask for less than ",
+        machine.oom_score_adj, " get ", machine.oom_score_adj,
+        ", so the kernel's OOM killer doesn't spare guaranteed pods"));
+  }
+  constexpr CapabilityMask kAll = (CapabilityMask{1} << 41) - 1;
+  if (const CapabilityMask missing = kAll & ~machine.capabilities; missing != 0) {
+    lacks.push_back(absl::StrCat("no ", absl::StrJoin(CapabilityNames(missing), ", "),
+                                 ": privileged containers run without"));
+  }
+  if (!machine.unified_controllers.empty()) {
+    lacks.push_back(absl::StrCat(
+        "cgroup controllers ", absl::StrJoin(machine.unified_controllers, ", "),
+        " are on the v2 hierarchy of a hybrid machine: their limits are not enforced"));
+  }
+  for (const char* controller : {"cpu", "cpuset", "memory", "pids", "hugetlb"}) {
+    const auto& unified = machine.unified_controllers;
+    if (machine.HasController(controller)) continue;
+    if (std::find(unified.begin(), unified.end(), controller) != unified.end()) continue;
+    lacks.push_back(
+        absl::StrCat("no cgroup controller ", controller, ": its limits are not enforced"));
+  }
+  if (!machine.swap_accounting) {
+    lacks.push_back("no swap accounting in the kernel: swap limits are not enforced");
+  }
+  return lacks;
+}
+
+}  // namespace plimsoll::runtime

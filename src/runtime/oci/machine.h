@@ -1,0 +1,37 @@
+// What of the machine decides how a container is started. Looked up once.
+#ifndef PLIMSOLL_RUNTIME_OCI_MACHINE_H_
+#define PLIMSOLL_RUNTIME_OCI_MACHINE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/capabilities.h"
+
+namespace plimsoll::runtime {
+
+struct Machine {
+  linux::CgroupLayout layout = linux::CgroupLayout::kV2;
+  std::vector<std::string> controllers;          // that limits can be set with
+  std::vector<std::string> unified_controllers;  // left to v2 on a hybrid machine
+  CapabilityMask capabilities = 0;               // this process's own
+  int oom_score_adj = 0;                         // this process's own
+  bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
+  bool swap_accounting = true;                   // memory-plus-swap limits exist
+
+  bool HasController(absl::string_view name) const;
+};
+
+// `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
+absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
+                                      absl::string_view restrict_oom_score_adj);
+
+// What it lacks and what that costs, one sentence each.
+std::vector<std::string> LimitationsOf(const Machine& machine);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_MACHINE_H_

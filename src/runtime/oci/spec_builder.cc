@@ -1,0 +1,281 @@
+#include "runtime/oci/spec_builder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "runtime/oci/spec_mounts.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kDefaultPath[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Sets NAME=value in place of an earlier value of the same name.
+void SetVariable(std::vector<std::string>* environment, const std::string& variable) {
+  const std::string name = variable.substr(0, variable.find('='));
+  for (std::string& present : *environment) {
+    if (present.substr(0, present.find('=')) == name) {
+      present = variable;
+      return;
+    }
+  }
+  environment->push_back(variable);
+}
+
+std::vector<std::string> Environment(const SpecInput& input) {
+  const ContainerSpec& spec = *input.request->spec;
+  // First what may be overridden.
+  std::vector<std::string> environment = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
+  if (!input.request->sandbox.hostname.empty()) {
+    environment.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
+  }
+  if (spec.tty) environment.push_back("TERM=xterm");
+  for (const std::string& variable : input.request->image->environment) {
+    SetVariable(&environment, variable);
+  }
+  for (const auto& [name, value] : spec.environment) {
+    SetVariable(&environment, absl::StrCat(name, "=", value));
+  }
+  return environment;
+}
+
+Json Process(const SpecInput& input, std::vector<std::string> arguments,
+             const std::string& working_directory, int oom_score_adj) {
+  const ContainerSpec& spec = *input.request->spec;
+  const Json granted = CapabilityNames(input.capabilities.granted);
+  const Json ambient = CapabilityNames(input.capabilities.ambient);
+  return {{"terminal", spec.tty},
+          {"user",
+           {{"uid", input.user.uid},
+            {"gid", input.user.gid},
+            {"additionalGids", input.user.additional_gids}}},
+          {"args", std::move(arguments)},
+          {"env", Environment(input)},
+          {"cwd", working_directory},
+          {"capabilities",
+           {{"bounding", granted},
+            {"effective", granted},
+            {"permitted", granted},
+            {"inheritable", ambient},
+            {"ambient", ambient}}},
+          {"noNewPrivileges", spec.security.no_new_privs},
+          {"oomScoreAdj", oom_score_adj}};
+}
+
+absl::StatusOr<Json> Namespaces(const SpecInput& input) {
+  const SandboxPlace& sandbox = input.request->sandbox;
+  const SecurityContext& security = input.request->spec->security;
+  Json namespaces = Json::array({{{"type", "mount"}}});
+  const auto join = [&](const char* type, const std::string& path) {
+    if (!path.empty()) namespaces.push_back({{"type", type}, {"path", path}});
+  };
+  join("network", sandbox.network_namespace);
+  join("ipc", sandbox.ipc_namespace);
+  join("uts", sandbox.uts_namespace);
+  switch (security.namespaces.pid) {
+    case NamespaceMode::kContainer:
+      namespaces.push_back({{"type", "pid"}});
+      break;
+    case NamespaceMode::kNode:
+      break;
+    case NamespaceMode::kTarget:
+      if (input.request->target_pid <= 0) {
+        return absl::InvalidArgumentError("namespaces.pid is TARGET, but no container is named");
+      }
+      join("pid", absl::StrCat("/proc/", input.request->target_pid, "/ns/pid"));
+      break;
+    case NamespaceMode::kPod:
+      return absl::UnimplementedError(
+          "a PID namespace shared by the whole pod (shareProcessNamespace) is not supported yet");
+  }
+  if (input.machine->layout == linux::CgroupLayout::kV2 && !security.privileged) {
+    namespaces.push_back({{"type", "cgroup"}});
+  }
+  return namespaces;
+}
+
+void AddMemory(const linux::CgroupSettings& settings, const Machine& machine, Json* resources) {
+  Json memory = Json::object();
+  if (settings.memory_limit_bytes) memory["limit"] = *settings.memory_limit_bytes;
+  if (settings.memory_swap_limit_bytes && machine.swap_accounting) {
+    memory["swap"] = *settings.memory_swap_limit_bytes;
+  }
+  if (!memory.empty()) (*resources)["memory"] = std::move(memory);
+}
+
+void AddCpu(const linux::CgroupSettings& settings, const Machine& machine, Json* resources) {
+  Json cpu = Json::object();
+  if (machine.HasController("cpu")) {
+    if (settings.cpu_shares) cpu["shares"] = *settings.cpu_shares;
+    if (settings.cpu_quota_us) cpu["quota"] = *settings.cpu_quota_us;
+    if (settings.cpu_period_us) cpu["period"] = *settings.cpu_period_us;
+  }
+  if (machine.HasController("cpuset")) {
+    if (settings.cpuset_cpus) cpu["cpus"] = *settings.cpuset_cpus;
+    if (settings.cpuset_mems) cpu["mems"] = *settings.cpuset_mems;
+  }
+  if (!cpu.empty()) (*resources)["cpu"] = std::move(cpu);
+}
+
+// What the machine's controllers can hold; the rest becomes a warning.
+Json Resources(const linux::CgroupSettings& settings, const Machine& machine,
+               std::vector<std::string>* warnings) {
+  Json resources = Json::object();
+  AddCpu(settings, machine, &resources);
+  if (machine.HasController("memory")) AddMemory(settings, machine, &resources);
+  if (settings.pids_limit && machine.HasController("pids")) {
+    resources["pids"] = {{"limit", *settings.pids_limit}};
+  }
+  for (const auto& [size, bytes] : settings.hugetlb_limits) {
+    if (machine.HasController("hugetlb")) {
+      resources["hugepageLimits"].push_back({{"pageSize", size}, {"limit", bytes}});
+    } else if (bytes > 0) {
+      warnings->push_back(absl::StrCat("the limit of ", bytes, " bytes of ", size,
+                                       " huge pages is not enforced: no hugetlb controller"));
+    }
+  }
+  if (!settings.unified.empty() && machine.layout == linux::CgroupLayout::kV2) {
+    resources["unified"] = settings.unified;
+  }
+  const bool lost =
+      ((settings.cpu_shares || settings.cpu_quota_us) && !machine.HasController("cpu")) ||
+      (settings.memory_limit_bytes && !machine.HasController("memory")) ||
+      (settings.cpuset_cpus && !machine.HasController("cpuset"));
+  if (lost) warnings->push_back("some limits are not enforced: the machine lacks the controller");
+  return resources;
+}
+
+Json Annotations(const SpecInput& input) {
+  Json annotations = Json::object();
+  for (const auto& [key, value] : input.request->spec->annotations) {
+    // Orders to crun: whoever gives them is root on the host.
+    if (!absl::StartsWith(key, "run.oci.")) annotations[key] = value;
+  }
+  if (!input.seccomp_filter.empty()) {
+    annotations["run.oci.seccomp_bpf_data"] = input.seccomp_filter;
+  }
+  return annotations;
+}
+
+absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
+  std::string directory = input.request->spec->working_directory;
+  if (directory.empty()) directory = input.request->image->working_directory;
+  if (directory.empty()) return std::string("/");
+  if (!absl::StartsWith(directory, "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("working_directory \"", directory, "\" must be an absolute path"));
+  }
+  return directory;
+}
+
+int OomScoreAdj(const SpecInput& input, std::vector<std::string>* warnings) {
+  const int wanted = std::clamp(input.request->spec->oom_score_adj, -1000, 1000);
+  const Machine& machine = *input.machine;
+  if (machine.lowers_oom_score_adj || wanted >= machine.oom_score_adj) return wanted;
+  warnings->push_back(absl::StrCat("oom_score_adj is ", machine.oom_score_adj, " instead of ",
+                                   wanted, ": the machine doesn't let it be lowered"));
+  return machine.oom_score_adj;
+}
+
+absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>* warnings) {
+  const ContainerSpec& spec = *input.request->spec;
+  PLIMSOLL_ASSIGN_OR_RETURN(Json namespaces, Namespaces(input));
+  PLIMSOLL_ASSIGN_OR_RETURN(DeviceLists devices, BuildDevices(input));
+  Json resources = Resources(spec.resources, *input.machine, warnings);
+  resources["devices"] = std::move(devices.rules);
+  Json part = {{"namespaces", std::move(namespaces)},
+               {"cgroupsPath", input.request->cgroup_path},
+               {"resources", std::move(resources)},
+               {"devices", std::move(devices.nodes)},
+               {"rootfsPropagation", RootPropagation(spec)}};
+  if (!spec.security.privileged) {
+    part["maskedPaths"] = spec.security.masked_paths;
+    part["readonlyPaths"] = spec.security.readonly_paths;
+  }
+  return part;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
+                                                          const image::ImageConfig& image) {
+  std::vector<std::string> arguments = spec.command.empty() ? image.entrypoint : spec.command;
+  std::vector<std::string> rest = spec.args;
+  if (spec.command.empty() && spec.args.empty()) rest = image.command;
+  arguments.insert(arguments.end(), rest.begin(), rest.end());
+  if (arguments.empty()) {
+    return absl::InvalidArgumentError(
+        "no command: the container names none and its image has neither entrypoint nor command");
+  }
+  return arguments;
+}
+
+absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& security,
+                                                       const image::ImageConfig& image,
+                                                       absl::string_view passwd_text,
+                                                       absl::string_view group_text) {
+  std::string name = image.user;
+  if (!security.run_as_username.empty()) name = security.run_as_username;
+  if (security.run_as_user) name = absl::StrCat(*security.run_as_user);
+  if (security.run_as_group && !security.run_as_user && security.run_as_username.empty()) {
+    return absl::InvalidArgumentError(
+        "run_as_group needs run_as_user or run_as_username beside it");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(image::ResolvedUser user,
+                            image::ResolveUser(name, passwd_text, group_text));
+  const auto as_gid = [](int64_t gid) -> absl::StatusOr<uint32_t> {
+    if (gid >= 0 && gid < 4294967295) return static_cast<uint32_t>(gid);
+    return absl::InvalidArgumentError(absl::StrCat("group ", gid, " is not 0 to 4294967294"));
+  };
+  if (security.run_as_group) {
+    PLIMSOLL_ASSIGN_OR_RETURN(user.gid, as_gid(*security.run_as_group));
+  }
+  if (security.supplemental_groups_strict) user.additional_gids.clear();
+  for (const int64_t group : security.supplemental_groups) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const uint32_t gid, as_gid(group));
+    user.additional_gids.push_back(gid);
+  }
+  // The primary group too: a process that gives up its gid must not get past a file's group
+  // permissions that are meant to keep its group out.
+  user.additional_gids.push_back(user.gid);
+  std::sort(user.additional_gids.begin(), user.additional_gids.end());
+  user.additional_gids.erase(std::unique(user.additional_gids.begin(), user.additional_gids.end()),
+                             user.additional_gids.end());
+  return user;
+}
+
+absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
+  const ContainerSpec& spec = *input.request->spec;
+  BuiltSpec built;
+  PLIMSOLL_ASSIGN_OR_RETURN(built.working_directory, WorkingDirectory(input));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
+                            ProcessArguments(spec, *input.request->image));
+  built.oom_score_adj = OomScoreAdj(input, &built.warnings);
+  if (input.capabilities.refused != 0) {
+    built.warnings.push_back(
+        absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),
+                     ": this process hasn't got it to give"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input));
+  PLIMSOLL_ASSIGN_OR_RETURN(Json part, LinuxPart(input, &built.warnings));
+  const Json config = {
+      {"ociVersion", "1.0.2"},
+      {"process",
+       Process(input, std::move(arguments), built.working_directory, built.oom_score_adj)},
+      {"root", {{"path", input.root_path}, {"readonly", spec.security.readonly_rootfs}}},
+      {"mounts", std::move(mounts)},
+      {"annotations", Annotations(input)},
+      {"linux", std::move(part)}};
+  // Text that is not UTF-8 can't be JSON; programs' arguments may be anything.
+  built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return built;
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,50 @@
+// The OCI runtime spec (config.json) of a container.
+#ifndef PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
+#define PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "image/user_lookup.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/oci/machine.h"
+
+namespace plimsoll::runtime {
+
+// What the spec is made from, looked up before.
+struct SpecInput {
+  const CreateRequest* request = nullptr;
+  const Machine* machine = nullptr;
+  const FsRoot* host = nullptr;  // where mounts' sources and devices are
+  std::string root_path;         // the root filesystem's mount point
+  image::ResolvedUser user;
+  ContainerCapabilities capabilities;
+  std::string seccomp_filter;  // base64; empty: unconfined
+};
+
+struct BuiltSpec {
+  std::string json;
+  std::string working_directory;      // made in the root filesystem if it isn't there
+  int oom_score_adj = 0;              // as the machine allows it
+  std::vector<std::string> warnings;  // what was left out or changed
+};
+
+// INVALID_ARGUMENT names the field and what is wrong with it, UNIMPLEMENTED what isn't supported.
+absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input);
+
+// Who the process runs as: the pod's fields over the image's, with names looked up in the image
+// (`rootfs`, its root directory).
+absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& security,
+                                                       const image::ImageConfig& image,
+                                                       absl::string_view passwd_text,
+                                                       absl::string_view group_text);
+
+// Kubernetes' rules about command and args over the image's entrypoint and command.
+absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
+                                                          const image::ImageConfig& image);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_

@@ -1,0 +1,245 @@
+#include "runtime/oci/spec_mounts.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+Json Entry(const std::string& destination, const std::string& type, const std::string& source,
+           Json options) {
+  return {{"destination", destination},
+          {"type", type},
+          {"source", source},
+          {"options", std::move(options)}};
+}
+
+Json Bind(const std::string& destination, const std::string& source, Json options) {
+  return Entry(destination, "bind", source, std::move(options));
+}
+
+// "/a/b" from "/a//b/".
+std::string CleanPath(absl::string_view path) {
+  std::string clean;
+  for (const char c : path) {
+    if (c == '/' && absl::EndsWith(clean, "/")) continue;
+    clean.push_back(c);
+  }
+  if (clean.size() > 1 && absl::EndsWith(clean, "/")) clean.pop_back();
+  return clean;
+}
+
+Json StandardMounts(const SpecInput& input) {
+  const SandboxPlace& sandbox = input.request->sandbox;
+  const bool privileged = input.request->spec->security.privileged;
+  const bool host_ipc = sandbox.ipc_namespace.empty();
+  const std::string access = privileged ? "rw" : "ro";
+  Json mounts = Json::array();
+  mounts.push_back(Entry("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
+  mounts.push_back(
+      Entry("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}));
+  mounts.push_back(
+      Entry("/dev/pts", "devpts", "devpts",
+            {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
+  if (host_ipc) {
+    mounts.push_back(Bind("/dev/mqueue", "/dev/mqueue", {"rbind", "nosuid", "noexec", "nodev"}));
+  } else {
+    mounts.push_back(Entry("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
+  }
+  mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
+  mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
+                         {"nosuid", "noexec", "nodev", "relatime", access}));
+  if (host_ipc || !sandbox.shm_directory.empty()) {
+    mounts.push_back(Bind("/dev/shm", host_ipc ? "/dev/shm" : sandbox.shm_directory,
+                          {"rbind", "rprivate", "nosuid", "noexec", "nodev"}));
+  } else {
+    mounts.push_back(Entry("/dev/shm", "tmpfs", "shm",
+                           {"nosuid", "noexec", "nodev", "mode=1777", "size=65536k"}));
+  }
+  const std::string rootfs_access = input.request->spec->security.readonly_rootfs ? "ro" : "rw";
+  const std::pair<const char*, const std::string*> files[] = {
+      {"/etc/hosts", &sandbox.etc_hosts},
+      {"/etc/hostname", &sandbox.etc_hostname},
+      {"/etc/resolv.conf", &sandbox.etc_resolv_conf}};
+  for (const auto& [destination, source] : files) {
+    if (source->empty()) continue;
+    mounts.push_back(Bind(destination, *source, {"rbind", "rprivate", rootfs_access}));
+  }
+  return mounts;
+}
+
+absl::StatusOr<Json> ContainerMount(const FsRoot& host, const Mount& mount, size_t index) {
+  const std::string field = absl::StrCat("mounts[", index, "]");
+  if (!absl::StartsWith(mount.container_path, "/")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        field, ".container_path \"", mount.container_path, "\" must be an absolute path"));
+  }
+  if (!absl::StartsWith(mount.host_path, "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ".host_path \"", mount.host_path, "\" must be an absolute path"));
+  }
+  const absl::StatusOr<struct stat> source = host.Stat(mount.host_path);
+  if (!source.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ".host_path \"", mount.host_path, "\": ", source.status().message()));
+  }
+  Json options = Json::array({"rbind"});
+  switch (mount.propagation) {
+    case MountPropagation::kPrivate:
+      options.push_back("rprivate");
+      break;
+    case MountPropagation::kHostToContainer:
+      options.push_back("rslave");
+      break;
+    case MountPropagation::kBidirectional:
+      options.push_back("rshared");
+      break;
+  }
+  if (mount.recursive_read_only) {
+    if (!mount.readonly || mount.propagation != MountPropagation::kPrivate) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, ".recursive_read_only needs readonly and private propagation"));
+    }
+    options.push_back("rro");
+  }
+  options.push_back(mount.readonly ? "ro" : "rw");
+  return Bind(CleanPath(mount.container_path), mount.host_path, std::move(options));
+}
+
+Json DeviceNode(const std::string& path, const struct stat& info) {
+  return {{"path", path},
+          {"type", S_ISBLK(info.st_mode) ? "b" : "c"},
+          {"major", major(info.st_rdev)},
+          {"minor", minor(info.st_rdev)},
+          {"fileMode", info.st_mode & 07777},
+          {"uid", info.st_uid},
+          {"gid", info.st_gid}};
+}
+
+Json DeviceRule(const struct stat& info, const std::string& access) {
+  return {{"allow", true},
+          {"type", S_ISBLK(info.st_mode) ? "b" : "c"},
+          {"major", major(info.st_rdev)},
+          {"minor", minor(info.st_rdev)},
+          {"access", access}};
+}
+
+bool IsDevice(const struct stat& info) {
+  return S_ISBLK(info.st_mode) || S_ISCHR(info.st_mode);
+}
+
+// What the OCI runtime or the container's own mounts put into /dev.
+bool IsMadeInContainer(absl::string_view name) {
+  for (const absl::string_view made :
+       {"null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "pts", "shm",
+        "mqueue", "fd", "stdin", "stdout", "stderr", "core"}) {
+    if (name == made) return true;
+  }
+  return false;
+}
+
+// Adds the device at `host_path`, or those in and below the directory there.
+absl::Status AddDevice(const FsRoot& host, const std::string& host_path, const std::string& path,
+                       const std::string& access, int depth, DeviceLists* lists) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const struct stat info, host.Stat(host_path));
+  if (IsDevice(info)) {
+    lists->nodes.push_back(DeviceNode(path, info));
+    if (!access.empty()) lists->rules.push_back(DeviceRule(info, access));
+    return absl::OkStatus();
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    if (depth > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(host_path, " is neither a device nor a directory"));
+  }
+  if (depth > 8) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, host.List(host_path));
+  for (const std::string& name : names) {
+    if (path == "/dev" && IsMadeInContainer(name)) continue;
+    // One that vanished meanwhile, or a dangling link, is no reason to fail.
+    AddDevice(host, absl::StrCat(host_path, "/", name), absl::StrCat(path, "/", name), access,
+              depth + 1, lists)
+        .IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
+bool ArePermissions(absl::string_view text) {
+  return !text.empty() && text.find_first_not_of("rwm") == absl::string_view::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<Json> BuildMounts(const SpecInput& input) {
+  const ContainerSpec& spec = *input.request->spec;
+  std::vector<Json> own;
+  for (size_t i = 0; i < spec.mounts.size(); ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(*input.host, spec.mounts[i], i));
+    own.push_back(std::move(mount));
+  }
+  std::stable_sort(own.begin(), own.end(), [](const Json& a, const Json& b) {
+    const auto depth = [](const Json& mount) {
+      const std::string& path = mount["destination"].get_ref<const std::string&>();
+      return path == "/" ? 0 : std::count(path.begin(), path.end(), '/');
+    };
+    return depth(a) < depth(b);
+  });
+  Json mounts = Json::array();
+  for (Json& standard : StandardMounts(input)) {
+    const bool replaced = std::any_of(own.begin(), own.end(), [&](const Json& mount) {
+      return mount["destination"] == standard["destination"];
+    });
+    if (!replaced) mounts.push_back(std::move(standard));
+  }
+  for (Json& mount : own) mounts.push_back(std::move(mount));
+  return mounts;
+}
+
+std::string RootPropagation(const ContainerSpec& spec) {
+  std::string propagation = "private";
+  for (const Mount& mount : spec.mounts) {
+    if (mount.propagation == MountPropagation::kBidirectional) return "rshared";
+    if (mount.propagation == MountPropagation::kHostToContainer) propagation = "rslave";
+  }
+  return propagation;
+}
+
+absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input) {
+  const ContainerSpec& spec = *input.request->spec;
+  DeviceLists lists{Json::array(), Json::array()};
+  const bool privileged = spec.security.privileged;
+  // The runtime itself adds rules for the devices that every container has (/dev/null ...).
+  lists.rules.push_back({{"allow", privileged}, {"access", "rwm"}});
+  if (privileged) {
+    PLIMSOLL_RETURN_IF_ERROR(AddDevice(*input.host, "/dev", "/dev", "", 0, &lists));
+  }
+  for (size_t i = 0; i < spec.devices.size(); ++i) {
+    const Device& device = spec.devices[i];
+    const std::string field = absl::StrCat("devices[", i, "]");
+    if (!absl::StartsWith(device.container_path, "/") || !absl::StartsWith(device.host_path, "/")) {
+      return absl::InvalidArgumentError(absl::StrCat(field, ": both paths must be absolute"));
+    }
+    const std::string access = device.permissions.empty() ? "rwm" : device.permissions;
+    if (!ArePermissions(access)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, ".permissions is \"", access, "\"; must be made of r, w and m"));
+    }
+    const absl::Status added = AddDevice(*input.host, CleanPath(device.host_path),
+                                         CleanPath(device.container_path), access, 0, &lists);
+    if (!added.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(field, ".host_path: ", added.message()));
+    }
+  }
+  return lists;
+}
+
+}  // namespace plimsoll::runtime

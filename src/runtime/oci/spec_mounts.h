@@ -1,0 +1,32 @@
+// The parts of the OCI spec that are lists of files: mounts and devices. Used by spec_builder.cc.
+#ifndef PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
+#define PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/oci/spec_builder.h"
+
+namespace plimsoll::runtime {
+
+// "mounts": the kernel's file systems, the sandbox's files, then the container's own, parents
+// before children; one of the container's at the place of a standard one replaces it.
+absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input);
+
+// "rootfsPropagation": as much as the mounts' propagation needs.
+std::string RootPropagation(const ContainerSpec& spec);
+
+struct DeviceLists {
+  nlohmann::json nodes;  // "linux.devices"
+  nlohmann::json rules;  // "linux.resources.devices"
+};
+
+// The devices that are asked for (a directory means those in it), all of the host's for a
+// privileged container, and the device cgroup's rules.
+absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
