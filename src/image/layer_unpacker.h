@@ -1,0 +1,41 @@
+// Unpacks one layer's tar stream into a directory that overlayfs can use as a lower layer.
+#ifndef PLIMSOLL_IMAGE_LAYER_UNPACKER_H_
+#define PLIMSOLL_IMAGE_LAYER_UNPACKER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "image/archive_reader.h"
+
+namespace plimsoll::image {
+
+struct UnpackLimits {
+  uint64_t max_entries = 1'000'000;
+  uint64_t max_bytes = uint64_t{64} * 1024 * 1024 * 1024;  // of file content, and of the stream
+  size_t max_xattr_bytes = 64 * 1024;                      // of one entry, names and values
+};
+
+struct UnpackResult {
+  StreamDigests digests;
+  uint64_t bytes = 0;   // of file content written
+  uint64_t inodes = 0;  // files, directories and others made
+};
+
+// Writes what `reader` gives into `diff`, an empty directory. Kept are owner, mode (with setuid),
+// modification time, security.capability and user.* attributes, device nodes, fifos, hard links
+// and holes; other attributes are dropped, sockets passed over. `.wh.name` becomes an overlay
+// whiteout and `.wh..wh..opq` an opaque directory (OCI image spec, layer.md, "Whiteouts").
+// `lowers` are the layers below, top first (see LayerTree).
+//
+// An entry that would leave the layer, carries an overlay attribute of its own or breaks a limit
+// is an error naming the entry: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED for limits; a damaged
+// stream DATA_LOSS. What was written until then stays: the caller removes the directory.
+absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
+                                         const std::vector<FsRoot>& lowers,
+                                         const UnpackLimits& limits = {});
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_LAYER_UNPACKER_H_

@@ -1,0 +1,464 @@
+#include "image/layer_unpacker.h"
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+#include "image/digest.h"
+#include "image/layer_tree.h"
+#include "image/test_tar.h"
+
+namespace plimsoll::image {
+namespace {
+
+using Attributes = TarBuilder::Attributes;
+
+class LayerUnpackerTest : public ::testing::Test {
+ protected:
+  LayerUnpackerTest() { EXPECT_TRUE(dir_.root().MakeDirs("diff", 0755).ok()); }
+
+  absl::StatusOr<UnpackResult> Unpack(const std::string& stream, const UnpackLimits& limits = {},
+                                      const std::string& into = "diff",
+                                      const std::vector<FsRoot>& lowers = {}) {
+    EXPECT_TRUE(dir_.root().MakeDirs(into, 0755).ok());
+    const auto diff = dir_.root().Sub(into);
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
+                              ArchiveReader::Open(MemoryFile(stream), "layer", limits.max_bytes));
+    return UnpackLayer(*reader, *diff, lowers, limits);
+  }
+
+  // The error of unpacking; fails the test when there is none, or when something appeared outside.
+  std::string Refused(const std::string& stream, const UnpackLimits& limits = {}) {
+    EXPECT_TRUE(dir_.root().ReplaceFile("outside", "untouched").ok());
+    const auto result = Unpack(stream, limits);
+    EXPECT_FALSE(result.ok());
+    EXPECT_EQ(dir_.root().List(".")->size(), 2u) << "something was made beside the layer";
+    EXPECT_EQ(*dir_.root().Read("outside"), "untouched");
+    struct stat info = {};
+    EXPECT_EQ(lstat(dir_.root().PathOf("outside").c_str(), &info), 0);
+    EXPECT_EQ(info.st_nlink, 1u) << "a hard link to the file outside was made";
+    return result.ok() ? "" : std::string(result.status().ToString());
+  }
+
+  struct stat Lstat(const std::string& path) {
+    struct stat info = {};
+    EXPECT_EQ(lstat(dir_.root().PathOf(path).c_str(), &info), 0) << path;
+    return info;
+  }
+  std::string Xattr(const std::string& path, const char* name) {
+    char value[256];
+    const ssize_t n = lgetxattr(dir_.root().PathOf(path).c_str(), name, value, sizeof(value));
+    return n < 0 ? "(none)" : std::string(value, static_cast<size_t>(n));
+  }
+  std::string Read(const std::string& path) { return dir_.root().Read(path).value_or("(none)"); }
+  FsRoot Sub(const std::string& path) { return *dir_.root().Sub(path); }
+
+  TestDir dir_;
+};
+
+#define EXPECT_HAS(text, part) EXPECT_TRUE(absl::StrContains(text, part)) << (text)
+
+TEST_F(LayerUnpackerTest, KeepsOwnerModeTimeAndContent) {
+  const std::string tar = TarBuilder()
+                              .Dir("./", {.mode = 0711, .uid = 3, .gid = 4})
+                              .Dir("bin/", {.mode = 01777, .mtime = 77})
+                              .File("bin/su", "program", {.mode = 04755, .uid = 1000, .gid = 50})
+                              .Symlink("bin/sh", "/bin/busybox")
+                              .Build();
+  const auto result = Unpack(tar);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Read("diff/bin/su"), "program");
+  const struct stat su = Lstat("diff/bin/su");
+  EXPECT_EQ(su.st_mode, static_cast<mode_t>(S_IFREG | 04755));
+  EXPECT_EQ(su.st_uid, 1000u);
+  EXPECT_EQ(su.st_gid, 50u);
+  EXPECT_EQ(su.st_mtim.tv_sec, 1'000'000'000);
+  EXPECT_EQ(Lstat("diff/bin").st_mtim.tv_sec, 77) << "a file made in it changed the time";
+  EXPECT_EQ(Lstat("diff/bin").st_mode & 07777, 01777u);
+  EXPECT_EQ(Lstat("diff").st_uid, 3u);
+  EXPECT_EQ(*dir_.root().ReadLink("diff/bin/sh"), "/bin/busybox");
+  EXPECT_EQ(result->bytes, 7u);
+  EXPECT_EQ(result->inodes, 3u);
+}
+
+TEST_F(LayerUnpackerTest, AllCompressionsGiveTheSameDiffId) {
+  const std::string tar = TarBuilder().File("a", std::string(100'000, 'x')).Build();
+  for (const char* filter : {"", "gzip", "zstd"}) {
+    const std::string stored = *filter == '\0' ? tar : Compress(tar, filter);
+    const auto result = Unpack(stored, {}, absl::StrCat("with-", filter));
+    ASSERT_TRUE(result.ok()) << filter << ": " << result.status();
+    EXPECT_EQ(result->digests.unpacked, DigestOf(tar)) << filter;
+    EXPECT_EQ(result->digests.stored, DigestOf(stored)) << filter;
+    EXPECT_EQ(Read(absl::StrCat("with-", filter, "/a")).size(), 100'000u);
+  }
+}
+
+TEST_F(LayerUnpackerTest, DigestsCoverWhatFollowsTheArchive) {
+  const std::string tar =
+      absl::StrCat(TarBuilder().File("a", "1").Build(), std::string(300'000, 'z'));
+  const auto result = Unpack(tar);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->digests.unpacked, DigestOf(tar));
+}
+
+TEST_F(LayerUnpackerTest, KeepsNamesThatAreNotAscii) {
+  const std::string name = "gr\xc3\xbc\xc3\x9f";
+  const std::string long_name = absl::StrCat(std::string(120, 'n'), name);
+  const auto result = Unpack(TarBuilder()
+                                 .File(name, "plain")
+                                 .File(long_name, "pax")
+                                 .File("broken\xff", "no utf-8")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Read(absl::StrCat("diff/", name)), "plain");
+  EXPECT_EQ(Read(absl::StrCat("diff/", long_name)), "pax");
+  EXPECT_EQ(Read("diff/broken\xff"), "no utf-8");
+}
+
+TEST_F(LayerUnpackerTest, KeepsXattrsOfUsersAndCapabilities) {
+  // VFS_CAP_REVISION_2, effective, cap_net_raw.
+  const std::string capability("\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20);
+  const auto result = Unpack(TarBuilder()
+                                 .File("ping", "p",
+                                       {.mode = 0755,
+                                        .uid = 5,
+                                        .pax = {{"SCHILY.xattr.security.capability", capability},
+                                                {"SCHILY.xattr.user.note", "hello"},
+                                                {"SCHILY.xattr.security.selinux", "dropped"}}})
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Xattr("diff/ping", "security.capability"), capability);
+  EXPECT_EQ(Xattr("diff/ping", "user.note"), "hello");
+  EXPECT_EQ(Xattr("diff/ping", "security.selinux"), "(none)");
+}
+
+TEST_F(LayerUnpackerTest, MakesDeviceNodesAndFifos) {
+  const auto result = Unpack(TarBuilder()
+                                 .Node("null", '3', 1, 3)
+                                 .Node("disk", '4', 7, 99)
+                                 .Node("pipe", '6', 0, 0)
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("diff/null").st_rdev, makedev(1, 3));
+  EXPECT_EQ(Lstat("diff/null").st_mode, static_cast<mode_t>(S_IFCHR | 0620));
+  EXPECT_EQ(Lstat("diff/disk").st_mode & S_IFMT, static_cast<mode_t>(S_IFBLK));
+  EXPECT_EQ(Lstat("diff/pipe").st_mode & S_IFMT, static_cast<mode_t>(S_IFIFO));
+}
+
+TEST_F(LayerUnpackerTest, HardLinksShareAnInode) {
+  const auto result = Unpack(TarBuilder()
+                                 .File("a", "same")
+                                 .HardLink("sub/b", "a")
+                                 .HardLink("./c", "./sub/b")
+                                 .HardLink("a", "a")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("diff/a").st_nlink, 3u);
+  EXPECT_EQ(Read("diff/sub/b"), "same");
+  EXPECT_EQ(result->bytes, 4u);
+}
+
+TEST_F(LayerUnpackerTest, SparseFilesKeepTheirHoles) {
+  // GNU sparse format 0.1: one piece of data at the end of 64 MiB.
+  const std::string data(4096, 'd');
+  const std::string size = absl::StrCat(64 * 1024 * 1024);
+  const auto result = Unpack(
+      TarBuilder()
+          .File("sparse", data,
+                {.pax = {{"GNU.sparse.size", size},
+                         {"GNU.sparse.numblocks", "1"},
+                         {"GNU.sparse.map", absl::StrCat(64 * 1024 * 1024 - 4096, ",4096")}}})
+          .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("diff/sparse").st_size, 64 * 1024 * 1024);
+  EXPECT_LT(Lstat("diff/sparse").st_blocks * 512, 1024 * 1024);
+}
+
+TEST_F(LayerUnpackerTest, WhiteoutsBecomeOverlayWhiteouts) {
+  const auto result = Unpack(TarBuilder()
+                                 .File("dir/.wh.gone", "")
+                                 .Dir("opaque/")
+                                 .File("opaque/.wh..wh..opq", "")
+                                 .File("opaque/new", "n")
+                                 .File(".wh..wh.plnk", "")
+                                 .File("kept", "k")
+                                 .File(".wh.kept", "")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(IsWhiteout(Lstat("diff/dir/gone")));
+  EXPECT_EQ(Xattr("diff/opaque", "trusted.overlay.opaque"), "y");
+  EXPECT_EQ(Read("diff/opaque/new"), "n");
+  EXPECT_EQ(Read("diff/kept"), "k") << "a whiteout speaks of lower layers only";
+  EXPECT_EQ(dir_.root().List("diff")->size(), 3u);
+}
+
+TEST_F(LayerUnpackerTest, DirectoryOverAWhiteoutIsOpaque) {
+  const auto result = Unpack(TarBuilder()
+                                 .File(".wh.a", "")
+                                 .Dir("a/")
+                                 .File(".wh.b", "")
+                                 .File("b/made/on/the/way", "")
+                                 .Dir("c/")
+                                 .File(".wh.c", "")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const char* name : {"diff/a", "diff/b", "diff/c"}) {
+    EXPECT_EQ(Xattr(name, "trusted.overlay.opaque"), "y") << name;
+  }
+}
+
+TEST_F(LayerUnpackerTest, LaterEntriesReplaceOrUpdate) {
+  const auto result = Unpack(TarBuilder()
+                                 .Dir("d/", {.mode = 0700})
+                                 .File("d/in", "stays")
+                                 .Dir("d/", {.mode = 0750})
+                                 .File("f", "first")
+                                 .File("f", "second")
+                                 .Dir("dir-to-file/")
+                                 .File("dir-to-file/x", "")
+                                 .File("dir-to-file", "file")
+                                 .File("file-to-dir", "")
+                                 .Dir("file-to-dir/")
+                                 .Symlink("link-to-dir", "d")
+                                 .File("link-to-dir/through", "t")
+                                 .Dir("link-to-dir/")
+                                 .File("link-to-dir/beside", "b")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("diff/d").st_mode & 07777, 0750u);
+  EXPECT_EQ(Read("diff/d/in"), "stays");
+  EXPECT_EQ(Read("diff/f"), "second");
+  EXPECT_EQ(Read("diff/dir-to-file"), "file");
+  EXPECT_TRUE(S_ISDIR(Lstat("diff/file-to-dir").st_mode));
+  EXPECT_EQ(Read("diff/d/through"), "t");
+  EXPECT_EQ(Read("diff/link-to-dir/beside"), "b");
+  EXPECT_FALSE(dir_.root().Exists("diff/d/beside"));
+}
+
+TEST_F(LayerUnpackerTest, ParentsComeFromTheLayersBelow) {
+  ASSERT_TRUE(Unpack(TarBuilder()
+                         .Dir("tmp/", {.mode = 01777})
+                         .Dir("usr/bin/", {.mode = 0755})
+                         .Symlink("bin", "usr/bin")
+                         .Symlink("run", "/var/run")
+                         .Dir("hidden/", {.mode = 0700})
+                         .Build(),
+                     {}, "lower")
+                  .ok());
+  ASSERT_TRUE(Unpack(TarBuilder().File(".wh.hidden", "").Build(), {}, "middle").ok());
+  const auto result = Unpack(TarBuilder()
+                                 .File("tmp/x", "")
+                                 .File("bin/tool", "t")
+                                 .File("run/pid", "1")
+                                 .File("hidden/f", "")
+                                 .Build(),
+                             {}, "upper", {Sub("middle"), Sub("lower")});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("upper/tmp").st_mode & 07777, 01777u);
+  EXPECT_EQ(Read("upper/usr/bin/tool"), "t");
+  EXPECT_FALSE(dir_.root().Exists("upper/bin")) << "would hide the link of the layer below";
+  EXPECT_EQ(Read("upper/var/run/pid"), "1");
+  EXPECT_EQ(Lstat("upper/hidden").st_mode & 07777, 0755u) << "whited out in between";
+}
+
+TEST_F(LayerUnpackerTest, RealOverlayShowsTheMergedTree) {
+  ASSERT_TRUE(Unpack(TarBuilder()
+                         .File("etc/old", "old")
+                         .File("etc/gone", "gone")
+                         .File("var/cache/a", "a")
+                         .Build(),
+                     {}, "lower")
+                  .ok());
+  ASSERT_TRUE(Unpack(TarBuilder()
+                         .File("etc/.wh.gone", "")
+                         .File("etc/new", "new")
+                         .File("var/cache/.wh..wh..opq", "")
+                         .File("var/cache/b", "b")
+                         .Build(),
+                     {}, "upper", {Sub("lower")})
+                  .ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("merged").ok());
+  const std::string merged = dir_.root().PathOf("merged");
+  const std::string options =
+      absl::StrCat("lowerdir=", dir_.root().PathOf("upper"), ":", dir_.root().PathOf("lower"));
+  if (mount("plimsoll-test", merged.c_str(), "overlay", MS_RDONLY, options.c_str()) != 0) {
+    GTEST_SKIP() << "no overlayfs here: " << std::strerror(errno);
+  }
+  absl::Cleanup unmount = [&] { umount2(merged.c_str(), MNT_DETACH); };
+  EXPECT_EQ(*dir_.root().List("merged/etc"), (std::vector<std::string>{"new", "old"}));
+  EXPECT_EQ(*dir_.root().List("merged/var/cache"), (std::vector<std::string>{"b"}));
+}
+
+// Hostile layers, one test each. All must be refused with nothing written outside the layer.
+
+TEST_F(LayerUnpackerTest, HostileParentEscape) {
+  EXPECT_HAS(Refused(TarBuilder().File("../outside", "owned").Build()), "entry \"../outside\"");
+  EXPECT_HAS(Refused(TarBuilder().File("a/../../outside", "owned").Build()), "\"..\"");
+}
+
+TEST_F(LayerUnpackerTest, HostileAbsolutePath) {
+  EXPECT_HAS(Refused(TarBuilder().File(dir_.root().PathOf("outside"), "owned").Build()),
+             "absolute");
+}
+
+TEST_F(LayerUnpackerTest, HostileSymlinkThenWriteThroughIt) {
+  const std::string error =
+      Refused(TarBuilder().Symlink("up", "../").File("up/outside", "owned").Build());
+  EXPECT_HAS(error, "entry \"up/outside\"");
+  EXPECT_HAS(error, "leads out of the layer through a symbolic link");
+}
+
+TEST_F(LayerUnpackerTest, HostileSymlinkChainThatClimbsOut) {
+  Refused(TarBuilder()
+              .Dir("a/b/")
+              .Symlink("a/b/c", "../../..")
+              .Symlink("d", "a/b/c")
+              .File("d/outside", "owned")
+              .Build());
+}
+
+TEST_F(LayerUnpackerTest, HostileSymlinkLoop) {
+  EXPECT_HAS(Refused(TarBuilder().Symlink("a", "b").Symlink("b", "a").File("a/x", "").Build()),
+             "more than 40 symbolic links");
+}
+
+TEST_F(LayerUnpackerTest, AbsoluteSymlinkMeansTheLayersOwnRoot) {
+  const std::string target = dir_.path();  // exists on the host
+  ASSERT_TRUE(dir_.root().ReplaceFile("outside", "untouched").ok());
+  ASSERT_TRUE(
+      Unpack(TarBuilder().Symlink("abs", target).File("abs/outside", "inside").Build()).ok());
+  EXPECT_EQ(Read("outside"), "untouched");
+  EXPECT_EQ(Read(absl::StrCat("diff", target, "/outside")), "inside");
+}
+
+TEST_F(LayerUnpackerTest, HostileSymlinkOfALowerLayer) {
+  ASSERT_TRUE(Unpack(TarBuilder().Symlink("up", "..").Build(), {}, "diff/lower").ok());
+  const auto result = Unpack(TarBuilder().File("up/outside", "owned").Build(), {}, "diff/upper",
+                             {Sub("diff/lower")});
+  EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();
+  EXPECT_FALSE(dir_.root().Exists("diff/outside"));
+}
+
+TEST_F(LayerUnpackerTest, HostileHardLinkToOutside) {
+  EXPECT_HAS(Refused(TarBuilder().HardLink("x", "../outside").Build()),
+             "hard link to \"../outside\"");
+  EXPECT_HAS(Refused(TarBuilder().HardLink("x", dir_.root().PathOf("outside")).Build()),
+             "absolute");
+}
+
+TEST_F(LayerUnpackerTest, HostileHardLinkViaSymlink) {
+  EXPECT_HAS(Refused(TarBuilder().Symlink("up", "..").HardLink("x", "up/outside").Build()),
+             "leads out of the layer");
+}
+
+TEST_F(LayerUnpackerTest, HostileHardLinkToASymlinkThatLeadsOut) {
+  EXPECT_HAS(Refused(TarBuilder().Symlink("s", "../outside").HardLink("x", "s").Build()),
+             "symbolic link that leads out");
+}
+
+TEST_F(LayerUnpackerTest, HostileHardLinkToNothing) {
+  EXPECT_HAS(Refused(TarBuilder().HardLink("x", "missing/file").Build()), "no such file");
+}
+
+TEST_F(LayerUnpackerTest, HostileHardLinkReplacingItsOwnTarget) {
+  EXPECT_HAS(Refused(TarBuilder().File("d/f", "").HardLink("d", "d/f").Build()), "below the link");
+}
+
+TEST_F(LayerUnpackerTest, HostileDeviceNodeFlood) {
+  TarBuilder tar;
+  for (int i = 0; i < 50; ++i) tar.Node(absl::StrCat("d", i), '3', 1, 3);
+  EXPECT_HAS(Refused(tar.Build(), {.max_entries = 40}), "more than 40 entries");
+}
+
+TEST_F(LayerUnpackerTest, HostileTruncatedTar) {
+  const std::string tar = TarBuilder().File("a", std::string(10'000, 'a')).Build();
+  EXPECT_HAS(Refused(tar.substr(0, 5'000)), "DATA_LOSS");
+}
+
+TEST_F(LayerUnpackerTest, HostileTruncatedGzip) {
+  std::string noise;
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&noise, i * 7919 % 10007, ",");
+  const std::string gzip = Compress(TarBuilder().File("a", noise).Build(), "gzip");
+  EXPECT_HAS(Refused(gzip.substr(0, gzip.size() / 2)), "DATA_LOSS");
+  EXPECT_HAS(Refused(gzip.substr(0, gzip.size() - 10)), "DATA_LOSS");
+}
+
+TEST_F(LayerUnpackerTest, HostileNotATar) {
+  EXPECT_HAS(Refused(""), "is empty");
+  EXPECT_HAS(Refused(std::string(4096, 'q')), "DATA_LOSS");
+}
+
+TEST_F(LayerUnpackerTest, HostilePathTooLong) {
+  std::string path = "x";
+  while (path.size() <= 4096) path += "/component";
+  EXPECT_HAS(Refused(TarBuilder().File(path, "").Build()), "valid are 4096");
+  Refused(TarBuilder().File(std::string(256, 'n'), "").Build());
+}
+
+TEST_F(LayerUnpackerTest, HostilePathTooDeep) {
+  std::string path = "d";
+  for (int i = 0; i < 300; ++i) path += "/d";
+  EXPECT_HAS(Refused(TarBuilder().File(path, "").Build()), "deep");
+}
+
+TEST_F(LayerUnpackerTest, HostileOverlayXattr) {
+  EXPECT_HAS(Refused(TarBuilder()
+                         .Dir("d/", {.mode = 0755,
+                                     .pax = {{"SCHILY.xattr.trusted.overlay.redirect", "/etc"}}})
+                         .Build()),
+             "trusted.overlay.redirect");
+  EXPECT_HAS(
+      Refused(
+          TarBuilder().File("f", "", {.pax = {{"SCHILY.xattr.user.overlay.opaque", "y"}}}).Build()),
+      "user.overlay.opaque");
+}
+
+TEST_F(LayerUnpackerTest, HostileXattrTooLarge) {
+  EXPECT_HAS(
+      Refused(TarBuilder()
+                  .File("f", "", {.pax = {{"SCHILY.xattr.user.big", std::string(70'000, 'x')}}})
+                  .Build()),
+      "RESOURCE_EXHAUSTED");
+}
+
+TEST_F(LayerUnpackerTest, HostileWhiteoutNames) {
+  for (const char* name : {".wh.", ".wh..", ".wh...", "a/.wh..."}) {
+    EXPECT_HAS(Refused(TarBuilder().File(name, "").Build()), "names no file") << name;
+  }
+  EXPECT_HAS(Refused(TarBuilder().File(".wh.a/b", "").Build()), "through a whiteout");
+}
+
+TEST_F(LayerUnpackerTest, HostileDecompressionBomb) {
+  const std::string bomb =
+      Compress(TarBuilder().File("zeros", std::string(8 << 20, '\0')).Build(), "gzip");
+  EXPECT_HAS(Refused(bomb, {.max_bytes = 1 << 20}), "RESOURCE_EXHAUSTED");
+}
+
+TEST_F(LayerUnpackerTest, HostileSparseFileOfHugeSize) {
+  EXPECT_HAS(Refused(TarBuilder()
+                         .File("s", "",
+                               {.pax = {{"GNU.sparse.size", "4611686018427387904"},
+                                        {"GNU.sparse.numblocks", "0"}}})
+                         .Build()),
+             "RESOURCE_EXHAUSTED");
+}
+
+TEST_F(LayerUnpackerTest, HostileParentThatIsAFile) {
+  EXPECT_HAS(Refused(TarBuilder().File("f", "").File("f/x", "").Build()), "not a directory");
+}
+
+TEST_F(LayerUnpackerTest, HostileRootThatIsNoDirectory) {
+  Refused(TarBuilder().Symlink("./", "/etc").Build());
+}
+
+}  // namespace
+}  // namespace plimsoll::image
