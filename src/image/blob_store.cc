@@ -1,0 +1,74 @@
+#include "image/blob_store.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "image/digest.h"
+
+namespace plimsoll::image {
+
+absl::StatusOr<std::unique_ptr<BlobStore>> BlobStore::Open(const FsRoot& directory) {
+  PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("blobs/sha256"));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot files, directory.Sub("blobs/sha256"));
+  std::unique_ptr<BlobStore> store(new BlobStore(std::move(files)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, store->files_.List("."));
+  absl::MutexLock lock(&store->mutex_);
+  for (const std::string& name : names) {
+    const std::string digest = absl::StrCat("sha256:", name);
+    if (!IsDigest(digest)) {  // what a write that was cut short left
+      PLIMSOLL_RETURN_IF_ERROR(store->files_.RemoveFile(name));
+      continue;
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const struct stat info, store->files_.Stat(name));
+    store->sizes_[digest] = static_cast<uint64_t>(info.st_size);
+  }
+  return store;
+}
+
+absl::StatusOr<std::string> BlobStore::Put(absl::string_view content) {
+  std::string digest = DigestOf(content);
+  absl::MutexLock lock(&mutex_);
+  if (sizes_.contains(digest)) return digest;
+  PLIMSOLL_RETURN_IF_ERROR(files_.ReplaceFile(DigestHex(digest), content, 0600, /*sync=*/true));
+  sizes_[digest] = content.size();
+  return digest;
+}
+
+absl::StatusOr<std::string> BlobStore::Read(absl::string_view digest) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckDigest(digest, "the blob asked for"));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string content, files_.Read(DigestHex(digest)));
+  if (DigestOf(content) != digest) {
+    return absl::DataLossError(absl::StrCat(files_.PathOf(DigestHex(digest)),
+                                            " was changed: its content is not that of its name"));
+  }
+  return content;
+}
+
+absl::Status BlobStore::RemoveAllBut(const absl::flat_hash_set<std::string>& digests) {
+  absl::MutexLock lock(&mutex_);
+  absl::Status first;
+  for (auto it = sizes_.begin(); it != sizes_.end();) {
+    const auto current = it++;
+    if (digests.contains(current->first)) continue;
+    const absl::Status removed = files_.RemoveFile(DigestHex(current->first));
+    if (removed.ok()) sizes_.erase(current);
+    first = FirstError(std::move(first), removed);
+  }
+  return first;
+}
+
+uint64_t BlobStore::TotalBytes() const {
+  absl::MutexLock lock(&mutex_);
+  uint64_t total = 0;
+  for (const auto& [digest, size] : sizes_) total += size;
+  return total;
+}
+
+uint64_t BlobStore::Count() const {
+  absl::MutexLock lock(&mutex_);
+  return sizes_.size();
+}
+
+}  // namespace plimsoll::image

@@ -1,0 +1,132 @@
+#include "image/file_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "image/archive_reader.h"
+#include "image/layer_tree.h"
+
+namespace plimsoll::image {
+namespace {
+
+constexpr uint64_t kMaxArchiveBytes = uint64_t{128} * 1024 * 1024 * 1024;
+constexpr size_t kMaxMembers = 100'000;
+constexpr int kMaxLinks = 8;
+
+absl::StatusOr<std::string> CleanPath(absl::string_view path) {
+  absl::StatusOr<std::vector<std::string>> components = LayerTree::Clean(path);
+  if (!components.ok()) {
+    return Annotate(components.status(),
+                    absl::StrCat("\"", absl::CEscape(path.substr(0, 200)), "\""));
+  }
+  return absl::StrJoin(*components, "/");
+}
+
+absl::Status Copy(ArchiveReader& reader, const FsRoot& work, const std::string& file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd,
+                            work.OpenFile(file, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  return reader.ReadData([&](uint64_t offset, absl::string_view data) -> absl::Status {
+    while (!data.empty()) {
+      const ssize_t n = pwrite(fd.get(), data.data(), data.size(), static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return ErrnoStatus(errno, absl::StrCat("write ", work.PathOf(file)));
+      data.remove_prefix(static_cast<size_t>(n));
+      offset += static_cast<uint64_t>(n);
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FileSource::Read(absl::string_view path, size_t max_bytes) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, Open(path));
+  std::string content;
+  std::vector<char> buffer(64 * 1024);
+  while (true) {
+    const ssize_t n = read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+    if (n == 0) return content;
+    if (content.size() + static_cast<size_t>(n) > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, " is larger than ", max_bytes, " bytes"));
+    }
+    content.append(buffer.data(), static_cast<size_t>(n));
+  }
+}
+
+absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string clean, CleanPath(path));
+  // Not blocking, for a fifo.
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, directory_.OpenFile(clean, O_RDONLY | O_NONBLOCK));
+  struct stat info = {};
+  if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory_.PathOf(clean), " is not a regular file"));
+  }
+  return fd;
+}
+
+absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(UniqueFd archive,
+                                                                      absl::string_view name,
+                                                                      const FsRoot& work) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
+                            ArchiveReader::Open(std::move(archive), name, kMaxArchiveBytes));
+  std::unique_ptr<ArchiveSource> source(new ArchiveSource(work));
+  ArchiveEntry entry;
+  for (size_t members = 0;; ++members) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool more, reader->Next(&entry));
+    if (!more) break;
+    if (members >= kMaxMembers) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name, " has more than ", kMaxMembers, " members"));
+    }
+    absl::StatusOr<std::string> path = CleanPath(entry.path);
+    if (!path.ok()) return Annotate(path.status(), absl::StrCat(name, ", member"));
+    source->files_.erase(*path);
+    source->links_.erase(*path);
+    if (!entry.hardlink.empty()) {
+      source->links_[*path] = entry.hardlink;
+    } else if (entry.type == S_IFLNK) {  // relative to the directory that the link is in
+      const size_t slash = path->rfind('/');
+      source->links_[*path] =
+          slash == std::string::npos
+              ? entry.symlink
+              : absl::StrCat(absl::string_view(*path).substr(0, slash), "/", entry.symlink);
+    } else if (entry.type == S_IFREG) {
+      const std::string file = absl::StrCat(members);
+      PLIMSOLL_RETURN_IF_ERROR(Copy(*reader, work, file));
+      source->files_[*path] = file;
+    }
+  }
+  return source;
+}
+
+absl::StatusOr<UniqueFd> ArchiveSource::Open(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string clean, CleanPath(path));
+  for (int links = 0; links < kMaxLinks; ++links) {
+    if (const auto file = files_.find(clean); file != files_.end()) {
+      return work_.OpenFile(file->second, O_RDONLY);
+    }
+    const auto link = links_.find(clean);
+    if (link == links_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("the archive has no file \"", absl::CEscape(path), "\""));
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(clean, CleanPath(link->second));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the archive's \"", absl::CEscape(path), "\" is a link that leads nowhere"));
+}
+
+}  // namespace plimsoll::image

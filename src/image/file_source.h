@@ -1,0 +1,60 @@
+// Where an image's files are read from: a directory, or an archive.
+#ifndef PLIMSOLL_IMAGE_FILE_SOURCE_H_
+#define PLIMSOLL_IMAGE_FILE_SOURCE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::image {
+
+// Files by relative path. Thread-safe once made.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  // A regular file, at its beginning. NOT_FOUND; INVALID_ARGUMENT for anything else, a path that
+  // leads out among them.
+  virtual absl::StatusOr<UniqueFd> Open(absl::string_view path) const = 0;
+
+  bool Has(absl::string_view path) const { return Open(path).ok(); }
+  // RESOURCE_EXHAUSTED when it is larger than `max_bytes`.
+  absl::StatusOr<std::string> Read(absl::string_view path, size_t max_bytes) const;
+};
+
+class DirectorySource : public FileSource {
+ public:
+  explicit DirectorySource(FsRoot directory) : directory_(std::move(directory)) {}
+  absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
+
+ private:
+  const FsRoot directory_;
+};
+
+// A tar archive, copied member by member into numbered files: its names are only ever looked up in
+// a table, so none of them can reach anything else. Links between members are followed.
+class ArchiveSource : public FileSource {
+ public:
+  // `work` is an empty directory that the caller removes.
+  static absl::StatusOr<std::unique_ptr<ArchiveSource>> Extract(UniqueFd archive,
+                                                                absl::string_view name,
+                                                                const FsRoot& work);
+  absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
+
+ private:
+  explicit ArchiveSource(FsRoot work) : work_(std::move(work)) {}
+
+  const FsRoot work_;
+  absl::flat_hash_map<std::string, std::string> files_;  // path -> file in work_
+  absl::flat_hash_map<std::string, std::string> links_;  // path -> path
+};
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_FILE_SOURCE_H_

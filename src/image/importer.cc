@@ -1,0 +1,141 @@
+#include "image/importer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "image/archive_reader.h"
+#include "image/digest.h"
+#include "image/layer_tree.h"
+#include "image/tree_archiver.h"
+
+namespace plimsoll::image {
+namespace {
+
+constexpr uint64_t kMaxArchiveBytes = uint64_t{128} * 1024 * 1024 * 1024;
+constexpr absl::string_view kRootfsTar = "rootfs.tar";
+
+enum class ArchiveKind { kOciLayout, kDockerArchive, kRootfs };
+
+struct ArchiveLook {
+  ArchiveKind kind = ArchiveKind::kRootfs;
+  std::string diff_id;  // of a rootfs
+};
+
+// One file, under whatever name it is asked for.
+class SingleFileSource : public FileSource {
+ public:
+  explicit SingleFileSource(std::string path) : path_(std::move(path)) {}
+  absl::StatusOr<UniqueFd> Open(absl::string_view /*path*/) const override {
+    UniqueFd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path_));
+    return fd;
+  }
+
+ private:
+  const std::string path_;
+};
+
+// Reads an archive's table of contents until it is clear what it is. An OCI layout is looked for
+// to the end: what Docker 25 saves is both, and the layout says more.
+absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
+                            ArchiveReader::Open(std::move(fd), path, kMaxArchiveBytes));
+  ArchiveLook look;
+  ArchiveEntry entry;
+  size_t entries = 0;
+  while (true) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool more, reader->Next(&entry));
+    if (!more) break;
+    ++entries;
+    const absl::StatusOr<std::vector<std::string>> name = LayerTree::Clean(entry.path);
+    if (!name.ok() || name->size() != 1 || entry.type != S_IFREG) continue;
+    if (name->front() == "oci-layout") return ArchiveLook{ArchiveKind::kOciLayout, ""};
+    if (name->front() == "manifest.json") look.kind = ArchiveKind::kDockerArchive;
+  }
+  if (entries == 0) return absl::InvalidArgumentError(absl::StrCat(path, " has no files"));
+  if (look.kind == ArchiveKind::kRootfs) {
+    PLIMSOLL_ASSIGN_OR_RETURN(StreamDigests digests, reader->Finish());
+    look.diff_id = std::move(digests.unpacked);
+  }
+  return look;
+}
+
+ImageContent PlainContent(std::string file, absl::string_view diff_id) {
+  ImageContent content;
+  content.config = PlainConfigFile(diff_id);
+  content.layers.push_back({std::move(file), ""});
+  return content;
+}
+
+absl::StatusOr<OpenedImage> OpenRootfsDirectory(const FsRoot& directory, const FsRoot& work) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List("."));
+  if (names.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(directory.path(), " has no files"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd tar,
+                            work.OpenFile(kRootfsTar, O_RDWR | O_CREAT | O_EXCL, 0600));
+  PLIMSOLL_RETURN_IF_ERROR(ArchiveTree(directory, tar.get()));
+  if (lseek(tar.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind an archive");
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string diff_id,
+                            DigestOfFile(tar.get(), work.PathOf(kRootfsTar)));
+  OpenedImage opened;
+  opened.source = std::make_unique<DirectorySource>(work);
+  opened.content = PlainContent(std::string(kRootfsTar), diff_id);
+  return opened;
+}
+
+absl::StatusOr<OpenedImage> OpenDirectory(const std::string& path, absl::string_view wanted,
+                                          const FsRoot& work) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, FsRoot::Open(path));
+  if (!directory.Exists("oci-layout")) return OpenRootfsDirectory(directory, work);
+  OpenedImage opened;
+  opened.source = std::make_unique<DirectorySource>(directory);
+  PLIMSOLL_ASSIGN_OR_RETURN(opened.content, ReadOciLayout(*opened.source, wanted));
+  return opened;
+}
+
+absl::StatusOr<OpenedImage> OpenArchive(UniqueFd fd, const std::string& path,
+                                        absl::string_view wanted, const FsRoot& work) {
+  UniqueFd second(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!second.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  PLIMSOLL_ASSIGN_OR_RETURN(ArchiveLook look, LookInto(std::move(fd), path));
+  OpenedImage opened;
+  if (look.kind == ArchiveKind::kRootfs) {
+    opened.source = std::make_unique<SingleFileSource>(path);
+    opened.content = PlainContent(path, look.diff_id);
+    return opened;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(opened.source, ArchiveSource::Extract(std::move(second), path, work));
+  PLIMSOLL_ASSIGN_OR_RETURN(opened.content, look.kind == ArchiveKind::kOciLayout
+                                                ? ReadOciLayout(*opened.source, wanted)
+                                                : ReadDockerArchive(*opened.source, wanted));
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
+                                      const FsRoot& work) {
+  // Not blocking, for a fifo.
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info = {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("open ", path));
+  }
+  if (S_ISDIR(info.st_mode)) return OpenDirectory(path, wanted, work);
+  if (S_ISREG(info.st_mode)) return OpenArchive(std::move(fd), path, wanted, work);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path,
+                   " is neither a directory nor a file; valid is an OCI layout, a "
+                   "docker-archive or a root file system, as directory or tar"));
+}
+
+}  // namespace plimsoll::image

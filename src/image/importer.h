@@ -1,0 +1,31 @@
+// Finds out what a file or directory is, and opens it as an image.
+#ifndef PLIMSOLL_IMAGE_IMPORTER_H_
+#define PLIMSOLL_IMAGE_IMPORTER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "image/file_source.h"
+#include "image/image_content.h"
+
+namespace plimsoll::image {
+
+struct OpenedImage {
+  std::unique_ptr<FileSource> source;
+  ImageContent content;
+};
+
+// `path`: an OCI layout (directory or tar), a docker-archive tar, or else a plain root file system
+// (directory or tar), which becomes an image of one layer and a config made here. `wanted` chooses
+// among several images (see ReadOciLayout). `work` is an empty directory on the store's file
+// system, kept as long as the result and removed by the caller. NOT_FOUND when there is no such
+// path.
+absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
+                                      const FsRoot& work);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_IMPORTER_H_

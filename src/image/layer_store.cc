@@ -1,0 +1,213 @@
+#include "image/layer_store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/random_id.h"
+#include "base/status.h"
+#include "image/digest.h"
+
+namespace plimsoll::image {
+namespace {
+
+std::string LayerPath(const std::string& chain_id) {
+  return absl::StrCat("layers/", DigestHex(chain_id));
+}
+
+// "<bytes> <inodes>\n"
+absl::StatusOr<ImageUsage> ReadUsage(const FsRoot& directory, const std::string& layer) {
+  const std::string path = absl::StrCat(layer, "/usage");
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, directory.Read(path, 256));
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::ByAnyChar(" \n"));
+  ImageUsage usage;
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &usage.bytes) ||
+      !absl::SimpleAtoi(parts[1], &usage.inodes)) {
+    return absl::DataLossError(absl::StrCat(directory.PathOf(path), " is damaged"));
+  }
+  return usage;
+}
+
+absl::Status SyncDirectory(const FsRoot& directory, const std::string& path, bool file_system) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, directory.OpenFile(path, O_RDONLY | O_DIRECTORY));
+  if ((file_system ? syncfs(fd.get()) : fsync(fd.get())) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("sync ", directory.PathOf(path)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Rename(const FsRoot& directory, const std::string& from, const std::string& to) {
+  if (renameat(directory.fd(), from.c_str(), directory.fd(), to.c_str()) != 0) {
+    return ErrnoStatus(
+        errno, absl::StrCat("rename ", directory.PathOf(from), " to ", directory.PathOf(to)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoSuchLayer(const std::string& chain_id) {
+  return absl::NotFoundError(absl::StrCat("layer ", chain_id, " is not in the image store"));
+}
+
+}  // namespace
+
+void LayerStore::Hold::Release() {
+  if (store_ != nullptr) std::exchange(store_, nullptr)->Release(chain_id_);
+}
+
+absl::StatusOr<std::shared_ptr<LayerStore>> LayerStore::Open(const FsRoot& directory) {
+  PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("layers"));
+  PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("work"));
+  std::shared_ptr<LayerStore> store(new LayerStore(directory));
+  PLIMSOLL_RETURN_IF_ERROR(store->Load());
+  return store;
+}
+
+absl::Status LayerStore::Load() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory_.List("layers"));
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& name : names) {
+    const std::string chain_id = absl::StrCat("sha256:", name);
+    if (!IsDigest(chain_id)) continue;  // not ours
+    const absl::StatusOr<ImageUsage> usage = ReadUsage(directory_, LayerPath(chain_id));
+    if (!usage.ok()) {  // renamed layers are complete, so someone has been here: don't trust it
+      PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
+      continue;
+    }
+    layers_[chain_id] = Layer{*usage, 0, true};
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LayerStore::Hold> LayerStore::Acquire(const std::string& chain_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = layers_.find(chain_id);
+  if (it == layers_.end() || !it->second.ready) return NoSuchLayer(chain_id);
+  ++it->second.holds;
+  return Hold(shared_from_this(), chain_id);
+}
+
+absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
+                                                    const UnpackFn& unpack) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckDigest(chain_id, "a layer's chain"));
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto settled = [this, &chain_id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      const auto it = layers_.find(chain_id);
+      return it == layers_.end() || it->second.ready;
+    };
+    mutex_.Await(absl::Condition(&settled));
+    Layer& layer = layers_[chain_id];
+    if (layer.ready) {
+      ++layer.holds;
+      return Hold(shared_from_this(), chain_id);
+    }
+  }
+  const absl::StatusOr<ImageUsage> usage = UnpackAndPublish(chain_id, unpack);
+  absl::MutexLock lock(&mutex_);
+  if (!usage.ok()) {
+    layers_.erase(chain_id);
+    return usage.status();
+  }
+  layers_[chain_id] = Layer{*usage, 1, true};
+  return Hold(shared_from_this(), chain_id);
+}
+
+absl::StatusOr<ImageUsage> LayerStore::UnpackAndPublish(const std::string& chain_id,
+                                                        const UnpackFn& unpack) {
+  const std::string work = absl::StrCat("work/", RandomId());
+  absl::Cleanup remove_work = [&] { directory_.RemoveTree(work).IgnoreError(); };
+  // The root of a container's file system: anyone in it must be able to enter, as is usual for
+  // "/" where the archive doesn't say. The store's own directory keeps others out.
+  PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(work));
+  PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(absl::StrCat(work, "/diff"), 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot diff, directory_.Sub(absl::StrCat(work, "/diff")));
+  if (fchmod(diff.fd(), 0755) != 0) return ErrnoStatus(errno, "set the mode of a layer's root");
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageUsage usage, unpack(diff));
+  PLIMSOLL_RETURN_IF_ERROR(directory_.ReplaceFile(
+      absl::StrCat(work, "/usage"), absl::StrCat(usage.bytes, " ", usage.inodes, "\n")));
+  PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, work, /*file_system=*/true));
+  // Left only by a failure right here; the layer is not in layers_, so nobody uses it.
+  PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
+  PLIMSOLL_RETURN_IF_ERROR(Rename(directory_, work, LayerPath(chain_id)));
+  std::move(remove_work).Cancel();
+  PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, "layers", /*file_system=*/false));
+  return usage;
+}
+
+std::string LayerStore::DiffPath(const std::string& chain_id) const {
+  return directory_.PathOf(absl::StrCat(LayerPath(chain_id), "/diff"));
+}
+
+absl::StatusOr<FsRoot> LayerStore::Diff(const std::string& chain_id) const {
+  return directory_.Sub(absl::StrCat(LayerPath(chain_id), "/diff"));
+}
+
+ImageUsage LayerStore::UsageOf(const std::string& chain_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = layers_.find(chain_id);
+  return it == layers_.end() ? ImageUsage() : it->second.usage;
+}
+
+ImageUsage LayerStore::TotalUsage() const {
+  absl::MutexLock lock(&mutex_);
+  ImageUsage total;
+  for (const auto& [chain_id, layer] : layers_) {
+    total.bytes += layer.usage.bytes;
+    total.inodes += layer.usage.inodes;
+  }
+  return total;
+}
+
+absl::StatusOr<std::string> LayerStore::MoveToWork(const std::string& chain_id) {
+  const std::string work = absl::StrCat("work/", RandomId());
+  PLIMSOLL_RETURN_IF_ERROR(Rename(directory_, LayerPath(chain_id), work));
+  layers_.erase(chain_id);
+  return work;
+}
+
+void LayerStore::Release(const std::string& chain_id) {
+  absl::StatusOr<std::string> work = "";
+  {
+    absl::MutexLock lock(&mutex_);
+    Layer& layer = layers_[chain_id];
+    if (--layer.holds > 0 || closed_) return;
+    work = MoveToWork(chain_id);
+  }
+  // A destructor has nobody to tell. What stays in work/ goes when the store is next opened, a
+  // layer that could not be renamed with the next CollectGarbage.
+  if (work.ok()) directory_.RemoveTree(*work).IgnoreError();
+}
+
+void LayerStore::Close() {
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+}
+
+absl::Status LayerStore::CollectGarbage() {
+  absl::Status first;
+  std::vector<std::string> unused;
+  std::vector<std::string> moved;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [chain_id, layer] : layers_) {
+      if (layer.ready && layer.holds == 0) unused.push_back(chain_id);
+    }
+    for (const std::string& chain_id : unused) {
+      absl::StatusOr<std::string> work = MoveToWork(chain_id);
+      if (work.ok()) moved.push_back(*std::move(work));
+      first = FirstError(std::move(first), work.status());
+    }
+  }
+  for (const std::string& work : moved) {
+    first = FirstError(std::move(first), directory_.RemoveTree(work));
+  }
+  return first;
+}
+
+}  // namespace plimsoll::image

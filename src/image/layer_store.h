@@ -1,0 +1,95 @@
+// Unpacked layers, shared by every image that has the same stack of them.
+#ifndef PLIMSOLL_IMAGE_LAYER_STORE_H_
+#define PLIMSOLL_IMAGE_LAYER_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "base/fs_root.h"
+#include "image/image_service.h"
+
+namespace plimsoll::image {
+
+// Directories layers/<chain id hex>/{diff,usage}. A layer is complete or not there: it is unpacked
+// in work/, synced and then renamed. Whoever uses one has a Hold; when the last goes, so does the
+// layer. Layers that nobody has held since Open stay until CollectGarbage. Thread-safe.
+class LayerStore : public std::enable_shared_from_this<LayerStore> {
+ public:
+  static absl::StatusOr<std::shared_ptr<LayerStore>> Open(const FsRoot& directory);
+
+  // Keeps one layer. Movable; keeps the store alive too.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Hold&& other) noexcept = default;
+    Hold& operator=(Hold&& other) noexcept {
+      Release();
+      store_ = std::move(other.store_);
+      chain_id_ = std::move(other.chain_id_);
+      return *this;
+    }
+    ~Hold() { Release(); }
+
+   private:
+    friend class LayerStore;
+    Hold(std::shared_ptr<LayerStore> store, std::string chain_id)
+        : store_(std::move(store)), chain_id_(std::move(chain_id)) {}
+    void Release();
+    std::shared_ptr<LayerStore> store_;
+    std::string chain_id_;
+  };
+
+  // NOT_FOUND when there is no such layer.
+  absl::StatusOr<Hold> Acquire(const std::string& chain_id);
+
+  // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there. Asked
+  // by several threads at once, one unpacks and the others wait for it; when it fails, the next
+  // one tries. After a failure nothing is left.
+  using UnpackFn = std::function<absl::StatusOr<ImageUsage>(const FsRoot& diff)>;
+  absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack);
+
+  // For layers that the caller holds.
+  std::string DiffPath(const std::string& chain_id) const;
+  absl::StatusOr<FsRoot> Diff(const std::string& chain_id) const;
+  ImageUsage UsageOf(const std::string& chain_id) const;
+
+  ImageUsage TotalUsage() const;
+  // From now on layers stay when their last Hold goes: the process ends, the store doesn't.
+  void Close();
+
+  // Removes all layers without a Hold.
+  absl::Status CollectGarbage();
+
+ private:
+  struct Layer {
+    ImageUsage usage;
+    int holds = 0;
+    bool ready = false;  // false: being unpacked
+  };
+
+  explicit LayerStore(FsRoot directory) : directory_(std::move(directory)) {}
+  absl::Status Load();
+  absl::StatusOr<ImageUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
+  void Release(const std::string& chain_id);
+  // Takes a layer out of sight at once; what it returns is to be removed without the lock.
+  absl::StatusOr<std::string> MoveToWork(const std::string& chain_id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const FsRoot directory_;
+  mutable absl::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::flat_hash_map<std::string, Layer> layers_ ABSL_GUARDED_BY(mutex_);  // by chain id
+};
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_LAYER_STORE_H_

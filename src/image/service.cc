@@ -1,0 +1,422 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "base/random_id.h"
+#include "base/status.h"
+#include "image/blob_store.h"
+#include "image/digest.h"
+#include "image/image_content.h"
+#include "image/image_index.h"
+#include "image/image_service.h"
+#include "image/importer.h"
+#include "image/layer_store.h"
+#include "image/layer_unpacker.h"
+#include "image/manifest.h"
+#include "image/reference.h"
+#include "image/transport_skopeo.h"
+
+namespace plimsoll::image {
+namespace {
+
+class Lease : public LayerLease {
+ public:
+  Lease(const LayerStore& store, std::vector<std::string> chain_ids,
+        std::vector<LayerStore::Hold> holds)
+      : chain_ids_(std::move(chain_ids)), holds_(std::move(holds)) {
+    for (auto it = chain_ids_.rbegin(); it != chain_ids_.rend(); ++it) {
+      lower_directories_.push_back(store.DiffPath(*it));
+    }
+  }
+  const std::vector<std::string>& lower_directories() const override { return lower_directories_; }
+  const std::vector<std::string>& chain_ids() const override { return chain_ids_; }
+
+ private:
+  std::vector<std::string> chain_ids_;
+  std::vector<std::string> lower_directories_;
+  std::vector<LayerStore::Hold> holds_;
+};
+
+// The names that an archive gives. An OCI layout's may be a bare tag, which names nothing.
+std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
+  std::vector<std::string> tags;
+  for (const std::string& name : names) {
+    if (!absl::StrContains(name, '/') && !absl::StrContains(name, ':')) continue;
+    const absl::StatusOr<Reference> reference = ParseReference(name);
+    if (!reference.ok() || reference->tag.empty()) continue;
+    if (std::find(tags.begin(), tags.end(), reference->Tagged()) == tags.end()) {
+      tags.push_back(reference->Tagged());
+    }
+  }
+  return tags;
+}
+
+class Service : public ImageService {
+ public:
+  Service(FsRoot directory, Catalog* catalog, std::shared_ptr<LayerStore> layers,
+          std::unique_ptr<BlobStore> blobs)
+      : directory_(std::move(directory)),
+        catalog_(catalog),
+        layers_(std::move(layers)),
+        blobs_(std::move(blobs)) {}
+
+  ~Service() override { layers_->Close(); }
+
+  absl::Status Load();
+
+  absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
+                               const ProgressFn& progress) override;
+  absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,
+                             const ProgressFn& progress) override;
+  absl::StatusOr<Image> Find(absl::string_view reference) const override;
+  std::vector<Image> List() const override;
+  absl::Status Remove(absl::string_view reference) override;
+  absl::StatusOr<std::shared_ptr<LayerLease>> Lease(absl::string_view image_id) override;
+  absl::StatusOr<std::shared_ptr<LayerLease>> LeaseChain(
+      const std::vector<std::string>& chain_ids) override;
+  absl::Status CollectGarbage() override;
+  absl::StatusOr<ImageUsage> Usage() const override;
+  std::string directory() const override { return directory_.path(); }
+
+ private:
+  using Holds = std::vector<LayerStore::Hold>;
+
+  absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
+  absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
+  absl::StatusOr<Image> Install(const OpenedImage& opened, std::vector<std::string> repo_tags,
+                                std::vector<std::string> repo_digests, const ProgressFn& progress);
+  absl::StatusOr<ImageUsage> UnpackInto(const FsRoot& diff, const FileSource& source,
+                                        const LayerContent& layer, const std::string& diff_id,
+                                        const std::vector<std::string>& below) const;
+  absl::StatusOr<Image> Commit(Image image, Holds holds, const ImageContent& content);
+  absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+
+  const FsRoot directory_;
+  Catalog* const catalog_;
+  const std::shared_ptr<LayerStore> layers_;
+  const std::unique_ptr<BlobStore> blobs_;
+
+  // Held while the catalog is written, so that index and catalog change in the same order; look-ups
+  // need only `mutex_`, which is never held over I/O. Lock this one first.
+  absl::Mutex commit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  mutable absl::Mutex mutex_;
+  ImageIndex index_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Holds> holds_ ABSL_GUARDED_BY(mutex_);  // by image id
+};
+
+absl::Status Service::Load() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<ImageRecord> records, catalog_->LoadImages());
+  for (const ImageRecord& record : records) {
+    const absl::StatusOr<std::string> text = blobs_->Read(record.id);
+    const absl::StatusOr<ConfigFile> file =
+        text.ok() ? ParseConfigFile(*text, record.id) : absl::StatusOr<ConfigFile>(text.status());
+    absl::StatusOr<Holds> holds = AcquireAll(record.chain_ids);
+    const absl::Status status = FirstError(file.status(), holds.status());
+    if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status)) {
+      // Someone took files out of the store: what is left is no image, it must be pulled again.
+      PLIMSOLL_RETURN_IF_ERROR(catalog_->RemoveImage(record.id));
+      continue;
+    }
+    PLIMSOLL_RETURN_IF_ERROR(status);
+    absl::MutexLock lock(&mutex_);
+    index_.Apply(index_.Put(Image{record, file->config}));
+    holds_[record.id] = *std::move(holds);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FsRoot> Service::MakeWork(std::string* name) const {
+  *name = absl::StrCat("work/", RandomId());
+  PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(*name));
+  return directory_.Sub(*name);
+}
+
+absl::StatusOr<Service::Holds> Service::AcquireAll(const std::vector<std::string>& chain_ids) {
+  Holds holds;
+  for (const std::string& chain_id : chain_ids) {
+    PLIMSOLL_ASSIGN_OR_RETURN(LayerStore::Hold hold, layers_->Acquire(chain_id));
+    holds.push_back(std::move(hold));
+  }
+  return holds;
+}
+
+absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view reference,
+                                      const ProgressFn& progress) {
+  std::vector<std::string> tags;
+  if (!reference.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
+    if (!name.digest.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "import as \"", reference, "\": a digest is found, not given; use name:tag"));
+    }
+    tags.push_back(name.Tagged());
+  }
+  std::string work_name;
+  absl::Cleanup remove_work = [&] {
+    if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
+  if (progress) progress({absl::StrCat("reading ", path), 0, 0});
+  const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work);
+  if (!opened.ok()) return Annotate(opened.status(), absl::StrCat("import ", path));
+  if (tags.empty()) tags = TagsOf(opened->content.names);
+  absl::StatusOr<Image> image = Install(*opened, std::move(tags), {}, progress);
+  if (!image.ok()) return Annotate(image.status(), absl::StrCat("import ", path));
+  return image;
+}
+
+absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptions& options,
+                                    const ProgressFn& progress) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
+  std::string work_name;
+  absl::Cleanup remove_work = [&] {
+    if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto transport, SkopeoTransport::Open(name, options, work));
+  if (progress) progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
+  PLIMSOLL_ASSIGN_OR_RETURN(RegistryImage found, transport->Resolve());
+  // With a tag and a digest the tag isn't asked about, so it can't be claimed.
+  std::vector<std::string> tags;
+  if (name.digest.empty()) tags.push_back(name.Tagged());
+  const std::vector<std::string> digests = {absl::StrCat(name.Name(), "@", found.digest)};
+
+  std::optional<Image> known;
+  {
+    absl::MutexLock lock(&mutex_);
+    known = index_.FindManifest(found.manifest_digest);
+  }
+  if (known.has_value()) {
+    absl::StatusOr<Holds> holds = AcquireAll(known->record.chain_ids);
+    if (holds.ok()) {  // else removed meanwhile: pull it
+      known->record.repo_tags = tags;
+      known->record.repo_digests = digests;
+      PLIMSOLL_ASSIGN_OR_RETURN(std::string config, blobs_->Read(known->record.id));
+      return Commit(*std::move(known), *std::move(holds),
+                    ImageContent{std::move(found.manifest), std::move(config), {}, {}});
+    }
+  }
+  PLIMSOLL_RETURN_IF_ERROR(transport->Copy(found, progress));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot copied, work.Sub("image"));
+  OpenedImage opened;
+  opened.source = std::make_unique<DirectorySource>(std::move(copied));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      opened.content,
+      ReadManifestContent(*opened.source, std::move(found.manifest),
+                          [](absl::string_view digest) { return std::string(DigestHex(digest)); }));
+  absl::StatusOr<Image> image = Install(opened, tags, digests, progress);
+  if (!image.ok()) return Annotate(image.status(), absl::StrCat("pull ", name.Canonical()));
+  return image;
+}
+
+absl::StatusOr<ImageUsage> Service::UnpackInto(const FsRoot& diff, const FileSource& source,
+                                               const LayerContent& layer,
+                                               const std::string& diff_id,
+                                               const std::vector<std::string>& below) const {
+  std::vector<FsRoot> lowers;
+  for (auto it = below.rbegin(); it != below.rend(); ++it) {
+    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers_->Diff(*it));
+    lowers.push_back(std::move(lower));
+  }
+  absl::StatusOr<UniqueFd> fd = source.Open(layer.file);
+  if (absl::IsNotFound(fd.status())) return absl::DataLossError("the layer is missing");
+  PLIMSOLL_RETURN_IF_ERROR(fd.status());
+  const UnpackLimits limits;
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
+                            ArchiveReader::Open(*std::move(fd), "the layer", limits.max_bytes));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
+  if (!layer.digest.empty() && result.digests.stored != layer.digest) {
+    return absl::DataLossError(absl::StrCat("digest mismatch: the manifest says ", layer.digest,
+                                            ", the layer has ", result.digests.stored));
+  }
+  if (result.digests.unpacked != diff_id) {
+    return absl::DataLossError(absl::StrCat("diff_id mismatch: the config says ", diff_id,
+                                            ", the layer has ", result.digests.unpacked));
+  }
+  return ImageUsage{result.bytes, result.inodes};
+}
+
+absl::StatusOr<Image> Service::Install(const OpenedImage& opened,
+                                       std::vector<std::string> repo_tags,
+                                       std::vector<std::string> repo_digests,
+                                       const ProgressFn& progress) {
+  const ImageContent& content = opened.content;
+  PLIMSOLL_ASSIGN_OR_RETURN(ConfigFile file, ParseConfigFile(content.config, "the image's config"));
+  const size_t count = content.layers.size();
+  if (file.diff_ids.size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat("the image's config has ", file.diff_ids.size(),
+                                                   " diff_ids, its manifest ", count, " layers"));
+  }
+  Image image;
+  image.config = std::move(file.config);
+  image.record.repo_tags = std::move(repo_tags);
+  image.record.repo_digests = std::move(repo_digests);
+  std::vector<std::string>& chain = image.record.chain_ids;
+  Holds holds;
+  for (size_t i = 0; i < count; ++i) {
+    const LayerContent& layer = content.layers[i];
+    const std::string position = absl::StrCat("layer ", i + 1, " of ", count);
+    if (progress) progress({absl::StrCat("unpacking ", position), i, count});
+    const std::string chain_id = ChainId(chain.empty() ? "" : chain.back(), file.diff_ids[i]);
+    absl::StatusOr<LayerStore::Hold> hold = layers_->Ensure(chain_id, [&](const FsRoot& diff) {
+      return UnpackInto(diff, *opened.source, layer, file.diff_ids[i], chain);
+    });
+    if (!hold.ok()) {
+      return Annotate(
+          hold.status(),
+          absl::StrCat(position, " (", layer.digest.empty() ? layer.file : layer.digest, ")"));
+    }
+    holds.push_back(*std::move(hold));
+    image.record.size_bytes += layers_->UsageOf(chain_id).bytes;
+    chain.push_back(chain_id);
+  }
+  return Commit(std::move(image), std::move(holds), content);
+}
+
+// `image` has its names, chain and config; the rest of the record is filled in here.
+absl::StatusOr<Image> Service::Commit(Image image, Holds holds, const ImageContent& content) {
+  ImageRecord& record = image.record;
+  absl::MutexLock commit(&commit_mutex_);
+  absl::Cleanup remove_blobs = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RemoveUnusedBlobs().IgnoreError();
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(record.id, blobs_->Put(content.config));
+  record.blobs = {record.id};
+  record.manifest_digest.clear();
+  if (!content.manifest.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(record.manifest_digest, blobs_->Put(content.manifest));
+    record.blobs.push_back(record.manifest_digest);
+  }
+  record.created_unix_nanos = absl::ToUnixNanos(absl::Now());
+  ImageIndex::Change change;
+  {
+    absl::MutexLock lock(&mutex_);
+    change = index_.Put(image);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Write(change));
+  absl::MutexLock lock(&mutex_);
+  index_.Apply(change);
+  holds_.try_emplace(record.id, std::move(holds));
+  std::move(remove_blobs).Cancel();
+  return *index_.FindId(record.id);
+}
+
+// All of a change or nothing: what was written before a failure is put back.
+absl::Status Service::Write(const ImageIndex::Change& change) {
+  absl::Status status;
+  size_t done = 0;
+  for (; done < change.size() && status.ok(); ++done) {
+    const ImageIndex::Step& step = change[done];
+    status = step.after.has_value() ? catalog_->PutImage(step.after->record)
+                                    : catalog_->RemoveImage(step.id);
+  }
+  if (status.ok()) return status;
+  for (size_t i = 0; i < done; ++i) {
+    const ImageIndex::Step& step = change[i];
+    (step.before.has_value() ? catalog_->PutImage(step.before->record)
+                             : catalog_->RemoveImage(step.id))
+        .IgnoreError();
+  }
+  return Annotate(status, "write the list of images");
+}
+
+absl::StatusOr<Image> Service::Find(absl::string_view reference) const {
+  absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageIndex::Match match, index_.Find(reference));
+  return *index_.FindId(match.id);
+}
+
+std::vector<Image> Service::List() const {
+  absl::MutexLock lock(&mutex_);
+  return index_.All();
+}
+
+absl::Status Service::Remove(absl::string_view reference) {
+  std::vector<Holds> released;  // after the locks: releasing removes directories
+  absl::MutexLock commit(&commit_mutex_);
+  ImageIndex::Change change;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::StatusOr<ImageIndex::Match> match = index_.Find(reference);
+    if (absl::IsNotFound(match.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(match.status());
+    change = index_.Remove(*match);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Write(change));
+  {
+    absl::MutexLock lock(&mutex_);
+    index_.Apply(change);
+    for (const ImageIndex::Step& step : change) {
+      if (step.after.has_value()) continue;
+      const auto it = holds_.find(step.id);
+      if (it == holds_.end()) continue;
+      released.push_back(std::move(it->second));
+      holds_.erase(it);
+    }
+  }
+  return RemoveUnusedBlobs();
+}
+
+absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {
+  // An image removed between look-up and lease is simply not found: the layers are asked for.
+  PLIMSOLL_ASSIGN_OR_RETURN(const Image image, Find(image_id));
+  return LeaseChain(image.record.chain_ids);
+}
+
+absl::StatusOr<std::shared_ptr<LayerLease>> Service::LeaseChain(
+    const std::vector<std::string>& chain_ids) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(chain_ids));
+  return std::make_shared<image::Lease>(*layers_, chain_ids, std::move(holds));
+}
+
+absl::Status Service::CollectGarbage() {
+  absl::Status status = layers_->CollectGarbage();
+  absl::MutexLock commit(&commit_mutex_);
+  return FirstError(std::move(status), RemoveUnusedBlobs());
+}
+
+absl::Status Service::RemoveUnusedBlobs() {
+  absl::flat_hash_set<std::string> used;
+  {
+    absl::MutexLock lock(&mutex_);
+    used = index_.Blobs();
+  }
+  return blobs_->RemoveAllBut(used);
+}
+
+absl::StatusOr<ImageUsage> Service::Usage() const {
+  ImageUsage usage = layers_->TotalUsage();
+  usage.bytes += blobs_->TotalBytes();
+  usage.inodes += blobs_->Count();
+  return usage;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(const FsRoot& directory,
+                                                                 Catalog* catalog) {
+  PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("work"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory.List("work"));
+  for (const std::string& name : left) {
+    PLIMSOLL_RETURN_IF_ERROR(directory.RemoveTree(absl::StrCat("work/", name)));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> blobs, BlobStore::Open(directory));
+  auto service = std::make_unique<Service>(directory, catalog, std::move(layers), std::move(blobs));
+  PLIMSOLL_RETURN_IF_ERROR(service->Load());
+  return service;
+}
+
+}  // namespace plimsoll::image

@@ -1,0 +1,344 @@
+#include <sys/stat.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "image/digest.h"
+#include "image/image_service.h"
+#include "image/layer_store.h"
+#include "image/test_catalog.h"
+#include "image/test_image.h"
+#include "image/test_tar.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    EXPECT_TRUE(dir_.root().MakeDirs("store").ok());
+    Reopen();
+  }
+  void Reopen() {
+    service_.reset();
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    ASSERT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
+  }
+  // An image of these layers' contents, named.
+  Image Add(const std::string& name, const std::vector<std::string>& contents) {
+    TestLayout layout;
+    std::vector<std::string> tars;
+    for (const std::string& content : contents) {
+      tars.push_back(TarBuilder().File("file", content).Build());
+    }
+    layout.List(layout.AddImage(tars, {{"Labels", {{"of", contents.back()}}}}));
+    const std::string path = absl::StrCat("layout-", ++added_);
+    layout.WriteTo(dir_.root(), path);
+    const auto image = service_->Import(dir_.root().PathOf(path), name, nullptr);
+    EXPECT_TRUE(image.ok()) << image.status();
+    return image.value_or(Image());
+  }
+  std::vector<std::string> LayersOnDisk() { return *dir_.root().List("store/layers"); }
+  std::vector<std::string> BlobsOnDisk() { return *dir_.root().List("store/blobs/sha256"); }
+
+  TestDir dir_;
+  TestCatalog catalog_;
+  std::unique_ptr<ImageService> service_;
+  int added_ = 0;
+};
+
+TEST_F(ServiceTest, FindsByNameIdAndPrefix) {
+  const Image image = Add("hello", {"a"});
+  const std::string hex(DigestHex(image.record.id));
+  for (const std::string& text :
+       {std::string("hello"), std::string("hello:latest"), std::string("docker.io/library/hello"),
+        image.record.id, hex, hex.substr(0, 12), hex.substr(0, 3), image.record.id.substr(0, 15)}) {
+    const auto found = service_->Find(text);
+    ASSERT_TRUE(found.ok()) << text << ": " << found.status();
+    EXPECT_EQ(found->record, image.record) << text;
+  }
+  EXPECT_TRUE(absl::IsNotFound(service_->Find("hello:2").status()));
+  EXPECT_TRUE(absl::IsNotFound(service_->Find(std::string(64, '0')).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(service_->Find("No Name").status()));
+  EXPECT_THAT(std::string(service_->Find("other").status().message()),
+              HasSubstr("docker.io/library/other:latest"));
+}
+
+TEST_F(ServiceTest, LayersAreSharedByChain) {
+  const Image one = Add("one", {"base", "1"});
+  const Image two = Add("two", {"base", "2"});
+  EXPECT_THAT(LayersOnDisk(), SizeIs(3));
+  EXPECT_EQ(one.record.chain_ids[0], two.record.chain_ids[0]);
+  // The same content over another base is another chain.
+  Add("three", {"other", "1"});
+  EXPECT_THAT(LayersOnDisk(), SizeIs(5));
+}
+
+TEST_F(ServiceTest, RemovingAnImageKeepsLayersOfOthers) {
+  Add("one", {"base", "1"});
+  const Image two = Add("two", {"base", "2"});
+  ASSERT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(service_->List(), SizeIs(1));
+  EXPECT_THAT(LayersOnDisk(),
+              UnorderedElementsAre(std::string(DigestHex(two.record.chain_ids[0])),
+                                   std::string(DigestHex(two.record.chain_ids[1]))));
+  EXPECT_THAT(BlobsOnDisk(), SizeIs(2));
+  ASSERT_TRUE(service_->Remove(two.record.id).ok());
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+  EXPECT_THAT(BlobsOnDisk(), IsEmpty());
+  EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+  EXPECT_TRUE(service_->Remove("two").ok()) << "removing what isn't there";
+}
+
+TEST_F(ServiceTest, NamesGoOneByOneAndTheImageWithTheLast) {
+  const Image image = Add("one", {"a"});
+  Add("one:2", {"a"});
+  ASSERT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(service_->Find(image.record.id)->record.repo_tags,
+              ElementsAre("docker.io/library/one:2"));
+  ASSERT_TRUE(service_->Remove("one:2").ok());
+  EXPECT_THAT(service_->List(), IsEmpty());
+}
+
+TEST_F(ServiceTest, IdRemovesAllNames) {
+  const Image image = Add("one", {"a"});
+  Add("two", {"a"});
+  ASSERT_TRUE(service_->Remove(image.record.id).ok());
+  EXPECT_THAT(service_->List(), IsEmpty());
+}
+
+TEST_F(ServiceTest, TagMovesToTheNewImage) {
+  const Image old = Add("app", {"1"});
+  const Image now = Add("app", {"2"});
+  EXPECT_EQ(service_->Find("app")->record.id, now.record.id);
+  EXPECT_THAT(service_->Find(old.record.id)->record.repo_tags, IsEmpty());
+  Reopen();
+  EXPECT_EQ(service_->Find("app")->record.id, now.record.id);
+}
+
+TEST_F(ServiceTest, LeaseListsDirectoriesTopFirst) {
+  const Image image = Add("two", {"low", "high"});
+  const auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ((*lease)->chain_ids(), image.record.chain_ids);
+  ASSERT_THAT((*lease)->lower_directories(), SizeIs(2));
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[0])->Read("file"), "high");
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[1])->Read("file"), "low");
+  EXPECT_TRUE(absl::IsNotFound(service_->Lease("sha256:none").status()));
+}
+
+TEST_F(ServiceTest, LeaseKeepsLayersOfARemovedImage) {
+  const Image image = Add("one", {"a", "b"});
+  auto lease = *service_->Lease(image.record.id);
+  auto second = *service_->LeaseChain(image.record.chain_ids);
+  ASSERT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(service_->List(), IsEmpty());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  EXPECT_THAT(LayersOnDisk(), SizeIs(2));
+  lease.reset();
+  EXPECT_THAT(LayersOnDisk(), SizeIs(2));
+  second.reset();
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+}
+
+TEST_F(ServiceTest, LeaseMayOutliveTheService) {
+  const Image image = Add("one", {"a"});
+  auto lease = *service_->Lease(image.record.id);
+  service_.reset();
+  EXPECT_EQ(*FsRoot::Open(lease->lower_directories()[0])->Read("file"), "a");
+}
+
+TEST_F(ServiceTest, SurvivesARestart) {
+  const Image image = Add("one", {"a", "b"});
+  ASSERT_TRUE(dir_.root().MakeDirs("store/work/half-done").ok());
+  Reopen();
+  ASSERT_THAT(service_->List(), SizeIs(1));
+  EXPECT_EQ(service_->List()[0].record, image.record);
+  EXPECT_EQ(service_->List()[0].config.labels, image.config.labels);
+  EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  EXPECT_THAT(LayersOnDisk(), SizeIs(2));
+}
+
+TEST_F(ServiceTest, LayersOfARunningContainerSurviveARestartWithoutTheirImage) {
+  const Image kept = Add("kept", {"a"});
+  const Image dropped = Add("dropped", {"b"});
+  auto first = *service_->Lease(kept.record.id);
+  auto second = *service_->Lease(dropped.record.id);
+  ASSERT_TRUE(service_->Remove("kept").ok());
+  ASSERT_TRUE(service_->Remove("dropped").ok());
+  const std::vector<std::string> chain = first->chain_ids();
+  service_.reset();
+  auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+  ASSERT_TRUE(service.ok());
+  EXPECT_THAT(LayersOnDisk(), SizeIs(2)) << "Open removes nothing";
+  auto again = (*service)->LeaseChain(chain);
+  ASSERT_TRUE(again.ok()) << again.status();
+  ASSERT_TRUE((*service)->CollectGarbage().ok());
+  EXPECT_THAT(LayersOnDisk(), ElementsAre(std::string(DigestHex(chain[0]))));
+  EXPECT_TRUE(absl::IsNotFound((*service)->LeaseChain(second->chain_ids()).status()));
+  again->reset();
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+  first.reset();  // of the service before: touches nothing any more
+}
+
+TEST_F(ServiceTest, ImageWithoutItsLayersIsDropped) {
+  const Image image = Add("one", {"a"});
+  service_.reset();
+  ASSERT_TRUE(dir_.root()
+                  .RemoveTree(absl::StrCat("store/layers/", DigestHex(image.record.chain_ids[0])))
+                  .ok());
+  Reopen();
+  EXPECT_THAT(service_->List(), IsEmpty());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+}
+
+TEST_F(ServiceTest, ChangedConfigBlobIsDropped) {
+  const Image image = Add("one", {"a"});
+  ASSERT_TRUE(
+      dir_.root()
+          .ReplaceFile(absl::StrCat("store/blobs/sha256/", DigestHex(image.record.id)), "{}")
+          .ok());
+  Reopen();
+  EXPECT_THAT(service_->List(), IsEmpty());
+  EXPECT_EQ(Add("one", {"a"}).record.id, image.record.id) << "can be imported again";
+}
+
+TEST_F(ServiceTest, FailedCatalogWriteChangesNothing) {
+  const Image old = Add("app", {"1"});
+  for (int writes : {0, 1}) {  // of the two: the new image, and the old one that loses its tag
+    catalog_.FailAfter(writes);
+    TestLayout layout;
+    layout.List(layout.AddImage({TarBuilder().File("file", "new").Build()}));
+    const std::string path = absl::StrCat("failing-", writes);
+    layout.WriteTo(dir_.root(), path);
+    EXPECT_FALSE(service_->Import(dir_.root().PathOf(path), "app", nullptr).ok());
+    catalog_.FailAfter(-1);
+    EXPECT_THAT(service_->List(), SizeIs(1));
+    EXPECT_EQ(service_->Find("app")->record, old.record);
+    EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+    EXPECT_THAT(LayersOnDisk(), SizeIs(1));
+    EXPECT_THAT(BlobsOnDisk(), SizeIs(2));
+  }
+}
+
+TEST_F(ServiceTest, UsageIsRemembered) {
+  Add("one", {"12345", "123"});
+  const auto before = service_->Usage();
+  ASSERT_TRUE(before.ok());
+  EXPECT_GE(before->bytes, 8u);
+  EXPECT_GE(before->inodes, 2u);
+  Reopen();
+  EXPECT_EQ(service_->Usage()->bytes, before->bytes);
+  EXPECT_EQ(service_->Usage()->inodes, before->inodes);
+  ASSERT_TRUE(service_->Remove("one").ok());
+  EXPECT_EQ(service_->Usage()->bytes, 0u);
+}
+
+TEST_F(ServiceTest, ProgressNamesEachLayer) {
+  TestLayout layout;
+  layout.List(
+      layout.AddImage({TarBuilder().File("a", "").Build(), TarBuilder().File("b", "").Build()}));
+  layout.WriteTo(dir_.root(), "layout");
+  std::vector<std::string> steps;
+  ASSERT_TRUE(service_
+                  ->Import(dir_.root().PathOf("layout"), "x",
+                           [&](const Progress& progress) { steps.push_back(progress.step); })
+                  .ok());
+  EXPECT_THAT(
+      steps, ElementsAre(HasSubstr("reading"), "unpacking layer 1 of 2", "unpacking layer 2 of 2"));
+}
+
+TEST_F(ServiceTest, ConcurrentImportsAndRemovals) {
+  TestLayout layout;
+  layout.List(layout.AddImage({TarBuilder().File("a", std::string(100'000, 'a')).Build()}));
+  layout.WriteTo(dir_.root(), "layout");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, i] {
+      for (int round = 0; round < 3; ++round) {
+        const std::string name = absl::StrCat("name", i);
+        const auto image = service_->Import(dir_.root().PathOf("layout"), name, nullptr);
+        EXPECT_TRUE(image.ok()) << image.status();
+        EXPECT_TRUE(service_->Find(name).ok());
+        EXPECT_TRUE(service_->Remove(name).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(service_->List(), IsEmpty());
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+  EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+}
+
+TEST(LayerStore, UnpacksOnceWhenAskedConcurrently) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok());
+  std::atomic<int> unpacked = 0;
+  std::vector<LayerStore::Hold> holds(4);
+  std::vector<std::thread> threads;
+  for (LayerStore::Hold& hold : holds) {
+    threads.emplace_back([&] {
+      auto got = (*store)->Ensure(DigestOf("chain"), [&](const FsRoot& diff) {
+        ++unpacked;
+        EXPECT_TRUE(diff.ReplaceFile("f", "x").ok());
+        return absl::StatusOr<ImageUsage>(ImageUsage{1, 1});
+      });
+      ASSERT_TRUE(got.ok());
+      hold = *std::move(got);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(unpacked, 1);
+  holds.pop_back();
+  EXPECT_TRUE((*store)->Diff(DigestOf("chain"))->Exists("f"));
+  holds.clear();
+  EXPECT_FALSE((*store)->Diff(DigestOf("chain")).ok());
+}
+
+TEST(LayerStore, FailureLeavesNothingAndTheNextOneTries) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok());
+  const auto failed = (*store)->Ensure(DigestOf("c"), [](const FsRoot& diff) {
+    EXPECT_TRUE(diff.ReplaceFile("part", "x").ok());
+    return absl::StatusOr<ImageUsage>(absl::DataLossError("cut short"));
+  });
+  EXPECT_TRUE(absl::IsDataLoss(failed.status()));
+  EXPECT_THAT(*dir.root().List("work"), IsEmpty());
+  EXPECT_THAT(*dir.root().List("layers"), IsEmpty());
+  EXPECT_TRUE((*store)
+                  ->Ensure(DigestOf("c"),
+                           [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); })
+                  .ok());
+}
+
+TEST(LayerStore, RootOfALayerCanBeEnteredByAnyone) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  const auto hold = (*store)->Ensure(
+      DigestOf("c"), [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); });
+  ASSERT_TRUE(hold.ok());
+  struct stat info = {};
+  ASSERT_EQ(stat((*store)->DiffPath(DigestOf("c")).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+}
+
+}  // namespace
+}  // namespace plimsoll::image

@@ -1,0 +1,52 @@
+// For tests: a catalog in memory, whose writes can be made to fail.
+#ifndef PLIMSOLL_IMAGE_TEST_CATALOG_H_
+#define PLIMSOLL_IMAGE_TEST_CATALOG_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "image/catalog.h"
+
+namespace plimsoll::image {
+
+// Outlives an ImageService, as the database outlives a daemon. Thread-safe.
+class TestCatalog : public Catalog {
+ public:
+  absl::StatusOr<std::vector<ImageRecord>> LoadImages() override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<ImageRecord> images;
+    for (const auto& [id, image] : images_) images.push_back(image);
+    return images;
+  }
+  absl::Status PutImage(const ImageRecord& image) override {
+    absl::MutexLock lock(&mutex_);
+    if (writes_until_failure_ == 0) return absl::InternalError("the test's disk is full");
+    if (writes_until_failure_ > 0) --writes_until_failure_;
+    images_[image.id] = image;
+    return absl::OkStatus();
+  }
+  absl::Status RemoveImage(const std::string& id) override {
+    absl::MutexLock lock(&mutex_);
+    images_.erase(id);
+    return absl::OkStatus();
+  }
+  // The first `writes` PutImage succeed, the others fail; -1: none fails.
+  void FailAfter(int writes) {
+    absl::MutexLock lock(&mutex_);
+    writes_until_failure_ = writes;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, ImageRecord> images_ ABSL_GUARDED_BY(mutex_);
+  int writes_until_failure_ ABSL_GUARDED_BY(mutex_) = -1;
+};
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_TEST_CATALOG_H_

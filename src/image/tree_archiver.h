@@ -1,0 +1,18 @@
+// Writes a directory tree as a tar stream: how a plain root filesystem becomes a layer.
+#ifndef PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
+#define PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
+
+#include "absl/status/status.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::image {
+
+// Everything below `tree`, and its own metadata, to `out_fd` as a pax archive: owner, mode, times,
+// links, devices, fifos, and the attributes that layers keep. Names are in order, so the same tree
+// gives the same bytes. Sockets are left out, other mounts (proc, sys) appear as empty directories.
+// An unreadable or vanishing file is an error that names it.
+absl::Status ArchiveTree(const FsRoot& tree, int out_fd);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
