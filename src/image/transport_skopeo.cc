@@ -114,6 +114,10 @@ absl::StatusCode CodeFor(absl::string_view reason) {
                     "rejected by policy", "signature was required"})) {
     return absl::StatusCode::kPermissionDenied;
   }
+  if (HasAny(text, {"digest did not match", "does not match digest", "digest mismatch",
+                    "digest verification"})) {
+    return absl::StatusCode::kDataLoss;
+  }
   if (HasAny(text, {"no space left", "disk quota"})) return absl::StatusCode::kResourceExhausted;
   if (HasAny(text, {"connection refused", "no such host", "timeout", "timed out", "unreachable",
                     "server misbehaving", "connection reset", "x509", "tls:", "eof",

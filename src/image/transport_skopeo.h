@@ -67,8 +67,8 @@ class SkopeoTransport {
 };
 
 // The registry's answer in skopeo's words as an error: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE,
-// RESOURCE_EXHAUSTED (disk full) or INTERNAL. `secrets` are cut out of the message, whatever they
-// are encoded as there. Exposed for its test.
+// DATA_LOSS (not the content of its digest), RESOURCE_EXHAUSTED (disk full) or INTERNAL. `secrets`
+// are cut out of the message, whatever they are encoded as there. Exposed for its test.
 absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
                                   const Credentials& secrets);
 
