@@ -67,8 +67,13 @@ class Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(
         UniqueFd log, directory.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_TRUNC, 0600));
     Command command;
-    command.argv = {program, "--state-dir=" + directory.PathOf("state"),
-                    "--run-dir=" + directory.PathOf("run"), "--socket=" + socket};
+    command.argv = {program,
+                    "--address",
+                    "unix://" + socket,
+                    "--state-dir",
+                    directory.PathOf("state"),
+                    "--run-dir",
+                    directory.PathOf("run")};
     command.descriptors = {{log.get(), 1}, {log.get(), 2}};
     PLIMSOLL_ASSIGN_OR_RETURN(daemon->child_, Spawn(command));
     daemon->channel_ = grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials());
