@@ -50,11 +50,8 @@ Json StandardMounts(const SpecInput& input) {
   mounts.push_back(
       Entry("/dev/pts", "devpts", "devpts",
             {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
-  if (host_ipc) {
-    mounts.push_back(Bind("/dev/mqueue", "/dev/mqueue", {"rbind", "nosuid", "noexec", "nodev"}));
-  } else {
-    mounts.push_back(Entry("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
-  }
+  // Shows the queues of whatever IPC namespace the process is in, the host's too.
+  mounts.push_back(Entry("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
   mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
   mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
                          {"nosuid", "noexec", "nodev", "relatime", access}));

@@ -1,0 +1,171 @@
+#include "runtime/oci/exec.h"
+
+#include <signal.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/oci/test_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ExecTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto lacks = TestMachine::Lacks()) GTEST_SKIP() << *lacks;
+    machine_ = std::make_unique<TestMachine>();
+    const auto created = machine_->runtime().Create(machine_->Request("a", "sleep 1000"));
+    ASSERT_TRUE(created.ok()) << created.status();
+    ASSERT_TRUE(machine_->runtime().Start("a").ok());
+  }
+
+  absl::StatusOr<ExecResult> Exec(const std::string& script,
+                                  absl::Duration timeout = absl::ZeroDuration(),
+                                  size_t max_output_bytes = 1 << 20) {
+    return machine_->runtime().Exec("a", machine_->group("a"),
+                                    {.argv = {"/bin/sh", "-c", script},
+                                     .timeout = timeout,
+                                     .max_output_bytes = max_output_bytes});
+  }
+
+  // How many processes the container has.
+  size_t Processes() {
+    const auto pids = machine_->cgroups().Processes(machine_->group("a"), /*recursive=*/true);
+    return pids.ok() ? pids->size() : 0;
+  }
+
+  std::unique_ptr<TestMachine> machine_;
+};
+
+TEST_F(ExecTest, OutputAndExitCode) {
+  for (const absl::Duration timeout : {absl::ZeroDuration(), absl::Seconds(60)}) {
+    const auto result = Exec("echo out; echo err >&2; exit 9", timeout);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->exit_code, 9);
+    EXPECT_EQ(result->out, "out\n");
+    EXPECT_EQ(result->err, "err\n");
+  }
+}
+
+TEST_F(ExecTest, RunsInTheContainersGroups) {
+  const auto init = machine_->host().Read(absl::StrCat(
+      "proc/", machine_->cgroups().Processes(machine_->group("a"), false)->at(0), "/cgroup"));
+  ASSERT_TRUE(init.ok()) << init.status();
+  EXPECT_EQ(Exec("cat /proc/self/cgroup")->out, *init);
+  // With a timeout: a group of its own in one hierarchy that limits nothing.
+  const auto timed = Exec("cat /proc/self/cgroup", absl::Seconds(60));
+  ASSERT_TRUE(timed.ok()) << timed.status();
+  EXPECT_THAT(timed->out, HasSubstr("/exec-"));
+  EXPECT_THAT(timed->out, HasSubstr(absl::StrCat("memory:", machine_->group("a"), "\n")));
+}
+
+TEST_F(ExecTest, SignalIsAnExitCode) {
+  const auto result = Exec("kill -TERM $$");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 143);
+}
+
+TEST_F(ExecTest, CommandThatIsNotThere) {
+  auto result = machine_->runtime().Exec("a", machine_->group("a"), {.argv = {"no-such-command"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 127);
+  EXPECT_THAT(result->err, HasSubstr("no-such-command: not found"));
+  result = machine_->runtime().Exec("a", machine_->group("a"), {.argv = {"/no/such/command"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 127);
+}
+
+TEST_F(ExecTest, CommandThatIsNoProgram) {
+  const auto result =
+      machine_->runtime().Exec("a", machine_->group("a"), {.argv = {"/etc/passwd"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 126);
+}
+
+TEST_F(ExecTest, ArgumentsThatLookLikeOptions) {
+  const auto result =
+      machine_->runtime().Exec("a", machine_->group("a"), {.argv = {"echo", "--cwd=/", "-t"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->out, "--cwd=/ -t\n");
+}
+
+TEST_F(ExecTest, LongOutputIsCutWithAMark) {
+  const auto result = Exec("head -c 3000000 /dev/zero; echo short >&2", absl::ZeroDuration(), 1000);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 0);
+  EXPECT_EQ(result->out.substr(0, 1000), std::string(1000, '\0'));
+  EXPECT_EQ(result->out.substr(1000), "\n[plimsoll: output cut after 1000 bytes]\n");
+  EXPECT_EQ(result->err, "short\n");
+}
+
+TEST_F(ExecTest, BackgroundProcessDoesNotHoldTheCall) {
+  const absl::Time before = absl::Now();
+  const auto result = Exec("sleep 500 & yes & echo done");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->out, HasSubstr("done\n"));
+  EXPECT_LT(absl::Now() - before, absl::Seconds(60));
+}
+
+TEST_F(ExecTest, TimeoutKillsWhatForkedTwiceIntoSessionsOfItsOwn) {
+  ASSERT_TRUE(WaitUntil([&] { return Processes() == 1; }));
+  const auto result = Exec(
+      "(setsid sh -c '(setsid sleep 600 </dev/null >/dev/null 2>&1 &) ; sleep 600' & ) ; "
+      "trap '' TERM HUP; sleep 600",
+      absl::Seconds(2));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+  // The container's own process is the only one left, and it lives.
+  EXPECT_TRUE(WaitUntil([&] { return Processes() == 1; })) << Processes();
+  EXPECT_EQ(Exec("echo alive")->out, "alive\n");
+}
+
+TEST_F(ExecTest, TimeoutKillsForkBomb) {
+  machine_->spec().resources.pids_limit = 200;
+  ASSERT_TRUE(machine_->runtime().Create(machine_->Request("b", "sleep 1000")).ok());
+  ASSERT_TRUE(machine_->runtime().Start("b").ok());
+  const auto result = machine_->runtime().Exec(
+      "b", machine_->group("b"),
+      {.argv = {"/bin/sh", "-c", "b() { (b &); (b &); }; b 2>/dev/null; sleep 600"},
+       .timeout = absl::Seconds(2)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+  EXPECT_TRUE(WaitUntil([&] {
+    const auto pids = machine_->cgroups().Processes(machine_->group("b"), true);
+    return pids.ok() && pids->size() == 1;
+  }));
+}
+
+TEST_F(ExecTest, TimeoutBeforeCrunIsInTheContainer) {
+  for (int i = 0; i < 20; ++i) {
+    const auto result = Exec("sleep 600", absl::Microseconds(i * 300 + 1));
+    EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+  }
+  EXPECT_TRUE(WaitUntil([&] { return Processes() == 1; })) << Processes();
+}
+
+TEST_F(ExecTest, OutputWithoutEndDoesNotPutTheTimeoutOff) {
+  const auto result = Exec("yes", absl::Seconds(1), 1000);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+}
+
+TEST_F(ExecTest, ContainerThatDoesNotRun) {
+  ASSERT_TRUE(machine_->runtime().Create(machine_->Request("b", "true")).ok());
+  ASSERT_TRUE(machine_->runtime().Start("b").ok());
+  ASSERT_TRUE(machine_->WaitForExit("b").has_value());
+  for (const absl::Duration timeout : {absl::ZeroDuration(), absl::Seconds(60)}) {
+    const auto result =
+        machine_->runtime().Exec("b", machine_->group("b"), {.argv = {"true"}, .timeout = timeout});
+    EXPECT_TRUE(absl::IsFailedPrecondition(result.status())) << result.status();
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(Exec("", absl::ZeroDuration()).status()) ||
+              Exec("").ok());  // an empty script is a command all the same
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(machine_->runtime().Exec("a", machine_->group("a"), {}).status()));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

@@ -1,0 +1,64 @@
+// For this room's tests: a busybox image in a temporary directory and a runtime on the real kernel.
+#ifndef PLIMSOLL_RUNTIME_OCI_TEST_MACHINE_H_
+#define PLIMSOLL_RUNTIME_OCI_TEST_MACHINE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/test_dir.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/container_runtime.h"
+
+namespace plimsoll::runtime {
+
+// Everything that a test's containers need, and its removal: cgroups below /plimsoll-test-<pid>,
+// files and a private mount point in a temporary directory.
+class TestMachine {
+ public:
+  TestMachine();
+  ~TestMachine();  // ends and removes every container that was made here
+
+  // Why containers can't be run here, or nullopt. For GTEST_SKIP.
+  static std::optional<std::string> Lacks();
+
+  OciOptions Options() const;
+  // Made at the first use.
+  ContainerRuntime& runtime();
+  linux::CgroupManager& cgroups() { return *cgroups_; }
+  const TestDir& dir() const { return dir_; }
+  const FsRoot& host() const { return host_; }
+
+  // A request for `/bin/sh -c script`, with host network, IPC and UTS namespaces. The spec is
+  // spec(), the log log_path().
+  CreateRequest Request(const std::string& id, const std::string& script);
+  ContainerSpec& spec() { return spec_; }
+  image::ImageConfig& image() { return image_; }
+  std::string log_path(const std::string& id) const { return dir_.path() + "/" + id + ".log"; }
+  std::string group(const std::string& id) const { return parent_ + "/" + id; }
+  FsRoot layer() const { return *FsRoot::Open(dir_.path() + "/layer"); }
+
+  // Waits for the exit record, at most half a minute.
+  std::optional<ExitRecord> WaitForExit(const std::string& id);
+  std::string Log(const std::string& id) const;  // empty when there is none
+  // What is left of a container anywhere: paths. Empty is as it should be.
+  std::vector<std::string> Leftovers(const std::string& id) const;
+
+ private:
+  TestDir dir_;
+  FsRoot host_;
+  std::string parent_;
+  std::unique_ptr<linux::CgroupManager> cgroups_;
+  std::unique_ptr<ContainerRuntime> runtime_;
+  ContainerSpec spec_;
+  image::ImageConfig image_;
+};
+
+// Polls until `done` or half a minute has passed; whether it was done.
+bool WaitUntil(const std::function<bool()>& done);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_TEST_MACHINE_H_

@@ -1,0 +1,158 @@
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/subprocess.h"
+#include "gtest/gtest.h"
+#include "linux/mounts.h"
+#include "runtime/oci/test_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr char kBusybox[] = "/bin/busybox";
+
+void Install(const FsRoot& layer) {
+  for (const char* directory : {"bin", "etc", "proc", "sys", "dev", "tmp"}) {
+    ASSERT_TRUE(layer.MakeDirs(directory, 0755).ok());
+  }
+  const UniqueFd from(open(kBusybox, O_RDONLY | O_CLOEXEC));
+  const UniqueFd to(openat(layer.fd(), "bin/busybox", O_WRONLY | O_CREAT | O_CLOEXEC, 0755));
+  ASSERT_GT(sendfile(to.get(), from.get(), nullptr, 64 << 20), 0);
+  for (const char* name : {"sh", "true", "sleep", "cat", "echo", "ls", "id", "env", "head", "grep",
+                           "setsid", "mkdir", "touch", "stat", "kill", "yes", "unshare", "mount"}) {
+    ASSERT_EQ(symlinkat("busybox", layer.fd(), absl::StrCat("bin/", name).c_str()), 0);
+  }
+  ASSERT_TRUE(layer
+                  .ReplaceFile("etc/passwd",
+                               "root:x:0:0:root:/root:/bin/sh\nweb:x:33:34:web:/srv:/bin/sh\n",
+                               0644)
+                  .ok());
+  ASSERT_TRUE(layer.ReplaceFile("etc/group", "root:x:0:\nweb:x:34:\nlog:x:35:web\n", 0644).ok());
+}
+
+std::string TestParent() {
+  static int count = 0;
+  return absl::StrCat("/plimsoll-test-", getpid(), "-", count++);
+}
+
+}  // namespace
+
+bool WaitUntil(const std::function<bool()>& done) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (!done()) {
+    if (absl::Now() > deadline) return false;
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  return true;
+}
+
+TestMachine::TestMachine()
+    : host_(*FsRoot::Open("/")),
+      parent_(TestParent()),
+      cgroups_(std::move(*linux::CgroupManager::Detect(host_))) {
+  EXPECT_TRUE(dir_.root().MakeDirs("state").ok());
+  EXPECT_TRUE(dir_.root().MakeDirs("run").ok());
+  EXPECT_TRUE(dir_.root().MakeDirs("layer", 0755).ok());
+  EXPECT_TRUE(linux::MakePrivateMountPoint(host_, dir_.path() + "/run").ok());
+  Install(layer());
+  image_.command = {"/bin/sh"};
+}
+
+TestMachine::~TestMachine() {
+  if (runtime_ != nullptr) {
+    const auto traces = runtime_->ListTraces();
+    EXPECT_TRUE(traces.ok()) << traces.status();
+    for (const std::string& id : *traces) {
+      const absl::Status deleted = runtime_->Delete(id, group(id));
+      EXPECT_TRUE(deleted.ok()) << deleted;
+    }
+  }
+  runtime_.reset();  // it holds the mount below open
+  const absl::Status removed = cgroups_->Remove(parent_);
+  EXPECT_TRUE(removed.ok()) << removed;
+  const absl::Status unmounted = linux::Unmount(dir_.path() + "/run");
+  EXPECT_TRUE(unmounted.ok()) << unmounted;
+}
+
+std::optional<std::string> TestMachine::Lacks() {
+  if (geteuid() != 0) return "containers need root";
+  if (!FindProgram("crun").ok()) return "no crun";
+  if (!FindProgram("conmon").ok()) return "no conmon";
+  if (access(kBusybox, X_OK) != 0) return "no /bin/busybox (package busybox-static)";
+  return std::nullopt;
+}
+
+OciOptions TestMachine::Options() const {
+  OciOptions options{.host = host_,
+                     .state = *FsRoot::Open(dir_.path() + "/state"),
+                     .run = *FsRoot::Open(dir_.path() + "/run"),
+                     .cgroups = cgroups_.get()};
+  return options;
+}
+
+ContainerRuntime& TestMachine::runtime() {
+  if (runtime_ == nullptr) {
+    auto created = ContainerRuntime::Create(Options());
+    EXPECT_TRUE(created.ok()) << created.status();
+    runtime_ = std::move(*created);
+  }
+  return *runtime_;
+}
+
+CreateRequest TestMachine::Request(const std::string& id, const std::string& script) {
+  spec_.name = id;
+  if (!script.empty()) spec_.command = {"/bin/sh", "-c", script};
+  CreateRequest request;
+  request.id = id;
+  request.spec = &spec_;
+  request.image = &image_;
+  request.lower_directories = {dir_.path() + "/layer"};
+  request.cgroup_path = group(id);
+  request.log_path = log_path(id);
+  return request;
+}
+
+std::optional<ExitRecord> TestMachine::WaitForExit(const std::string& id) {
+  std::optional<ExitRecord> record;
+  WaitUntil([&] {
+    const auto read = runtime().ReadExit(id);
+    if (read.ok()) record = *read;
+    return record.has_value();
+  });
+  return record;
+}
+
+std::string TestMachine::Log(const std::string& id) const {
+  return dir_.root().Read(id + ".log").value_or("");
+}
+
+std::vector<std::string> TestMachine::Leftovers(const std::string& id) const {
+  std::vector<std::string> found;
+  for (const std::string& path :
+       {"run/oci/containers/" + id, "run/oci/crun/" + id, "state/containers/" + id}) {
+    if (dir_.root().Exists(path)) found.push_back(path);
+  }
+  const auto hierarchies = host_.List("sys/fs/cgroup");
+  for (const std::string& hierarchy : *hierarchies) {
+    const std::string path = "sys/fs/cgroup/" + hierarchy + group(id);
+    if (host_.Exists(path)) found.push_back(path);
+  }
+  if (host_.Exists("sys/fs/cgroup" + group(id))) found.push_back("sys/fs/cgroup" + group(id));
+  // A process that names the container: its monitor, crun.
+  const auto processes = host_.List("proc");
+  for (const std::string& name : *processes) {
+    const auto command_line = host_.Read("proc/" + name + "/cmdline");
+    if (command_line.ok() && command_line->find(dir_.path()) != std::string::npos &&
+        command_line->find(id) != std::string::npos) {
+      found.push_back("process " + name + ": " + *command_line);
+    }
+  }
+  return found;
+}
+
+}  // namespace plimsoll::runtime
