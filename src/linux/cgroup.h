@@ -40,7 +40,7 @@ struct CgroupStats {
   uint64_t page_faults = 0;
   uint64_t major_page_faults = 0;
   std::optional<uint64_t> swap_usage_bytes;
-  uint64_t process_count = 0;
+  uint64_t process_count = 0;  // pids.current, which counts threads
   uint64_t cpu_throttled_periods = 0;
 };
 
@@ -61,30 +61,37 @@ class CgroupManager {
 
   // Makes the group and its parents in every hierarchy, with controllers enabled on the way (v2)
   // and cpuset inherited (v1). Returns the paths it made, outermost first: what the caller owns and
-  // has to remove. Undone on failure.
+  // has to remove. Undone on failure, except that v2 controllers stay enabled. A group that
+  // somebody had in one v1 hierarchy only is completed but not returned.
   virtual absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) = 0;
   virtual bool Exists(absl::string_view path) const = 0;
-  // Removes the group and groups below it, everywhere. No process may be left in it:
-  // FAILED_PRECONDITION. OK when it is not there.
+  // Removes the group and groups below it, everywhere, also those that others made there (crun, in
+  // named hierarchies and in `unified`). No process may be left in it: FAILED_PRECONDITION names
+  // them, after half a second for those that are leaving. OK when it is not there.
   virtual absl::Status Remove(absl::string_view path) = 0;
 
   // All or nothing: validated whole, written in an order that is always legal (memory before swap
   // when raising, after when lowering), undone if a step fails. The error names file and value. A
-  // value for a controller that the machine lacks is FAILED_PRECONDITION.
+  // value for a controller that the machine lacks is FAILED_PRECONDITION, as is a memory limit
+  // below what the group uses and can't give back (a v2 kernel would kill for it). One update of a
+  // group at a time is the caller's to see to, and the order between groups (parents are raised
+  // first).
   virtual absl::Status Apply(absl::string_view path, const CgroupSettings& settings) = 0;
   // What the kernel holds now.
   virtual absl::StatusOr<CgroupSettings> Read(absl::string_view path) const = 0;
 
+  // Into every hierarchy. NOT_FOUND when the group or the process is not there.
   virtual absl::Status AddProcess(absl::string_view path, pid_t pid) = 0;
   // Processes of the group and, if asked, of groups below.
   virtual absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
                                                        bool recursive) const = 0;
   // SIGKILL to every process in the group and below, until none is left (cgroup.kill on v2; freezer
-  // and a loop on v1). DEADLINE_EXCEEDED names those that remain. OK when the group is gone.
+  // and a loop on v1). Thaws what was frozen. DEADLINE_EXCEEDED names those that remain,
+  // FAILED_PRECONDITION if this process is among them. OK when the group is gone.
   virtual absl::Status KillAll(absl::string_view path, absl::Time deadline) = 0;
 
   virtual absl::StatusOr<CgroupStats> Stats(absl::string_view path) const = 0;
-  // How many processes of the group the kernel's OOM killer has killed so far.
+  // How many processes of the group and of groups below the OOM killer has killed so far.
   virtual absl::StatusOr<uint64_t> OomKills(absl::string_view path) const = 0;
 };
 
@@ -96,7 +103,9 @@ absl::StatusOr<std::string> NormalizeCgroupPath(absl::string_view path);
 // ("/kubepods.slice/kubepods-burstable.slice/kubepods-..."), everything else is a cgroupfs path.
 absl::StatusOr<std::string> ExpandCgroupParent(absl::string_view cgroup_parent);
 
-// cpu.shares (2..262144) to cpu.weight (1..10000) and back, as the KEP-2254 formula has it.
+// cpu.shares (2..262144) to cpu.weight (1..10000) and back, as the KEP-2254 formula has it. Values
+// outside are clamped. The way back gives the least shares of that weight, so that weight -> shares
+// -> weight changes nothing.
 uint64_t CpuSharesToWeight(uint64_t shares);
 uint64_t CpuWeightToShares(uint64_t weight);
 

@@ -208,6 +208,21 @@ TEST_F(CgroupHostTest, KillsATreeThatForks) {
   EXPECT_TRUE(cgroups_->KillAll(group_ + "/none", absl::Now()).ok());
 }
 
+TEST_F(CgroupHostTest, KillsAGroupThatIsFrozen) {
+  const bool is_v2 = cgroups_->layout() == CgroupLayout::kV2;
+  if (!is_v2 && !Has("freezer")) GTEST_SKIP() << "no freezer controller";
+  const std::string below = group_ + "/frozen";
+  ASSERT_TRUE(cgroups_->Create(below).ok());
+  Start(below, "exec sleep 60");
+  const std::string file = is_v2 ? absl::StrCat("sys/fs/cgroup", below, "/cgroup.freeze")
+                                 : absl::StrCat("sys/fs/cgroup/freezer", below, "/freezer.state");
+  const absl::Status frozen = root_.Write(file, is_v2 ? "1" : "FROZEN");
+  if (absl::IsNotFound(frozen)) GTEST_SKIP() << "the freezer is mounted elsewhere";
+  ASSERT_TRUE(frozen.ok()) << frozen;
+  const absl::Status killed = cgroups_->KillAll(group_, absl::Now() + absl::Seconds(20));
+  EXPECT_TRUE(killed.ok()) << killed;
+}
+
 TEST_F(CgroupHostTest, NeverKillsItself) {
   EXPECT_TRUE(absl::IsInvalidArgument(cgroups_->KillAll("/", absl::Now() + absl::Seconds(1))));
 }

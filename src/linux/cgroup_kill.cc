@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTr
 
 absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const std::string& group,
                            absl::Time deadline) {
-  while (true) {
+  for (int round = 0;; ++round) {
     const auto pids = ListProcesses(trees, group, /*recursive=*/true);
     if (absl::IsNotFound(pids.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(pids.status());
@@ -127,7 +127,8 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
                                                       absl::StrJoin(*pids, ", "),
                                                       " are still there after SIGKILL"));
     }
-    const auto members = KillRound(trees, freezer, group, deadline);
+    // Freezing costs some milliseconds and is needed only for what forks while it is being killed.
+    const auto members = KillRound(trees, round == 0 ? nullptr : freezer, group, deadline);
     if (absl::IsNotFound(members.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(members.status());
     AwaitExit(*members, std::min(deadline, absl::Now() + kRound));

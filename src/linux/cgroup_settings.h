@@ -12,26 +12,29 @@ namespace plimsoll::linux {
 // Absent means "as it is" when applied, and "the kernel has no such file or no limit is readable"
 // when read back. cgroup v1 files are named; the v2 file follows after the slash.
 struct CgroupSettings {
-  // cpu.shares / cpu.weight (converted). 2 to 262144.
+  // cpu.shares / cpu.weight. 2 to 262144. A weight stands for many shares: what is read back is the
+  // least of them, so compare through CpuSharesToWeight.
   std::optional<uint64_t> cpu_shares;
-  // cpu.cfs_quota_us / first word of cpu.max. Microseconds per period; -1: no limit.
+  // cpu.cfs_quota_us / first word of cpu.max. Microseconds per period, 1000 or more; -1: no limit.
   std::optional<int64_t> cpu_quota_us;
   // cpu.cfs_period_us / second word of cpu.max. 1000 to 1000000.
   std::optional<uint64_t> cpu_period_us;
-  // cpuset.cpus, cpuset.mems. Kernel list format, "0-3,8".
+  // cpuset.cpus, cpuset.mems. Kernel list format, "0-3,8". Empty: as the parent.
   std::optional<std::string> cpuset_cpus;
   std::optional<std::string> cpuset_mems;
   // memory.limit_in_bytes / memory.max. -1: no limit.
   std::optional<int64_t> memory_limit_bytes;
   // Memory plus swap: memory.memsw.limit_in_bytes / memory.swap.max (which counts swap alone).
-  // -1: no limit.
+  // -1: no limit. Where it is absent and the memory limit is raised past it, what may be swapped
+  // stays as it is. Where the kernel does not account swap, only -1 and the memory limit are taken.
   std::optional<int64_t> memory_swap_limit_bytes;
   // pids.max. -1: no limit.
   std::optional<int64_t> pids_limit;
   // Page size as the kernel's files spell it ("2MB", "1GB") -> bytes.
   // hugetlb.<size>.limit_in_bytes / hugetlb.<size>.max.
   std::map<std::string, uint64_t> hugetlb_limits;
-  // Raw cgroup v2 files of the group: name -> value. Ignored on v1.
+  // Raw cgroup v2 files of the group: name -> value, a line per device where the file has such.
+  // Never "cgroup.*". Ignored on v1; not read back.
   std::map<std::string, std::string> unified;
 
   bool operator==(const CgroupSettings&) const = default;

@@ -31,6 +31,7 @@ absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
 // Of this process. `proc` is the root directory that holds proc/.
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
 
+// Of one directory or file, without mounts below it.
 absl::Status BindMount(const std::string& source, const std::string& target);
 // A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777.
 absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes);
@@ -39,11 +40,14 @@ absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes);
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);
 // OK when nothing is mounted there. `lazy`: MNT_DETACH.
 absl::Status Unmount(const std::string& target, bool lazy = false);
-// Everything mounted at or below `directory`, innermost first.
+// Everything mounted at or below `directory`, innermost first. Goes on after an error and returns
+// the first; a mount in use (an open FsRoot is use enough) is FAILED_PRECONDITION.
 absl::Status UnmountBelow(const FsRoot& root, const std::string& directory);
 
 // An overlay of `lower` (top first) that is attached nowhere: reachable through the descriptor
-// only, gone when it is closed. For looking into an image. One or more lowers.
+// only, gone when it is closed. For looking into an image. One or more lowers (one: a read-only
+// view of it). The descriptor is an O_PATH one; FsRoot::Open("/proc/self/fd/<n>") makes a root of
+// it.
 absl::StatusOr<UniqueFd> OpenDetachedOverlay(const std::vector<std::string>& lower);
 
 }  // namespace plimsoll::linux
