@@ -1,0 +1,116 @@
+#include "runtime/oci/seccomp.h"
+
+#include <linux/filter.h>
+
+#include <string>
+#include <vector>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+size_t Instructions(const std::string& bpf) {
+  return bpf.size() / sizeof(struct sock_filter);
+}
+
+TEST(DefaultSeccompTest, FitsIntoTheKernel) {
+  for (const CapabilityMask mask : {DefaultCapabilities(), CapabilityMask{0}, ~CapabilityMask{0}}) {
+    const auto bpf = CompileDefaultSeccomp(mask);
+    ASSERT_TRUE(bpf.ok()) << bpf.status();
+    EXPECT_EQ(bpf->size() % sizeof(struct sock_filter), 0u);
+    EXPECT_GT(Instructions(*bpf), 100u);
+    EXPECT_LT(Instructions(*bpf), static_cast<size_t>(BPF_MAXINSNS));
+  }
+}
+
+TEST(DefaultSeccompTest, DependsOnCapabilities) {
+  EXPECT_NE(*CompileDefaultSeccomp(DefaultCapabilities()),
+            *CompileDefaultSeccomp(DefaultCapabilities() | *CapabilityBit("SYS_ADMIN")));
+}
+
+TEST(SeccompProfileTest, Compiles) {
+  const auto bpf = CompileSeccompProfile(R"({
+      "defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 38,
+      "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],
+      "syscalls": [
+        {"names": ["read", "write", "no_such_call"], "action": "SCMP_ACT_ALLOW"},
+        {"names": ["personality"], "action": "SCMP_ACT_ALLOW",
+         "args": [{"index": 0, "value": 0, "op": "SCMP_CMP_EQ"}]},
+        {"names": ["clone"], "action": "SCMP_ACT_ALLOW",
+         "args": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"},
+                  {"index": 0, "value": 2, "op": "SCMP_CMP_EQ"}]}]})",
+                                         "p.json");
+  ASSERT_TRUE(bpf.ok()) << bpf.status();
+  EXPECT_GT(Instructions(*bpf), 10u);
+}
+
+TEST(SeccompProfileTest, ErrorsNameFileAndKey) {
+  const struct {
+    const char* json;
+    const char* named;
+  } kCases[] = {
+      {"{", "not valid JSON"},
+      {"[]", "must be an object"},
+      {"{}", "\"defaultAction\" must be a string"},
+      {R"({"defaultAction": "SCMP_ACT_MAYBE"})", "SCMP_ACT_MAYBE"},
+      {R"({"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 5000})", "5000"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "architectures": ["SCMP_ARCH_Z80"]})",
+       "SCMP_ARCH_Z80"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [1]})", "\"architectures\""},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": {}})", "\"syscalls\" must be a list"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [3]})", "syscalls[0]"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"]}]})",
+       "syscalls[0].action"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls":
+           [{"names": [1], "action": "SCMP_ACT_KILL"}]})",
+       "syscalls[0].names"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"],
+           "action": "SCMP_ACT_KILL", "args": [{"index": 9, "op": "SCMP_CMP_EQ"}]}]})",
+       "syscalls[0].args[0].index"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"],
+           "action": "SCMP_ACT_KILL", "args": [{"index": 0, "op": "IS"}]}]})",
+       "syscalls[0].args[0].op"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"],
+           "action": "SCMP_ACT_KILL", "args": [{"index": -1, "op": "SCMP_CMP_EQ"}]}]})",
+       "syscalls[0].args[0].index"},
+  };
+  for (const auto& c : kCases) {
+    const auto bpf = CompileSeccompProfile(c.json, "p.json");
+    EXPECT_TRUE(absl::IsInvalidArgument(bpf.status())) << c.json;
+    EXPECT_THAT(bpf.status().message(), HasSubstr("p.json")) << c.json;
+    EXPECT_THAT(bpf.status().message(), HasSubstr(c.named)) << c.json;
+  }
+}
+
+TEST(SeccompCompilerTest, Filter) {
+  TestDir dir;
+  SeccompCompiler compiler(dir.root());
+  EXPECT_EQ(*compiler.Filter({}, 0), "");
+  const SecurityProfile standard = {SecurityProfile::Type::kRuntimeDefault, ""};
+  const auto first = compiler.Filter(standard, 0);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->empty());
+  EXPECT_EQ(*compiler.Filter(standard, 0), *first);
+  EXPECT_NE(*compiler.Filter(standard, ~CapabilityMask{0}), *first);
+
+  SecurityProfile local = {SecurityProfile::Type::kLocalhost, "relative.json"};
+  EXPECT_TRUE(absl::IsInvalidArgument(compiler.Filter(local, 0).status()));
+  local.localhost_path = "/p.json";
+  EXPECT_TRUE(absl::IsNotFound(compiler.Filter(local, 0).status()));
+  ASSERT_TRUE(dir.root().ReplaceFile("p.json", R"({"defaultAction": "SCMP_ACT_ALLOW"})").ok());
+  const auto before = compiler.Filter(local, 0);
+  ASSERT_TRUE(before.ok()) << before.status();
+  // A changed file counts at once.
+  ASSERT_TRUE(dir.root().ReplaceFile("p.json", R"({"defaultAction": "SCMP_ACT_LOG"})").ok());
+  EXPECT_NE(*compiler.Filter(local, 0), *before);
+  ASSERT_TRUE(dir.root().ReplaceFile("p.json", std::string(2 << 20, ' ')).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(compiler.Filter(local, 0).status()));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

@@ -1,0 +1,242 @@
+#include "runtime/oci/spec_builder.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class SpecBuilderTest : public ::testing::Test {
+ protected:
+  SpecBuilderTest() : host_(*FsRoot::Open("/")) {
+    machine_.layout = linux::CgroupLayout::kV1;
+    machine_.controllers = {"cpu", "cpuset", "memory", "pids"};
+    machine_.capabilities = ~CapabilityMask{0};
+    spec_.command = {"/bin/true"};
+    request_.id = "a";
+    request_.spec = &spec_;
+    request_.image = &image_;
+    request_.cgroup_path = "/pods/a";
+    input_.request = &request_;
+    input_.machine = &machine_;
+    input_.host = &host_;
+    input_.root_path = "/rootfs";
+    input_.user.home = "/root";
+  }
+
+  absl::StatusOr<BuiltSpec> TryBuild() { return BuildSpec(input_); }
+  Json Build() {
+    const auto built = TryBuild();
+    EXPECT_TRUE(built.ok()) << built.status();
+    if (!built.ok()) return Json::object();
+    warnings_ = built->warnings;
+    return Json::parse(built->json);
+  }
+  static Json MountAt(const Json& config, const std::string& destination) {
+    for (const Json& mount : config["mounts"]) {
+      if (mount["destination"] == destination) return mount;
+    }
+    return nullptr;
+  }
+  static std::vector<std::string> NamespaceTypes(const Json& config) {
+    std::vector<std::string> types;
+    for (const Json& ns : config["linux"]["namespaces"]) types.push_back(ns["type"]);
+    return types;
+  }
+
+  FsRoot host_;
+  Machine machine_;
+  ContainerSpec spec_;
+  image::ImageConfig image_;
+  CreateRequest request_;
+  SpecInput input_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(SpecBuilderTest, ArgumentsByKubernetesRules) {
+  image_.entrypoint = {"entry"};
+  image_.command = {"default"};
+  spec_.command.clear();
+  EXPECT_THAT(*ProcessArguments(spec_, image_), ElementsAre("entry", "default"));
+  spec_.args = {"x"};
+  EXPECT_THAT(*ProcessArguments(spec_, image_), ElementsAre("entry", "x"));
+  spec_.command = {"cmd"};
+  EXPECT_THAT(*ProcessArguments(spec_, image_), ElementsAre("cmd", "x"));
+  spec_.args.clear();
+  EXPECT_THAT(*ProcessArguments(spec_, image_), ElementsAre("cmd"));
+}
+
+TEST_F(SpecBuilderTest, EnvironmentInOrderOfPrecedence) {
+  request_.sandbox.hostname = "pod";
+  image_.environment = {"PATH=/image", "X=image"};
+  spec_.environment = {{"X", "pod=1"}, {"HOME", "/elsewhere"}};
+  EXPECT_THAT(Build()["process"]["env"].get<std::vector<std::string>>(),
+              ElementsAre("PATH=/image", "HOME=/elsewhere", "HOSTNAME=pod", "X=pod=1"));
+}
+
+TEST_F(SpecBuilderTest, Namespaces) {
+  EXPECT_THAT(NamespaceTypes(Build()), ElementsAre("mount", "pid"));
+  request_.sandbox.network_namespace = "/run/net";
+  request_.sandbox.ipc_namespace = "/run/ipc";
+  request_.sandbox.uts_namespace = "/run/uts";
+  spec_.security.namespaces.pid = NamespaceMode::kNode;
+  EXPECT_THAT(NamespaceTypes(Build()), ElementsAre("mount", "network", "ipc", "uts"));
+  machine_.layout = linux::CgroupLayout::kV2;
+  EXPECT_THAT(NamespaceTypes(Build()), Contains("cgroup"));
+  spec_.security.namespaces.pid = NamespaceMode::kTarget;
+  EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
+  request_.target_pid = 42;
+  EXPECT_THAT(Build()["linux"]["namespaces"].dump(), HasSubstr("/proc/42/ns/pid"));
+  spec_.security.namespaces.pid = NamespaceMode::kPod;
+  EXPECT_TRUE(absl::IsUnimplemented(TryBuild().status()));
+}
+
+TEST_F(SpecBuilderTest, Resources) {
+  spec_.resources.cpu_shares = 100;
+  spec_.resources.cpu_quota_us = 5000;
+  spec_.resources.memory_limit_bytes = 1 << 20;
+  spec_.resources.memory_swap_limit_bytes = 2 << 20;
+  spec_.resources.hugetlb_limits = {{"2MB", 0}};
+  Json resources = Build()["linux"]["resources"];
+  EXPECT_EQ(resources["cpu"]["shares"], 100);
+  EXPECT_EQ(resources["cpu"]["quota"], 5000);
+  EXPECT_EQ(resources["memory"]["limit"], 1 << 20);
+  EXPECT_EQ(resources["memory"]["swap"], 2 << 20);
+  EXPECT_FALSE(resources.contains("hugepageLimits"));
+  EXPECT_THAT(warnings_, IsEmpty());  // nothing was promised: the limit is none at all
+
+  spec_.resources.hugetlb_limits = {{"2MB", 4 << 20}};
+  machine_.swap_accounting = false;
+  resources = Build()["linux"]["resources"];
+  EXPECT_FALSE(resources["memory"].contains("swap"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("huge pages")));
+
+  machine_.controllers.push_back("hugetlb");
+  resources = Build()["linux"]["resources"];
+  EXPECT_EQ(resources["hugepageLimits"][0]["pageSize"], "2MB");
+}
+
+TEST_F(SpecBuilderTest, OomScoreAdjIsAlwaysThere) {
+  EXPECT_EQ(Build()["process"]["oomScoreAdj"], 0);
+  machine_.oom_score_adj = 100;
+  machine_.lowers_oom_score_adj = false;
+  EXPECT_EQ(Build()["process"]["oomScoreAdj"], 100);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("oom_score_adj is 100 instead of 0")));
+  machine_.lowers_oom_score_adj = true;
+  spec_.oom_score_adj = -998;
+  EXPECT_EQ(Build()["process"]["oomScoreAdj"], -998);
+}
+
+TEST_F(SpecBuilderTest, OrdersToCrunAreNotTakenFromUsers) {
+  spec_.annotations = {
+      {"run.oci.hooks.stdout", "/x"}, {"run.oci.seccomp_bpf_data", "x"}, {"a", "b"}};
+  EXPECT_EQ(Build()["annotations"], (Json{{"a", "b"}}));
+  input_.seccomp_filter = "QUJD";
+  EXPECT_EQ(Build()["annotations"]["run.oci.seccomp_bpf_data"], "QUJD");
+}
+
+TEST_F(SpecBuilderTest, PathsAreMaskedUnlessPrivileged) {
+  spec_.security.masked_paths = {"/proc/kcore"};
+  spec_.security.readonly_paths = {"/proc/sys"};
+  Json config = Build();
+  EXPECT_EQ(config["linux"]["maskedPaths"], Json::array({"/proc/kcore"}));
+  EXPECT_EQ(config["linux"]["readonlyPaths"], Json::array({"/proc/sys"}));
+  EXPECT_THAT(MountAt(config, "/sys")["options"], Contains("ro"));
+  spec_.security.privileged = true;
+  config = Build();
+  EXPECT_FALSE(config["linux"].contains("maskedPaths"));
+  EXPECT_THAT(MountAt(config, "/sys")["options"], Contains("rw"));
+  EXPECT_EQ(config["linux"]["resources"]["devices"][0]["allow"], true);
+}
+
+TEST_F(SpecBuilderTest, MountsOfTheContainerReplaceAndFollow) {
+  TestDir dir;
+  request_.sandbox.etc_hosts = dir.path() + "/hosts";
+  request_.sandbox.etc_resolv_conf = dir.path() + "/resolv.conf";
+  request_.sandbox.ipc_namespace = "/run/ipc";
+  request_.sandbox.shm_directory = dir.path();
+  spec_.mounts = {{.container_path = "/a/b/c/", .host_path = dir.path()},
+                  {.container_path = "/a",
+                   .host_path = dir.path(),
+                   .readonly = true,
+                   .propagation = MountPropagation::kHostToContainer},
+                  {.container_path = "/etc/hosts", .host_path = dir.path()}};
+  Json config = Build();
+  EXPECT_EQ(MountAt(config, "/etc/hosts")["source"], dir.path());
+  EXPECT_EQ(MountAt(config, "/etc/resolv.conf")["source"], dir.path() + "/resolv.conf");
+  EXPECT_EQ(MountAt(config, "/dev/shm")["source"], dir.path());
+  EXPECT_THAT(MountAt(config, "/a")["options"], ElementsAre("rbind", "rslave", "ro"));
+  EXPECT_EQ(config["mounts"].back()["destination"], "/a/b/c");
+  EXPECT_EQ(config["linux"]["rootfsPropagation"], "rslave");
+  spec_.mounts[0].propagation = MountPropagation::kBidirectional;
+  EXPECT_EQ(Build()["linux"]["rootfsPropagation"], "rshared");
+  spec_.mounts[0].recursive_read_only = true;
+  EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
+  spec_.mounts = {{.container_path = "relative", .host_path = dir.path()}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("mounts[0].container_path"));
+}
+
+TEST_F(SpecBuilderTest, Devices) {
+  spec_.devices = {{.container_path = "/dev/other", .host_path = "/dev/null", .permissions = "r"}};
+  const Json config = Build();
+  const Json device = config["linux"]["devices"][0];
+  EXPECT_EQ(device["path"], "/dev/other");
+  EXPECT_EQ(device["type"], "c");
+  EXPECT_EQ(device["major"], 1);
+  EXPECT_EQ(device["minor"], 3);
+  const Json rules = config["linux"]["resources"]["devices"];
+  EXPECT_EQ(rules[0]["allow"], false);
+  EXPECT_EQ(rules[1]["access"], "r");
+
+  spec_.devices[0].permissions = "x";
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("devices[0].permissions"));
+  spec_.devices = {{.container_path = "/dev/x", .host_path = "/no/such/device"}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("devices[0].host_path"));
+}
+
+TEST_F(SpecBuilderTest, Users) {
+  constexpr char kPasswd[] = "root:x:0:0::/root:/bin/sh\nweb:x:33:34::/srv:/bin/sh\n";
+  constexpr char kGroup[] = "web:x:34:\nlog:x:35:web\n";
+  image_.user = "web";
+  SecurityContext security;
+  auto user = ResolveProcessUser(security, image_, kPasswd, kGroup);
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(user->uid, 33u);
+  EXPECT_EQ(user->gid, 34u);
+  EXPECT_THAT(user->additional_gids, ElementsAre(34u, 35u));
+  EXPECT_EQ(user->home, "/srv");
+
+  security.supplemental_groups = {7};
+  security.supplemental_groups_strict = true;
+  security.run_as_group = 99;
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ResolveProcessUser(security, image_, kPasswd, kGroup).status()));
+  security.run_as_user = 33;
+  user = ResolveProcessUser(security, image_, kPasswd, kGroup);
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(user->gid, 99u);
+  EXPECT_THAT(user->additional_gids, ElementsAre(7u, 99u));
+
+  security.run_as_group = -4;
+  EXPECT_FALSE(ResolveProcessUser(security, image_, kPasswd, kGroup).ok());
+}
+
+TEST_F(SpecBuilderTest, WorkingDirectoryMustBeAbsolute) {
+  image_.working_directory = "/image";
+  EXPECT_EQ(TryBuild()->working_directory, "/image");
+  spec_.working_directory = "relative";
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("working_directory \"relative\""));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
