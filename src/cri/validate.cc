@@ -44,7 +44,7 @@ bool HasControlOrSpace(absl::string_view text) {
 
 absl::Status CheckPath(absl::string_view field, absl::string_view value) {
   if (value.size() > kMaxPathBytes) return Invalid(field, value, "must be shorter than 4096 bytes");
-  if (absl::StrContains(value, absl::string_view("\0", 1))) {
+  if (absl::StrContains(value, '\0')) {
     return Invalid(field, value, "must not hold a NUL byte");
   }
   for (absl::string_view component : absl::StrSplit(value, '/')) {

@@ -1,0 +1,117 @@
+// For tests: mock engine and image store, and a server over them on a real socket.
+#ifndef PLIMSOLL_CRI_MOCKS_FOR_TEST_H_
+#define PLIMSOLL_CRI_MOCKS_FOR_TEST_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/test_dir.h"
+#include "cri/runtime/v1/api.grpc.pb.h"
+#include "cri/server.h"
+#include "gmock/gmock.h"
+#include "plimsoll/v1/node.grpc.pb.h"
+
+namespace plimsoll::cri {
+
+class MockEngine : public runtime::Engine {
+ public:
+  MOCK_METHOD(absl::StatusOr<std::string>, RunSandbox, (const runtime::SandboxSpec&, std::string),
+              (override));
+  MOCK_METHOD(absl::Status, StopSandbox, (absl::string_view), (override));
+  MOCK_METHOD(absl::Status, RemoveSandbox, (absl::string_view), (override));
+  MOCK_METHOD(absl::StatusOr<runtime::SandboxRecord>, GetSandbox, (absl::string_view),
+              (const, override));
+  MOCK_METHOD(std::vector<runtime::SandboxRecord>, ListSandboxes, (), (const, override));
+  MOCK_METHOD(absl::StatusOr<std::string>, CreateContainer,
+              (absl::string_view, const runtime::ContainerSpec&, std::string), (override));
+  MOCK_METHOD(absl::Status, StartContainer, (absl::string_view), (override));
+  MOCK_METHOD(absl::Status, StopContainer, (absl::string_view, absl::Duration), (override));
+  MOCK_METHOD(absl::Status, RemoveContainer, (absl::string_view), (override));
+  MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, GetContainer, (absl::string_view),
+              (const, override));
+  MOCK_METHOD(std::vector<runtime::ContainerRecord>, ListContainers, (), (const, override));
+  MOCK_METHOD(absl::StatusOr<runtime::EffectiveResources>, ReadResources, (absl::string_view),
+              (override));
+  MOCK_METHOD(absl::Status, UpdateResources, (absl::string_view, const runtime::ResourceUpdate&),
+              (override));
+  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
+  MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
+              (absl::string_view, const runtime::ExecRequest&), (override));
+  MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
+  MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, WaitContainer,
+              (absl::string_view, absl::Time), (override));
+};
+
+class MockImages : public image::ImageService {
+ public:
+  MOCK_METHOD(absl::StatusOr<image::Image>, Import,
+              (const std::string&, absl::string_view, const image::ProgressFn&), (override));
+  MOCK_METHOD(absl::StatusOr<image::Image>, Pull,
+              (absl::string_view, const image::PullOptions&, const image::ProgressFn&), (override));
+  MOCK_METHOD(absl::StatusOr<image::Image>, Find, (absl::string_view), (const, override));
+  MOCK_METHOD(std::vector<image::Image>, List, (), (const, override));
+  MOCK_METHOD(absl::Status, Remove, (absl::string_view), (override));
+  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, Lease, (absl::string_view),
+              (override));
+  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, LeaseChain,
+              (const std::vector<std::string>&), (override));
+  MOCK_METHOD(absl::Status, CollectGarbage, (), (override));
+  MOCK_METHOD(absl::StatusOr<image::ImageUsage>, Usage, (), (const, override));
+  MOCK_METHOD(std::string, directory, (), (const, override));
+};
+
+// A server with mocks behind it and stubs in front.
+class ServerFixture : public ::testing::Test {
+ protected:
+  ServerFixture() {
+    options_.socket_path = dir_.path() + "/plimsoll.sock";
+    options_.engine = &engine_;
+    options_.images = &images_;
+    options_.events = &events_;
+    options_.info.version = "1.2.3";
+  }
+
+  void Start() {
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    channel_ =
+        grpc::CreateChannel("unix:" + options_.socket_path, grpc::InsecureChannelCredentials());
+    runtime_ = ::runtime::v1::RuntimeService::NewStub(channel_);
+    image_ = ::runtime::v1::ImageService::NewStub(channel_);
+    node_ = ::plimsoll::v1::NodeService::NewStub(channel_);
+  }
+
+  // One call: Call(runtime_, &Stub::Version, request, &response).
+  template <typename Stub, typename Request, typename Response>
+  grpc::Status Call(const std::unique_ptr<Stub>& stub,
+                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    return (stub.get()->*method)(&context, request, response);
+  }
+
+  using RuntimeStub = ::runtime::v1::RuntimeService::Stub;
+  using ImageStub = ::runtime::v1::ImageService::Stub;
+  using NodeStub = ::plimsoll::v1::NodeService::Stub;
+
+  TestDir dir_;
+  ::testing::NiceMock<MockEngine> engine_;
+  ::testing::NiceMock<MockImages> images_;
+  runtime::EventLog events_;
+  ServerOptions options_;
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<RuntimeStub> runtime_;
+  std::unique_ptr<ImageStub> image_;
+  std::unique_ptr<NodeStub> node_;
+};
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_MOCKS_FOR_TEST_H_

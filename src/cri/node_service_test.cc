@@ -1,0 +1,208 @@
+// plimsoll.v1.NodeService, through a real socket.
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "cri/mocks_for_test.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::plimsoll::v1;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::Invoke;
+using ::testing::Return;
+
+class NodeServiceTest : public ServerFixture {
+ protected:
+  void AddEvent(const std::string& message) {
+    events_.Add(runtime::EventType::kContainerStarted, "p", "c", message);
+  }
+};
+
+TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
+  options_.info.state_directory = "/state";
+  options_.info.programs = {{"crun", "1.8.1"}};
+  options_.info.limitations = [] { return std::vector<std::string>{"no CAP_SYS_RESOURCE"}; };
+  runtime::SandboxRecord ready;
+  ready.state = runtime::SandboxState::kReady;
+  ON_CALL(engine_, ListSandboxes())
+      .WillByDefault(Return(std::vector<runtime::SandboxRecord>{ready, {}}));
+  runtime::ContainerRecord running;
+  running.state = runtime::ContainerState::kRunning;
+  ON_CALL(engine_, ListContainers())
+      .WillByDefault(Return(std::vector<runtime::ContainerRecord>{running, {}, {}}));
+  ON_CALL(images_, List()).WillByDefault(Return(std::vector<image::Image>(4)));
+  Start();
+  v1::DaemonStatusResponse response;
+  ASSERT_TRUE(Call(node_, &NodeStub::DaemonStatus, v1::DaemonStatusRequest(), &response).ok());
+  EXPECT_EQ(response.version(), "1.2.3");
+  EXPECT_EQ(response.pid(), getpid());
+  EXPECT_EQ(response.state_directory(), "/state");
+  EXPECT_EQ(response.socket_path(), options_.socket_path);
+  EXPECT_EQ(response.sandboxes(), 2u);
+  EXPECT_EQ(response.ready_sandboxes(), 1u);
+  EXPECT_EQ(response.containers(), 3u);
+  EXPECT_EQ(response.running_containers(), 1u);
+  EXPECT_EQ(response.images(), 4u);
+  EXPECT_THAT(response.limitations(), ElementsAre("no CAP_SYS_RESOURCE"));
+  EXPECT_EQ(response.programs().at("crun"), "1.8.1");
+}
+
+TEST_F(NodeServiceTest, ListEventsGivesTheBacklogAndEnds) {
+  AddEvent("one");
+  AddEvent("two");
+  AddEvent("three");
+  Start();
+  grpc::ClientContext context;
+  v1::ListEventsRequest request;
+  request.set_since(1);
+  const auto reader = node_->ListEvents(&context, request);
+  std::vector<std::string> messages;
+  v1::Event event;
+  while (reader->Read(&event)) messages.push_back(event.message());
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_THAT(messages, ElementsAre("two", "three"));
+  EXPECT_EQ(event.type(), "ContainerStarted");
+  EXPECT_EQ(event.sandbox_id(), "p");
+  EXPECT_EQ(event.container_id(), "c");
+  EXPECT_EQ(event.sequence(), 3u);
+}
+
+TEST_F(NodeServiceTest, FollowersSeeEveryEventOnceAndInOrder) {
+  constexpr int kReaders = 4;
+  constexpr uint64_t kEvents = 500;
+  Start();
+  std::vector<std::thread> readers;
+  std::atomic<int> complete{0};
+  for (int i = 0; i < kReaders; ++i) {
+    readers.emplace_back([&] {
+      grpc::ClientContext context;
+      v1::ListEventsRequest request;
+      request.set_follow(true);
+      const auto reader = node_->ListEvents(&context, request);
+      v1::Event event;
+      uint64_t expected = 1;
+      while (expected <= kEvents && reader->Read(&event)) {
+        ASSERT_EQ(event.sequence(), expected);
+        ++expected;
+      }
+      complete += expected == kEvents + 1;
+      context.TryCancel();
+      EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    });
+  }
+  // Some events are backlog for some readers and news for others.
+  for (uint64_t i = 0; i < kEvents; ++i) AddEvent("x");
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(complete, kReaders);
+}
+
+TEST_F(NodeServiceTest, ShutdownEndsFollowers) {
+  AddEvent("one");
+  Start();
+  grpc::ClientContext context;
+  v1::ListEventsRequest request;
+  request.set_follow(true);
+  const auto reader = node_->ListEvents(&context, request);
+  v1::Event event;
+  ASSERT_TRUE(reader->Read(&event));
+  server_.reset();
+  EXPECT_FALSE(reader->Read(&event));
+  EXPECT_FALSE(reader->Finish().ok());
+  AddEvent("nobody listens any more");
+}
+
+TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
+  image::Image image;
+  image.record.id = "sha256:a";
+  image.record.repo_tags = {"hello:latest"};
+  EXPECT_CALL(images_, Import("/tmp/x.tar", absl::string_view("hello"), _))
+      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress) {
+        progress({"unpacking layer 1 of 1", 5, 10});
+        return image;
+      }));
+  Start();
+  grpc::ClientContext context;
+  v1::ImportImageRequest request;
+  request.set_path("/tmp/x.tar");
+  request.set_reference("hello");
+  const auto reader = node_->ImportImage(&context, request);
+  v1::ImageProgress message;
+  ASSERT_TRUE(reader->Read(&message));
+  EXPECT_EQ(message.progress().step(), "unpacking layer 1 of 1");
+  EXPECT_EQ(message.progress().done_bytes(), 5u);
+  EXPECT_EQ(message.progress().total_bytes(), 10u);
+  ASSERT_TRUE(reader->Read(&message));
+  EXPECT_EQ(message.done().image_id(), "sha256:a");
+  EXPECT_THAT(message.done().repo_tags(), ElementsAre("hello:latest"));
+  EXPECT_FALSE(reader->Read(&message));
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(NodeServiceTest, ImportWantsAnAbsolutePath) {
+  Start();
+  grpc::ClientContext context;
+  v1::ImportImageRequest request;
+  request.set_path("x.tar");
+  const auto reader = node_->ImportImage(&context, request);
+  v1::ImageProgress message;
+  EXPECT_FALSE(reader->Read(&message));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(NodeServiceTest, PullIsGivenUpWhenTheClientGoes) {
+  absl::Notification pulling;
+  absl::Notification given_up;
+  EXPECT_CALL(images_, Pull(_, _, _))
+      .WillOnce(Invoke([&](auto, const image::PullOptions& options,
+                           const auto&) -> absl::StatusOr<image::Image> {
+        EXPECT_EQ(options.credentials.identity_token, "t");
+        pulling.Notify();
+        const absl::Time deadline = absl::Now() + absl::Seconds(20);
+        while (!options.cancelled() && absl::Now() < deadline) {
+          absl::SleepFor(absl::Milliseconds(5));
+        }
+        EXPECT_TRUE(options.cancelled());
+        given_up.Notify();
+        return absl::CancelledError("given up");
+      }));
+  Start();
+  grpc::ClientContext context;
+  v1::PullImageRequest request;
+  request.set_reference("busybox");
+  request.mutable_auth()->set_identity_token("t");
+  const auto reader = node_->PullImage(&context, request);
+  pulling.WaitForNotification();
+  context.TryCancel();
+  given_up.WaitForNotification();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(NodeServiceTest, SlowReadersLoseProgressButNotTheImage) {
+  image::Image image;
+  image.record.id = "sha256:a";
+  EXPECT_CALL(images_, Import(_, _, _))
+      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress) {
+        for (uint64_t i = 0; i < 20000; ++i) progress({std::string(1000, 'x'), i, 20000});
+        return image;
+      }));
+  Start();
+  grpc::ClientContext context;
+  v1::ImportImageRequest request;
+  request.set_path("/x");
+  const auto reader = node_->ImportImage(&context, request);
+  v1::ImageProgress message;
+  while (reader->Read(&message)) {
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(message.done().image_id(), "sha256:a");
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

@@ -1,0 +1,241 @@
+// The server itself: its socket, its queue, its end.
+#include "cri/server.h"
+
+#include <grpcpp/impl/client_unary_call.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "cri/grpc_status.h"
+#include "cri/mocks_for_test.h"
+#include "google/protobuf/empty.pb.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using ::testing::_;
+using ::testing::HasSubstr;
+using ::testing::Invoke;
+using ::testing::Return;
+
+class ServerTest : public ServerFixture {
+ protected:
+  grpc::Status Version(const std::string& version = "v1") {
+    v1::VersionRequest request;
+    request.set_version(version);
+    return Call(runtime_, &RuntimeStub::Version, request, &version_);
+  }
+  grpc::Status Stop(const std::string& id) {
+    v1::StopContainerRequest request;
+    request.set_container_id(id);
+    v1::StopContainerResponse response;
+    return Call(runtime_, &RuntimeStub::StopContainer, request, &response);
+  }
+
+  v1::VersionResponse version_;
+};
+
+TEST_F(ServerTest, SocketHasModeAndGroupAndGoesAtTheEnd) {
+  options_.socket_group = getgid();
+  Start();
+  struct stat info;
+  ASSERT_EQ(stat(options_.socket_path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0660u);
+  EXPECT_EQ(info.st_gid, getgid());
+  EXPECT_TRUE(Version().ok());
+  EXPECT_EQ(dir_.root().List("")->size(), 1u) << "more than the socket is there";
+  server_->Shutdown(absl::ZeroDuration());
+  EXPECT_TRUE(dir_.root().List("")->empty());
+}
+
+TEST_F(ServerTest, AnsweringSocketIsLeftAlone) {
+  Start();
+  const auto second = Server::Start(options_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+  EXPECT_TRUE(Version().ok());
+}
+
+TEST_F(ServerTest, DeadSocketIsReplaced) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  options_.socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  Start();
+  EXPECT_TRUE(Version().ok());
+}
+
+TEST_F(ServerTest, FileInThePlaceOfTheSocketIsNotRemoved) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("plimsoll.sock", "precious").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Server::Start(options_).status()));
+  EXPECT_EQ(*dir_.root().Read("plimsoll.sock"), "precious");
+}
+
+TEST_F(ServerTest, UnusablePathsAreErrors) {
+  options_.socket_path = "relative.sock";
+  EXPECT_TRUE(absl::IsInvalidArgument(Server::Start(options_).status()));
+  options_.socket_path = "/" + std::string(120, 'a');
+  EXPECT_TRUE(absl::IsInvalidArgument(Server::Start(options_).status()));
+  options_.socket_path = dir_.path() + "/missing/plimsoll.sock";
+  const absl::Status status = Server::Start(options_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(options_.socket_path));
+}
+
+TEST_F(ServerTest, NegotiatesTheVersion) {
+  Start();
+  for (const char* version : {"", "v1", "0.1.0"}) {
+    EXPECT_TRUE(Version(version).ok()) << version;
+    EXPECT_EQ(version_.version(), "0.1.0");
+    EXPECT_EQ(version_.runtime_name(), "plimsoll");
+    EXPECT_EQ(version_.runtime_version(), "1.2.3");
+    EXPECT_EQ(version_.runtime_api_version(), "v1");
+  }
+  EXPECT_EQ(Version("v1alpha2").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServerTest, UnsupportedCallsSaySo) {
+  Start();
+  v1::ExecRequest exec;
+  v1::ExecResponse exec_response;
+  const grpc::Status status = Call(runtime_, &RuntimeStub::Exec, exec, &exec_response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("Exec is not supported"));
+  grpc::ClientContext context;
+  const auto events = runtime_->GetContainerEvents(&context, v1::GetEventsRequest());
+  v1::ContainerEventResponse event;
+  EXPECT_FALSE(events->Read(&event));
+  const grpc::Status ended = events->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(ended.error_message(), HasSubstr("GetContainerEvents is not supported"));
+}
+
+// Every RPC of upstream must answer something of ours: a method nobody overrode has no message.
+TEST_F(ServerTest, NoCallIsForgotten) {
+  Start();
+  const google::protobuf::FileDescriptor* file = v1::VersionRequest::descriptor()->file();
+  for (int s = 0; s < file->service_count(); ++s) {
+    const google::protobuf::ServiceDescriptor* service = file->service(s);
+    for (int m = 0; m < service->method_count(); ++m) {
+      const std::string name =
+          absl::StrCat("/", service->full_name(), "/", service->method(m)->name());
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+      google::protobuf::Empty request;
+      google::protobuf::Empty response;
+      const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+      const grpc::Status status =
+          grpc::internal::BlockingUnaryCall<google::protobuf::Empty, google::protobuf::Empty>(
+              channel_.get(), method, &context, request, &response);
+      if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+        EXPECT_THAT(status.error_message(), HasSubstr("not supported")) << name;
+      }
+    }
+  }
+}
+
+TEST_F(ServerTest, CallsRunSideBySide) {
+  constexpr int kCallers = 8;
+  // None returns before all have arrived.
+  std::latch arrived(kCallers);
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillRepeatedly(Invoke([&](auto, auto) {
+    arrived.arrive_and_wait();
+    return absl::OkStatus();
+  }));
+  Start();
+  std::atomic<int> ok{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kCallers; ++i) {
+    callers.emplace_back([&, i] { ok += Stop(absl::StrCat("c", i)).ok(); });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(ok, kCallers);
+}
+
+TEST_F(ServerTest, FullQueueRefusesButQuickCallsGoOn) {
+  options_.calls.slow_threads = 1;
+  options_.calls.max_queued = 1;
+  absl::Notification working;
+  absl::Notification go_on;
+  EXPECT_CALL(engine_, StopContainer(absl::string_view("first"), _))
+      .WillOnce(Invoke([&](auto, auto) {
+        working.Notify();
+        go_on.WaitForNotification();
+        return absl::OkStatus();
+      }));
+  EXPECT_CALL(engine_, StopContainer(absl::string_view("next"), _))
+      .WillRepeatedly(Return(absl::OkStatus()));
+  Start();
+  std::thread first([&] { EXPECT_TRUE(Stop("first").ok()); });
+  working.WaitForNotification();
+  // One of these waits in the queue, the other is refused: which one, the network decides.
+  std::atomic<int> refused{0};
+  std::vector<std::thread> next;
+  for (int i = 0; i < 2; ++i) {
+    next.emplace_back([&] {
+      const grpc::Status status = Stop("next");
+      if (status.ok()) return;
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      EXPECT_THAT(status.error_message(), HasSubstr("too many calls"));
+      if (++refused == 1) go_on.Notify();
+    });
+  }
+  EXPECT_TRUE(Version().ok());
+  for (std::thread& caller : next) caller.join();
+  first.join();
+  EXPECT_EQ(refused, 1);
+}
+
+TEST_F(ServerTest, ObserverAndTracerSeeEveryCall) {
+  absl::Mutex mutex;
+  std::vector<std::string> seen;
+  options_.calls.observer = [&](absl::string_view method, grpc::StatusCode code,
+                                absl::Duration latency) {
+    absl::MutexLock lock(&mutex);
+    EXPECT_GE(latency, absl::ZeroDuration());
+    seen.push_back(absl::StrCat(method, " ", CodeName(code)));
+  };
+  options_.calls.tracer = [&](absl::string_view, const std::string& request) {
+    absl::MutexLock lock(&mutex);
+    seen.push_back(request);
+  };
+  Start();
+  EXPECT_TRUE(Version().ok());
+  EXPECT_FALSE(Version("v9").ok());
+  absl::MutexLock lock(&mutex);
+  EXPECT_THAT(seen, ::testing::ElementsAre(
+                        "version: \"v1\"", "/runtime.v1.RuntimeService/Version OK",
+                        "version: \"v9\"", "/runtime.v1.RuntimeService/Version INVALID_ARGUMENT"));
+}
+
+TEST_F(ServerTest, ShutdownWaitsForWorkInHand) {
+  absl::Notification working;
+  absl::Notification go_on;
+  std::atomic<bool> done{false};
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillOnce(Invoke([&](auto, auto) {
+    working.Notify();
+    go_on.WaitForNotification();
+    done = true;
+    return absl::OkStatus();
+  }));
+  Start();
+  std::thread caller([&] { EXPECT_TRUE(Stop("a").ok()); });
+  working.WaitForNotification();
+  std::thread stopper([&] {
+    server_->Shutdown(absl::Seconds(30));
+    EXPECT_TRUE(done);
+  });
+  go_on.Notify();
+  caller.join();
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

@@ -1,0 +1,393 @@
+#include "cri/translate_container.h"
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+runtime::SandboxSpec Pod() {
+  runtime::SandboxSpec pod;
+  pod.name = "web";
+  pod.pod_namespace = "default";
+  pod.log_directory = "/var/log/pods/web";
+  return pod;
+}
+
+v1::ContainerConfig Config() {
+  v1::ContainerConfig config;
+  config.mutable_metadata()->set_name("main");
+  config.mutable_image()->set_image("busybox");
+  return config;
+}
+
+v1::LinuxContainerSecurityContext* Security(v1::ContainerConfig* config) {
+  return config->mutable_linux()->mutable_security_context();
+}
+
+absl::StatusOr<runtime::ContainerSpec> Translate(const v1::ContainerConfig& config,
+                                                 const AnnotationAllowList& allowed = {}) {
+  std::vector<std::string> warnings;
+  return ContainerSpecFrom(config, Pod(), allowed, &warnings);
+}
+
+TEST(ContainerSpecTest, TranslatesTheProcess) {
+  v1::ContainerConfig config = Config();
+  config.mutable_metadata()->set_attempt(3);
+  config.add_command("/bin/sh");
+  config.add_args("-c");
+  config.set_working_dir("/work");
+  v1::KeyValue* variable = config.add_envs();
+  variable->set_key("A");
+  variable->set_value("b=c\xff");  // not UTF-8
+  config.set_log_path("main/0.log");
+  config.set_stdin(true);
+  config.set_stdin_once(true);
+  config.set_tty(true);
+  config.set_stop_signal(v1::SIGNAL_SIGUSR1);
+  config.mutable_linux()->mutable_resources()->set_cpu_shares(100);
+  config.mutable_linux()->mutable_resources()->set_oom_score_adj(-500);
+  const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->name, "main");
+  EXPECT_EQ(spec->attempt, 3u);
+  EXPECT_EQ(spec->image, "busybox");
+  EXPECT_THAT(spec->command, ElementsAre("/bin/sh"));
+  EXPECT_THAT(spec->args, ElementsAre("-c"));
+  EXPECT_EQ(spec->working_directory, "/work");
+  EXPECT_THAT(spec->environment, ElementsAre(Pair("A", "b=c\xff")));
+  EXPECT_EQ(spec->log_path, "main/0.log");
+  EXPECT_TRUE(spec->open_stdin && spec->stdin_once && spec->tty);
+  EXPECT_EQ(spec->stop_signal, "SIGUSR1");
+  EXPECT_EQ(spec->resources.cpu_shares, 100u);
+  EXPECT_EQ(spec->oom_score_adj, -500);
+}
+
+TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
+  v1::ContainerConfig config = Config();
+  v1::Mount* mount = config.add_mounts();
+  mount->set_container_path("/data");
+  mount->set_host_path("/srv/data");
+  mount->set_readonly(true);
+  mount->set_recursive_read_only(true);
+  mount->set_selinux_relabel(true);
+  config.add_mounts()->CopyFrom(*mount);
+  config.mutable_mounts(1)->set_recursive_read_only(false);
+  config.mutable_mounts(1)->set_propagation(v1::PROPAGATION_BIDIRECTIONAL);
+  v1::Device* device = config.add_devices();
+  device->set_container_path("/dev/x");
+  device->set_host_path("/dev/null");
+  device->set_permissions("rw");
+  const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  using runtime::MountPropagation;
+  EXPECT_THAT(spec->mounts, ElementsAre(runtime::Mount{"/data", "/srv/data", true, true, true,
+                                                       MountPropagation::kPrivate},
+                                        runtime::Mount{"/data", "/srv/data", true, false, true,
+                                                       MountPropagation::kBidirectional}));
+  EXPECT_THAT(spec->devices, ElementsAre(runtime::Device{"/dev/x", "/dev/null", "rw"}));
+}
+
+TEST(ContainerSpecTest, TranslatesSecurity) {
+  v1::ContainerConfig config = Config();
+  v1::LinuxContainerSecurityContext* security = Security(&config);
+  security->mutable_capabilities()->add_add_capabilities("net_admin");
+  security->mutable_capabilities()->add_drop_capabilities("ALL");
+  security->mutable_capabilities()->add_add_ambient_capabilities("CAP_CHOWN");
+  security->mutable_run_as_user()->set_value(1000);
+  security->mutable_run_as_group()->set_value(1001);
+  security->add_supplemental_groups(5);
+  security->set_supplemental_groups_policy(v1::Strict);
+  security->set_readonly_rootfs(true);
+  security->set_no_new_privs(true);
+  security->add_masked_paths("/proc/kcore");
+  security->add_readonly_paths("/proc/sys");
+  security->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Localhost);
+  security->mutable_seccomp()->set_localhost_ref("/profiles/a.json");
+  security->mutable_namespace_options()->set_pid(v1::NODE);
+  const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const runtime::SecurityContext& translated = spec->security;
+  EXPECT_THAT(translated.capabilities.add, ElementsAre("NET_ADMIN"));
+  EXPECT_THAT(translated.capabilities.drop, ElementsAre("ALL"));
+  EXPECT_THAT(translated.capabilities.add_ambient, ElementsAre("CAP_CHOWN"));
+  EXPECT_EQ(translated.run_as_user, 1000);
+  EXPECT_EQ(translated.run_as_group, 1001);
+  EXPECT_THAT(translated.supplemental_groups, ElementsAre(5));
+  EXPECT_TRUE(translated.supplemental_groups_strict);
+  EXPECT_TRUE(translated.readonly_rootfs);
+  EXPECT_TRUE(translated.no_new_privs);
+  EXPECT_THAT(translated.masked_paths, ElementsAre("/proc/kcore"));
+  EXPECT_THAT(translated.readonly_paths, ElementsAre("/proc/sys"));
+  EXPECT_EQ(translated.seccomp.type, runtime::SecurityProfile::Type::kLocalhost);
+  EXPECT_EQ(translated.seccomp.localhost_path, "/profiles/a.json");
+  EXPECT_EQ(translated.apparmor.type, runtime::SecurityProfile::Type::kUnconfined);
+  EXPECT_EQ(translated.namespaces.pid, runtime::NamespaceMode::kNode);
+}
+
+TEST(ContainerSpecTest, TakesNetworkAndIpcFromThePod) {
+  v1::ContainerConfig config = Config();
+  runtime::SandboxSpec pod = Pod();
+  pod.namespaces.network = runtime::NamespaceMode::kNode;
+  pod.namespaces.ipc = runtime::NamespaceMode::kNode;
+  pod.namespaces.pid = runtime::NamespaceMode::kNode;
+  std::vector<std::string> warnings;
+  EXPECT_EQ(ContainerSpecFrom(config, pod, {}, &warnings)->security.namespaces, pod.namespaces);
+  Security(&config)->mutable_namespace_options()->set_pid(v1::CONTAINER);
+  const auto namespaces = ContainerSpecFrom(config, pod, {}, &warnings)->security.namespaces;
+  EXPECT_EQ(namespaces.network, runtime::NamespaceMode::kNode);
+  EXPECT_EQ(namespaces.ipc, runtime::NamespaceMode::kNode);
+  EXPECT_EQ(namespaces.pid, runtime::NamespaceMode::kContainer);
+}
+
+TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
+  for (const auto& [text, type] :
+       std::vector<std::pair<std::string, runtime::SecurityProfile::Type>>{
+           {"", runtime::SecurityProfile::Type::kUnconfined},
+           {"unconfined", runtime::SecurityProfile::Type::kUnconfined},
+           {"runtime/default", runtime::SecurityProfile::Type::kRuntimeDefault},
+           {"localhost//a.json", runtime::SecurityProfile::Type::kLocalhost}}) {
+    v1::ContainerConfig config = Config();
+    const google::protobuf::Reflection* reflection =
+        v1::LinuxContainerSecurityContext().GetReflection();
+    reflection->SetString(
+        Security(&config),
+        v1::LinuxContainerSecurityContext::descriptor()->FindFieldByName("seccomp_profile_path"),
+        text);
+    const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->security.seccomp.type, type) << text;
+    // The new field decides where both are there.
+    Security(&config)->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Unconfined);
+    EXPECT_EQ(Translate(config)->security.seccomp.type,
+              runtime::SecurityProfile::Type::kUnconfined);
+  }
+}
+
+TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
+  v1::ContainerConfig config = Config();
+  (*config.mutable_annotations())["a.example/x"] = "1";
+  (*config.mutable_annotations())["b.example/y"] = "2";
+  (*config.mutable_annotations())["run.oci.seccomp_bpf_data"] = "3";
+  EXPECT_THAT(Translate(config)->annotations, IsEmpty());
+  EXPECT_THAT(Translate(config, {"a.example/*"})->annotations,
+              ElementsAre(Pair("a.example/x", "1")));
+  EXPECT_THAT(Translate(config, {"b.example/y", "run.oci.seccomp_bpf_data", "run.*"})->annotations,
+              ElementsAre(Pair("b.example/y", "2")));
+  EXPECT_EQ(Translate(config, {"*"})->annotations.size(), 2u);
+}
+
+TEST(ContainerSpecTest, LogPathWithoutALogDirectoryIsAbsolute) {
+  v1::ContainerConfig config = Config();
+  runtime::SandboxSpec pod = Pod();
+  pod.log_directory.clear();
+  std::vector<std::string> warnings;
+  config.set_log_path("/var/log/x.log");
+  EXPECT_EQ(ContainerSpecFrom(config, pod, {}, &warnings)->log_path, "/var/log/x.log");
+  config.set_log_path("x.log");
+  EXPECT_TRUE(absl::IsInvalidArgument(ContainerSpecFrom(config, pod, {}, &warnings).status()));
+}
+
+struct RefusedCase {
+  const char* message;
+  std::function<void(v1::ContainerConfig*)> set;
+};
+
+void ExpectRefused(const std::vector<RefusedCase>& cases, absl::StatusCode code) {
+  for (const RefusedCase& test : cases) {
+    v1::ContainerConfig config = Config();
+    test.set(&config);
+    const absl::Status status = Translate(config).status();
+    EXPECT_EQ(status.code(), code) << test.message << " gave " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
+  }
+}
+
+TEST(ContainerSpecTest, RefusesWhatIsInvalidByName) {
+  ExpectRefused(
+      {
+          {"config.metadata is missing", [](auto* c) { c->clear_metadata(); }},
+          {"config.metadata.name is \"\"", [](auto* c) { c->mutable_metadata()->clear_name(); }},
+          {"config.image.image is \"\"", [](auto* c) { c->clear_image(); }},
+          {"config.working_dir is \"x\"", [](auto* c) { c->set_working_dir("x"); }},
+          {"config.envs.key is \"\"", [](auto* c) { c->add_envs(); }},
+          {"config.envs.key is \"A=\"", [](auto* c) { c->add_envs()->set_key("A="); }},
+          {"config.log_path is \"/etc/passwd\"", [](auto* c) { c->set_log_path("/etc/passwd"); }},
+          {"config.log_path is \"../../x\"", [](auto* c) { c->set_log_path("../../x"); }},
+          {"config.log_path is \"a/../../x\"", [](auto* c) { c->set_log_path("a/../../x"); }},
+          {"config.stop_signal is 99",
+           [](auto* c) { c->set_stop_signal(static_cast<v1::Signal>(99)); }},
+          {"config.mounts.container_path is \"data\"",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("data");
+             c->mutable_mounts(0)->set_host_path("/x");
+           }},
+          {"config.mounts.container_path is \"//\"",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("//");
+             c->mutable_mounts(0)->set_host_path("/x");
+           }},
+          {"config.mounts.host_path is \"\"",
+           [](auto* c) { c->add_mounts()->set_container_path("/data"); }},
+          {"config.mounts.propagation is 7",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/data");
+             c->mutable_mounts(0)->set_host_path("/x");
+             c->mutable_mounts(0)->set_propagation(static_cast<v1::MountPropagation>(7));
+           }},
+          {"recursive_read_only",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/data");
+             c->mutable_mounts(0)->set_host_path("/x");
+             c->mutable_mounts(0)->set_recursive_read_only(true);
+           }},
+          {"config.devices.permissions is \"rx\"",
+           [](auto* c) {
+             c->add_devices()->set_container_path("/dev/x");
+             c->mutable_devices(0)->set_host_path("/dev/x");
+             c->mutable_devices(0)->set_permissions("rx");
+           }},
+      },
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ContainerSpecTest, RefusesInvalidSecurityByName) {
+  ExpectRefused(
+      {
+          {"capabilities.add_capabilities is \"NET_ADMINX\"",
+           [](auto* c) {
+             Security(c)->mutable_capabilities()->add_add_capabilities("NET_ADMINX");
+           }},
+          {"capabilities.drop_capabilities is \"\"",
+           [](auto* c) { Security(c)->mutable_capabilities()->add_drop_capabilities(""); }},
+          {"privileged is true", [](auto* c) { Security(c)->set_privileged(true); }},
+          {"run_as_user is -1", [](auto* c) { Security(c)->mutable_run_as_user()->set_value(-1); }},
+          {"run_as_user is 4294967295",
+           [](auto* c) { Security(c)->mutable_run_as_user()->set_value(4294967295); }},
+          {"run_as_group is 5", [](auto* c) { Security(c)->mutable_run_as_group()->set_value(5); }},
+          {"run_as_username is \"bob\"",
+           [](auto* c) {
+             Security(c)->mutable_run_as_user()->set_value(1);
+             Security(c)->set_run_as_username("bob");
+           }},
+          {"supplemental_groups is -3", [](auto* c) { Security(c)->add_supplemental_groups(-3); }},
+          {"supplemental_groups_policy is 4",
+           [](auto* c) {
+             Security(c)->set_supplemental_groups_policy(
+                 static_cast<v1::SupplementalGroupsPolicy>(4));
+           }},
+          {"masked_paths is \"proc\"", [](auto* c) { Security(c)->add_masked_paths("proc"); }},
+          {"seccomp.profile_type is 8",
+           [](auto* c) {
+             Security(c)->mutable_seccomp()->set_profile_type(
+                 static_cast<v1::SecurityProfile::ProfileType>(8));
+           }},
+          {"seccomp.localhost_ref is \"\"",
+           [](auto* c) {
+             Security(c)->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Localhost);
+           }},
+          {"seccomp.localhost_ref is \"a.json\"",
+           [](auto* c) {
+             Security(c)->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Localhost);
+             Security(c)->mutable_seccomp()->set_localhost_ref("a.json");
+           }},
+      },
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ContainerSpecTest, SaysWhatItCannotDo) {
+  ExpectRefused(
+      {
+          {"CDI devices", [](auto* c) { c->add_cdi_devices()->set_name("vendor.com/gpu=0"); }},
+          {"image of the mount at /data",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/data");
+             c->mutable_mounts(0)->mutable_image()->set_image("x");
+           }},
+          {"uidMappings",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/data");
+             c->mutable_mounts(0)->add_uidmappings();
+           }},
+          {"mount_options",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/data");
+             c->mutable_mounts(0)->add_mount_options("noexec");
+           }},
+      },
+      absl::StatusCode::kUnimplemented);
+}
+
+TEST(ContainerSpecTest, PrivilegedIsAllowedInAPrivilegedPod) {
+  v1::ContainerConfig config = Config();
+  Security(&config)->set_privileged(true);
+  runtime::SandboxSpec pod = Pod();
+  pod.privileged = true;
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(ContainerSpecFrom(config, pod, {}, &warnings)->security.privileged);
+}
+
+TEST(SignalTest, NamesAndNumbersAgree) {
+  EXPECT_EQ(SignalName(v1::SIGNAL_RUNTIME_DEFAULT), "");
+  EXPECT_EQ(SignalName(v1::SIGNAL_SIGTERM), "SIGTERM");
+  EXPECT_EQ(SignalName(v1::SIGNAL_SIGRTMIN), "SIGRTMIN");
+  EXPECT_EQ(SignalName(v1::SIGNAL_SIGRTMINPLUS3), "SIGRTMIN+3");
+  EXPECT_EQ(SignalName(v1::SIGNAL_SIGRTMAXMINUS14), "SIGRTMAX-14");
+  EXPECT_EQ(SignalName(v1::SIGNAL_SIGRTMAX), "SIGRTMAX");
+  EXPECT_EQ(SignalFromNumber(SIGTERM), v1::SIGNAL_SIGTERM);
+  EXPECT_EQ(SignalFromNumber(34), v1::SIGNAL_SIGRTMIN);
+  EXPECT_EQ(SignalFromNumber(37), v1::SIGNAL_SIGRTMINPLUS3);
+  EXPECT_EQ(SignalFromNumber(49), v1::SIGNAL_SIGRTMINPLUS15);
+  EXPECT_EQ(SignalFromNumber(50), v1::SIGNAL_SIGRTMAXMINUS14);
+  EXPECT_EQ(SignalFromNumber(64), v1::SIGNAL_SIGRTMAX);
+  EXPECT_EQ(SignalFromNumber(33), v1::SIGNAL_RUNTIME_DEFAULT);
+  EXPECT_EQ(SignalFromNumber(0), v1::SIGNAL_RUNTIME_DEFAULT);
+}
+
+TEST(FillContainerStatusTest, ShowsRecordAndConfig) {
+  v1::ContainerConfig config = Config();
+  (*config.mutable_labels())["app"] = "web";
+  config.add_mounts()->set_container_path("/data");
+  runtime::ContainerRecord record;
+  record.id = "abc";
+  record.state = runtime::ContainerState::kExited;
+  record.created_unix_nanos = 1;
+  record.started_unix_nanos = 2;
+  record.finished_unix_nanos = 3;
+  record.exit_code = 137;
+  record.reason = "OOMKilled";
+  record.message = "m";
+  record.image_id = "sha256:1";
+  record.image_ref = "r@sha256:2";
+  record.log_path = "/l";
+  v1::ContainerStatus status;
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.state(), v1::CONTAINER_EXITED);
+  EXPECT_EQ(status.created_at(), 1);
+  EXPECT_EQ(status.started_at(), 2);
+  EXPECT_EQ(status.finished_at(), 3);
+  EXPECT_EQ(status.exit_code(), 137);
+  EXPECT_EQ(status.reason(), "OOMKilled");
+  EXPECT_EQ(status.message(), "m");
+  EXPECT_EQ(status.image().image(), "busybox");
+  EXPECT_EQ(status.image_id(), "sha256:1");
+  EXPECT_EQ(status.image_ref(), "r@sha256:2");
+  EXPECT_EQ(status.log_path(), "/l");
+  EXPECT_EQ(status.labels().at("app"), "web");
+  EXPECT_EQ(status.mounts(0).container_path(), "/data");
+  EXPECT_EQ(status.stop_signal(), v1::SIGNAL_SIGTERM);
+  EXPECT_FALSE(status.has_resources());
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

@@ -1,0 +1,170 @@
+#include "cri/translate_sandbox.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+v1::PodSandboxConfig Config() {
+  v1::PodSandboxConfig config;
+  config.mutable_metadata()->set_name("web");
+  config.mutable_metadata()->set_uid("u1");
+  config.mutable_metadata()->set_namespace_("default");
+  config.mutable_metadata()->set_attempt(2);
+  return config;
+}
+
+TEST(SandboxSpecTest, TranslatesEveryMember) {
+  v1::PodSandboxConfig config = Config();
+  config.set_hostname("web-0");
+  config.set_log_directory("/var/log/pods/web");
+  config.mutable_dns_config()->add_servers("10.0.0.10");
+  config.mutable_dns_config()->add_searches("default.svc.cluster.local");
+  config.mutable_dns_config()->add_options("ndots:5");
+  v1::LinuxPodSandboxConfig* linux_config = config.mutable_linux();
+  linux_config->set_cgroup_parent("/kubepods/pod1");
+  (*linux_config->mutable_sysctls())["net.ipv4.ip_forward"] = "1";
+  linux_config->mutable_resources()->set_cpu_shares(200);
+  linux_config->mutable_overhead()->set_memory_limit_in_bytes(4096);
+  v1::LinuxSandboxSecurityContext* security = linux_config->mutable_security_context();
+  security->set_privileged(true);
+  security->mutable_namespace_options()->set_network(v1::NODE);
+  security->mutable_namespace_options()->set_pid(v1::CONTAINER);
+  std::vector<std::string> warnings;
+  const absl::StatusOr<runtime::SandboxSpec> spec = SandboxSpecFrom(config, &warnings);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(warnings, IsEmpty());
+  EXPECT_EQ(spec->name, "web");
+  EXPECT_EQ(spec->uid, "u1");
+  EXPECT_EQ(spec->pod_namespace, "default");
+  EXPECT_EQ(spec->attempt, 2u);
+  EXPECT_EQ(spec->hostname, "web-0");
+  EXPECT_EQ(spec->log_directory, "/var/log/pods/web");
+  EXPECT_THAT(spec->dns_servers, ElementsAre("10.0.0.10"));
+  EXPECT_THAT(spec->dns_searches, ElementsAre("default.svc.cluster.local"));
+  EXPECT_THAT(spec->dns_options, ElementsAre("ndots:5"));
+  EXPECT_EQ(spec->cgroup_parent, "/kubepods/pod1");
+  EXPECT_EQ(spec->sysctls.at("net.ipv4.ip_forward"), "1");
+  EXPECT_EQ(spec->resources.cpu_shares, 200u);
+  EXPECT_EQ(spec->overhead.memory_limit_bytes, 4096);
+  EXPECT_TRUE(spec->privileged);
+  EXPECT_EQ(spec->namespaces.network, runtime::NamespaceMode::kNode);
+  EXPECT_EQ(spec->namespaces.pid, runtime::NamespaceMode::kContainer);
+}
+
+TEST(SandboxSpecTest, DefaultsToNamespacesOfItsOwn) {
+  std::vector<std::string> warnings;
+  const runtime::SandboxSpec spec = *SandboxSpecFrom(Config(), &warnings);
+  EXPECT_EQ(spec.namespaces, runtime::NamespaceOptions());
+  EXPECT_FALSE(spec.privileged);
+}
+
+TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
+  const struct {
+    const char* message;
+    std::function<void(v1::PodSandboxConfig*)> set;
+  } cases[] = {
+      {"config.metadata is missing", [](auto* c) { c->clear_metadata(); }},
+      {"config.metadata.name is \"\"", [](auto* c) { c->mutable_metadata()->clear_name(); }},
+      {"config.metadata.uid is \"\"", [](auto* c) { c->mutable_metadata()->clear_uid(); }},
+      {"config.metadata.namespace is \"\"",
+       [](auto* c) { c->mutable_metadata()->clear_namespace_(); }},
+      {"config.metadata.name is \"a/b\"", [](auto* c) { c->mutable_metadata()->set_name("a/b"); }},
+      {"config.hostname is \"a b\"", [](auto* c) { c->set_hostname("a b"); }},
+      {"config.hostname", [](auto* c) { c->set_hostname(std::string(65, 'a')); }},
+      {"config.log_directory is \"logs\"", [](auto* c) { c->set_log_directory("logs"); }},
+      {"config.log_directory is \"/a/../b\"", [](auto* c) { c->set_log_directory("/a/../b"); }},
+      {"config.dns_config.servers is \"1.1.1.1\\nx\"",
+       [](auto* c) { c->mutable_dns_config()->add_servers("1.1.1.1\nx"); }},
+      {"config.dns_config.options is \"\"",
+       [](auto* c) { c->mutable_dns_config()->add_options(""); }},
+      {"host_port is 65536", [](auto* c) { c->add_port_mappings()->set_host_port(65536); }},
+      {"container_port is -1", [](auto* c) { c->add_port_mappings()->set_container_port(-1); }},
+      {"cgroup_parent is \"/../x\"",
+       [](auto* c) { c->mutable_linux()->set_cgroup_parent("/../x"); }},
+      {"config.linux.resources.cpu_shares is 1",
+       [](auto* c) { c->mutable_linux()->mutable_resources()->set_cpu_shares(1); }},
+      {"namespace_options.network is 1",
+       [](auto* c) {
+         c->mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+             v1::CONTAINER);
+       }},
+      {"namespace_options.pid is 9",
+       [](auto* c) {
+         c->mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+             static_cast<v1::NamespaceMode>(9));
+       }},
+      {"namespace_options.target_id is \"\"",
+       [](auto* c) {
+         c->mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+             v1::TARGET);
+       }},
+  };
+  for (const auto& test : cases) {
+    v1::PodSandboxConfig config = Config();
+    test.set(&config);
+    std::vector<std::string> warnings;
+    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
+  }
+}
+
+TEST(SandboxSpecTest, RefusesAUserNamespaceButTakesTheHosts) {
+  v1::PodSandboxConfig config = Config();
+  v1::UserNamespace* user = config.mutable_linux()
+                                ->mutable_security_context()
+                                ->mutable_namespace_options()
+                                ->mutable_userns_options();
+  std::vector<std::string> warnings;
+  user->set_mode(v1::POD);
+  EXPECT_TRUE(absl::IsUnimplemented(SandboxSpecFrom(config, &warnings).status()));
+  user->set_mode(v1::NODE);
+  EXPECT_TRUE(SandboxSpecFrom(config, &warnings).ok());
+}
+
+TEST(SandboxSpecTest, WarnsOfWhatItLeavesOut) {
+  v1::PodSandboxConfig config = Config();
+  config.add_port_mappings()->set_host_port(8080);
+  config.mutable_linux()->mutable_security_context()->mutable_selinux_options();
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(SandboxSpecFrom(config, &warnings).ok());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("host ports"), HasSubstr("selinux_options")));
+}
+
+TEST(FillSandboxStatusTest, ShowsRecordAndConfig) {
+  v1::PodSandboxConfig config = Config();
+  (*config.mutable_labels())["app"] = "web";
+  (*config.mutable_annotations())["note"] = "x";
+  runtime::SandboxRecord record;
+  record.id = "abc";
+  record.state = runtime::SandboxState::kReady;
+  record.created_unix_nanos = 42;
+  record.spec.runtime_handler = "crun";
+  record.spec.namespaces.network = runtime::NamespaceMode::kNode;
+  v1::PodSandboxStatus status;
+  FillSandboxStatus(record, config, &status);
+  EXPECT_EQ(status.id(), "abc");
+  EXPECT_EQ(status.metadata().attempt(), 2u);
+  EXPECT_EQ(status.state(), v1::SANDBOX_READY);
+  EXPECT_EQ(status.created_at(), 42);
+  EXPECT_TRUE(status.has_network());
+  EXPECT_EQ(status.linux().namespaces().options().network(), v1::NODE);
+  EXPECT_EQ(status.linux().namespaces().options().pid(), v1::CONTAINER);
+  EXPECT_EQ(status.labels().at("app"), "web");
+  EXPECT_EQ(status.annotations().at("note"), "x");
+  EXPECT_EQ(status.runtime_handler(), "crun");
+  EXPECT_EQ(ToCri(runtime::SandboxState::kRemoving), v1::SANDBOX_NOTREADY);
+}
+
+}  // namespace
+}  // namespace plimsoll::cri
