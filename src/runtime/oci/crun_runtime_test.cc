@@ -200,7 +200,6 @@ TEST_F(CrunRuntimeTest, LimitsAreInTheKernelBeforeStart) {
 
 TEST_F(CrunRuntimeTest, OomIsNoted) {
   spec().resources.memory_limit_bytes = 16 << 20;
-  Run("a", "head -c 200000000 /dev/zero | { read -r -d x line; }; sleep 1");
   Run("b", "x=0123456789abcdef; while true; do x=$x$x; done");
   const auto exit = machine_->WaitForExit("b");
   ASSERT_TRUE(exit.has_value());
@@ -210,7 +209,11 @@ TEST_F(CrunRuntimeTest, OomIsNoted) {
 
 TEST_F(CrunRuntimeTest, OomScoreAdjIsSetOrRaisedWithAWarning) {
   spec().oom_score_adj = 0;
-  Run("zero", "sleep 100");
+  const Created zero = Run("zero", "sleep 100");
+  const auto own = linux::ReadOomScoreAdj(machine_->host(), getpid());
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(linux::ReadOomScoreAdj(machine_->host(), zero.init.pid).value_or(-1),
+            zero.warnings.empty() ? 0 : *own);
   spec().oom_score_adj = 700;
   const std::string log = RunToEnd("high", "cat /proc/self/oom_score_adj");
   EXPECT_THAT(log, HasSubstr("stdout F 700\n"));
