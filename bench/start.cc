@@ -12,6 +12,7 @@
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,6 +31,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "base/unique_fd.h"
 #include "bench/bare_runner.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "plimsoll/v1/node.grpc.pb.h"
@@ -67,13 +69,16 @@ class Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(
         UniqueFd log, directory.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_TRUNC, 0600));
     Command command;
-    command.argv = {program,
-                    "--address",
-                    "unix://" + socket,
-                    "--state-dir",
-                    directory.PathOf("state"),
-                    "--run-dir",
-                    directory.PathOf("run")};
+    // Standalone: once the lock is let go of, it ends and takes its run directory with it.
+    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot run, FsRoot::OpenOrCreate(directory.PathOf("run"), 0755));
+    PLIMSOLL_ASSIGN_OR_RETURN(daemon->clients_,
+                              run.OpenFile("clients.lock", O_RDWR | O_CREAT, 0600));
+    if (flock(daemon->clients_.get(), LOCK_SH) != 0)
+      return ErrnoStatus(errno, "flock clients.lock");
+    command.argv = {program,       "--standalone",
+                    "--address",   "unix://" + socket,
+                    "--state-dir", directory.PathOf("state"),
+                    "--run-dir",   directory.PathOf("run")};
     command.descriptors = {{log.get(), 1}, {log.get(), 2}};
     PLIMSOLL_ASSIGN_OR_RETURN(daemon->child_, Spawn(command));
     daemon->channel_ = grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials());
@@ -92,15 +97,18 @@ class Daemon {
 
   ~Daemon() {
     if (!child_.has_value()) return;
-    child_->Signal(SIGTERM).IgnoreError();
-    if (!child_->Wait(absl::Now() + absl::Seconds(20)).ok()) child_->Signal(SIGKILL).IgnoreError();
+    clients_.Reset();
+    if (child_->Wait(absl::Now() + absl::Seconds(20)).ok()) return;
+    std::fprintf(stderr, "bench_start: plimsolld does not end; killed\n");
+    child_->Signal(SIGKILL).IgnoreError();
+    child_->Wait(absl::Now() + absl::Seconds(5)).IgnoreError();
   }
 
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
-  int pid() const { return child_->pid(); }
 
  private:
   Daemon() = default;
+  UniqueFd clients_;
   std::optional<Child> child_;
   std::shared_ptr<grpc::Channel> channel_;
 };
