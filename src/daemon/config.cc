@@ -1,6 +1,7 @@
 #include "daemon/config.h"
 
 #include <grp.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
@@ -236,6 +237,14 @@ absl::Status ValidateConfig(const Config& config) {
         absl::StrCat("state_dir and run_dir: neither may lie in the other, found ",
                      config.state_dir, " and ", config.run_dir));
   }
+  // The longest that unix(7) takes, less its terminating NUL and one byte: the server gives the
+  // socket its name only when it is ready, and until then a longer one.
+  constexpr size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 2;
+  if (const std::string path = SocketPath(config); path.size() > kMostBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("address: the path of a socket has at most ",
+                                                   kMostBytes, " bytes, ", path, " has ",
+                                                   path.size()));
+  }
   if (!config.socket_group.empty() && getgrnam(config.socket_group.c_str()) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("socket_group: there is no group '",
                                                    config.socket_group,
@@ -247,6 +256,7 @@ absl::Status ValidateConfig(const Config& config) {
 }
 
 std::string SocketPath(const Config& config) {
+  if (config.address.empty()) return config.run_dir + "/plimsoll.sock";
   return std::string(absl::StripPrefix(config.address, "unix://"));
 }
 

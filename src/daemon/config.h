@@ -27,7 +27,7 @@ struct LogConfig {
 };
 
 struct Config {
-  std::string address = "unix:///run/plimsoll/plimsoll.sock";
+  std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
   std::string socket_group;  // may use the socket beside root; empty: root only
   std::string state_dir = "/var/lib/plimsoll";
   std::string run_dir = "/run/plimsoll";
@@ -38,7 +38,7 @@ struct Config {
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false
-  int workers = 16;
+  int workers = 64;
   int event_log_capacity = 4096;
   std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
   FeatureGates feature_gates;
@@ -67,7 +67,7 @@ std::vector<OptionName> OptionNames();
 // programs there.
 absl::Status ValidateConfig(const Config& config);
 
-// The socket's path in `config.address`.
+// Where the socket is.
 std::string SocketPath(const Config& config);
 
 }  // namespace plimsoll::daemon

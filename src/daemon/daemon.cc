@@ -1,0 +1,296 @@
+#include "daemon/daemon.h"
+
+#include <grp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/clock.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "cri/grpc_status.h"
+#include "cri/server.h"
+#include "daemon/directory_lock.h"
+#include "daemon/insecure_registries.h"
+#include "daemon/metrics.h"
+#include "daemon/run_directory.h"
+#include "image/image_service.h"
+#include "linux/cgroup.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/state_machine.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+// Before anything is made, so that on a machine without them nothing is left behind.
+absl::Status CheckPrograms(const Config& config) {
+  for (const auto& [name, path] : {std::pair<std::string, std::string>("crun", config.crun),
+                                   std::pair<std::string, std::string>("conmon", config.conmon)}) {
+    if (!path.empty()) continue;  // looked at by ValidateConfig
+    if (const absl::Status found = FindProgram(name).status(); !found.ok()) {
+      return absl::Status(found.code(),
+                          absl::StrCat(found.message(), "; install it (Debian: apt-get install ",
+                                       name, ") or set ", name, " in the configuration"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Each container costs some descriptors (monitor, exec, streams): as many as are allowed.
+absl::Status RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
+  return absl::OkStatus();
+}
+
+const char* LayoutName(linux::CgroupLayout layout) {
+  switch (layout) {
+    case linux::CgroupLayout::kV1:
+      return "v1";
+    case linux::CgroupLayout::kHybrid:
+      return "hybrid";
+    case linux::CgroupLayout::kV2:
+      return "v2";
+  }
+  return "unknown";
+}
+
+// As sd_booted(3).
+bool UseSystemdDriver(const FsRoot& host, const std::string& setting) {
+  if (setting != "auto") return setting == "systemd";
+  return host.Exists("run/systemd/system");
+}
+
+StateCounts CountStates(const runtime::Engine& engine) {
+  StateCounts counts;
+  for (int i = 0; i <= static_cast<int>(runtime::SandboxState::kRemoving); ++i) {
+    counts.sandboxes[runtime::StateName(static_cast<runtime::SandboxState>(i))] = 0;
+  }
+  for (int i = 0; i <= static_cast<int>(runtime::ContainerState::kRemoving); ++i) {
+    counts.containers[runtime::StateName(static_cast<runtime::ContainerState>(i))] = 0;
+  }
+  for (const auto& sandbox : engine.ListSandboxes()) {
+    ++counts.sandboxes[runtime::StateName(sandbox.state)];
+  }
+  for (const auto& container : engine.ListContainers()) {
+    ++counts.containers[runtime::StateName(container.state)];
+  }
+  return counts;
+}
+
+// "crun 1.8.1" to ("crun", "1.8.1").
+std::pair<std::string, std::string> NameAndVersion(const std::string& text) {
+  return absl::StrSplit(text, absl::MaxSplits(' ', 1));
+}
+
+class DaemonImpl final : public Daemon {
+ public:
+  DaemonImpl(DaemonOptions options, FsRoot host, Log* log)
+      : options_(std::move(options)), host_(std::move(host)), log_(log) {}
+
+  ~DaemonImpl() override { CloseEngine(); }
+
+  absl::Status Start() {
+    const Config& config = options_.config;
+    PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(config));
+    PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
+    PLIMSOLL_RETURN_IF_ERROR(RaiseDescriptorLimit());
+    PLIMSOLL_ASSIGN_OR_RETURN(cgroups_, linux::CgroupManager::Detect(host_));
+
+    PLIMSOLL_ASSIGN_OR_RETURN(state_, FsRoot::OpenOrCreate(config.state_dir));
+    PLIMSOLL_ASSIGN_OR_RETURN(state_lock_, DirectoryLock::Take(*state_, "state directory"));
+    PLIMSOLL_ASSIGN_OR_RETURN(run_, RunDirectory::Open(host_, config.run_dir));
+    absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
+
+    PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
+    PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
+    PLIMSOLL_RETURN_IF_ERROR(StartServer());
+    std::move(undo).Cancel();
+    return absl::OkStatus();
+  }
+
+  void Reload(const Config& config) override {
+    log_->set_level(ParseLogLevel(config.log.level));
+    images_->Replace(config.insecure_registries);
+    // What is left after making equal what has just been taken over.
+    Config rest = config;
+    rest.log.level = options_.config.log.level;
+    rest.insecure_registries = options_.config.insecure_registries;
+    const bool all = rest == options_.config;
+    log_->Write(all ? LogLevel::kInfo : LogLevel::kWarning,
+                all ? "configuration reloaded"
+                    : "configuration reloaded: log.level and registries.insecure are in force, "
+                      "other keys have changed too and wait for a restart",
+                {{"log_level", config.log.level}});
+  }
+
+  void Stop(absl::Duration grace) override { server_->Shutdown(grace); }
+
+  absl::Status RemoveRunDirectoryIfUnused() override {
+    if (!engine_->ListSandboxes().empty()) return absl::OkStatus();
+    CloseEngine();
+    return run_->Remove();
+  }
+
+ private:
+  // What asks the engine goes before it.
+  void CloseEngine() {
+    server_.reset();
+    if (listener_.has_value()) events_->Unlisten(*listener_);
+    listener_.reset();
+    metrics_.reset();
+    engine_.reset();
+    runtime_.reset();
+  }
+
+  absl::Status OpenEngine() {
+    const Config& config = options_.config;
+    PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(*state_));
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot image_root,
+                              FsRoot::OpenOrCreate(state_->PathOf("images")));
+    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<image::ImageService> images,
+                              image::ImageService::Open(image_root, store_.get()));
+    images_ = std::make_unique<InsecureRegistries>(std::move(images), config.insecure_registries);
+
+    runtime::OciOptions oci{.host = host_,
+                            .state = *state_,
+                            .run = run_->root(),
+                            .crun = config.crun,
+                            .conmon = config.conmon,
+                            .restrict_oom_score_adj = config.restrict_oom_score_adj,
+                            .cgroups = cgroups_.get()};
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
+
+    events_.emplace(static_cast<size_t>(config.event_log_capacity));
+    metrics_.emplace(options_.version, [this] { return CountStates(*engine_); });
+    listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
+    runtime::EngineOptions engine{.host = host_,
+                                  .state = *state_,
+                                  .run = run_->root(),
+                                  .default_cgroup_parent = config.cgroup_parent,
+                                  .store = store_.get(),
+                                  .images = images_.get(),
+                                  .cgroups = cgroups_.get(),
+                                  .runtime = runtime_.get(),
+                                  .events = &*events_};
+    PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartMetrics() {
+    if (options_.config.metrics_address.empty()) return absl::OkStatus();
+    return metrics_->Serve(options_.config.metrics_address);
+  }
+
+  absl::Status StartServer() {
+    const Config& config = options_.config;
+    cri::ServerOptions server;
+    server.socket_path = SocketPath(config);
+    PLIMSOLL_ASSIGN_OR_RETURN(server.socket_group, FindGroup(config.socket_group));
+    server.info = DescribeNode();
+    server.calls.slow_threads = config.workers;
+    server.calls.observer = [this](absl::string_view method, grpc::StatusCode code,
+                                   absl::Duration latency) { OnCall(method, code, latency); };
+    server.calls.tracer = [this](absl::string_view method, const std::string& request) {
+      log_->WriteLimited(LogLevel::kDebug, "request",
+                         {{"method", std::string(method)}, {"request", request}});
+    };
+    server.engine = engine_.get();
+    server.images = images_.get();
+    server.events = &*events_;
+    PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
+    return absl::OkStatus();
+  }
+
+  cri::NodeInfo DescribeNode() const {
+    cri::NodeInfo info;
+    info.version = options_.version;
+    info.started_unix_nanos = Clock::Real().NowUnixNanos();
+    info.state_directory = options_.config.state_dir;
+    info.run_directory = options_.config.run_dir;
+    info.config_path = options_.config_path;
+    info.programs = {NameAndVersion(runtime_->runtime_version()),
+                     NameAndVersion(runtime_->monitor_version())};
+    info.cgroup_layout = LayoutName(cgroups_->layout());
+    info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
+    info.limitations = [this] { return runtime_->Limitations(); };
+    return info;
+  }
+
+  static absl::StatusOr<std::optional<gid_t>> FindGroup(const std::string& name) {
+    if (name.empty()) return std::optional<gid_t>();
+    const group* found = getgrnam(name.c_str());
+    if (found == nullptr) return absl::NotFoundError(absl::StrCat("no group '", name, "'"));
+    return std::optional<gid_t>(found->gr_gid);
+  }
+
+  void OnEvent(const runtime::Event& event) {
+    const char* type = runtime::EventTypeName(event.type);
+    metrics_->ObserveEvent(type);
+    const bool bad = event.type == runtime::EventType::kWarning ||
+                     event.type == runtime::EventType::kContainerOom;
+    std::vector<LogField> fields = {{"event", type}};
+    if (!event.sandbox_id.empty()) fields.push_back({"sandbox", event.sandbox_id});
+    if (!event.container_id.empty()) fields.push_back({"container", event.container_id});
+    log_->WriteLimited(bad ? LogLevel::kWarning : LogLevel::kInfo, event.message, fields);
+  }
+
+  // A client's own mistakes are its own to log; what broke here is ours.
+  void OnCall(absl::string_view method, grpc::StatusCode code, absl::Duration latency) {
+    const std::string name(method.substr(method.rfind('/') + 1));
+    const std::string code_name(cri::CodeName(code));
+    metrics_->ObserveRpc(name, code_name, latency);
+    const bool ours = code == grpc::StatusCode::INTERNAL || code == grpc::StatusCode::DATA_LOSS ||
+                      code == grpc::StatusCode::UNKNOWN;
+    log_->WriteLimited(ours ? LogLevel::kError : LogLevel::kDebug, "call",
+                       {{"method", name},
+                        {"code", code_name},
+                        {"milliseconds", absl::StrCat(absl::ToDoubleMilliseconds(latency))}});
+  }
+
+  const DaemonOptions options_;
+  const FsRoot host_;
+  Log* const log_;
+  // Each uses those above it.
+  std::optional<FsRoot> state_;
+  std::optional<DirectoryLock> state_lock_;
+  std::unique_ptr<RunDirectory> run_;
+  std::unique_ptr<linux::CgroupManager> cgroups_;
+  std::unique_ptr<runtime::Store> store_;
+  std::unique_ptr<InsecureRegistries> images_;
+  std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::optional<runtime::EventLog> events_;
+  std::unique_ptr<runtime::Engine> engine_;
+  std::optional<Metrics> metrics_;
+  std::optional<int> listener_;
+  std::unique_ptr<cri::Server> server_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(DaemonOptions options, Log* log) {
+  if (geteuid() != 0) {
+    return absl::PermissionDeniedError(
+        "plimsolld must be started by root: it mounts, makes namespaces and writes cgroups");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
+  auto daemon = std::make_unique<DaemonImpl>(std::move(options), std::move(host), log);
+  PLIMSOLL_RETURN_IF_ERROR(daemon->Start());
+  return std::unique_ptr<Daemon>(std::move(daemon));
+}
+
+}  // namespace plimsoll::daemon

@@ -1,0 +1,161 @@
+// plimsolld.
+#include <grpc/support/log.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "daemon/daemon.h"
+#include "daemon/directory_lock.h"
+#include "daemon/logging.h"
+#include "daemon/notify.h"
+#include "daemon/settings.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+constexpr absl::Duration kGrace = absl::Seconds(10);
+
+std::atomic<Log*> grpc_log = nullptr;
+
+void OnGrpcLog(gpr_log_func_args* args) {
+  Log* log = grpc_log.load();
+  if (log == nullptr) return;
+  const LogLevel level =
+      args->severity == GPR_LOG_SEVERITY_ERROR ? LogLevel::kWarning : LogLevel::kDebug;
+  log->WriteLimited(level, args->message, {{"from", "gRPC"}});
+}
+
+// What ends or changes the service. Signals are blocked in every thread and read here.
+class Wakeups {
+ public:
+  enum class Kind { kStop, kReload, kNoClients };
+
+  static absl::StatusOr<Wakeups> Open() {
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    Wakeups wakeups;
+    wakeups.signals_.Reset(signalfd(-1, &signals, SFD_CLOEXEC));
+    if (!wakeups.signals_.valid()) return ErrnoStatus(errno, "signalfd");
+    wakeups.no_clients_ = std::make_shared<UniqueFd>(eventfd(0, EFD_CLOEXEC));
+    if (!wakeups.no_clients_->valid()) return ErrnoStatus(errno, "eventfd");
+    return wakeups;
+  }
+
+  // From now on the last client's going wakes. The thread cannot be interrupted while it waits for
+  // the lock, and holds it until the process is gone: it is left to itself.
+  void WatchClients(const FsRoot& run_directory, Log* log) {
+    std::thread([run_directory, log, event = no_clients_] {
+      absl::StatusOr<UniqueFd> lock = WaitUntilNoClientIsLeft(run_directory);
+      if (!lock.ok()) log->Write(LogLevel::kError, lock.status().message());
+      if (lock.ok()) lock->Release();
+      eventfd_write(event->get(), 1);
+    }).detach();
+  }
+
+  Kind Wait() const {
+    pollfd ready[] = {{signals_.get(), POLLIN, 0}, {no_clients_->get(), POLLIN, 0}};
+    while (poll(ready, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (ready[1].revents != 0) return Kind::kNoClients;
+    signalfd_siginfo info = {};
+    if (read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return Kind::kStop;
+    return info.ssi_signo == SIGHUP ? Kind::kReload : Kind::kStop;
+  }
+
+ private:
+  UniqueFd signals_;
+  std::shared_ptr<UniqueFd> no_clients_;
+};
+
+void Warn(Log& log, const absl::Status& status) {
+  if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
+}
+
+void Reload(const Flags& flags, Daemon& daemon, Log& log) {
+  const absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (settings.ok()) {
+    daemon.Reload(settings->config);
+  } else {
+    log.Write(LogLevel::kError, "configuration not reloaded, the old one stays in force",
+              {{"error", std::string(settings.status().message())}});
+  }
+}
+
+absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Wakeups wakeups, Wakeups::Open());
+  std::optional<FsRoot> clients;
+  if (flags.standalone) {
+    // Opened now, so that a client's lock is seen in whatever mount it was taken.
+    PLIMSOLL_ASSIGN_OR_RETURN(clients, FsRoot::OpenOrCreate(settings.config.run_dir, 0755));
+  }
+  const std::string socket = SocketPath(settings.config);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<Daemon> daemon,
+      Daemon::Start({settings.config, settings.config_path, PLIMSOLL_VERSION}, &log));
+  log.Write(LogLevel::kInfo, "serving",
+            {{"version", PLIMSOLL_VERSION}, {"socket", socket}, {"pid", absl::StrCat(getpid())}});
+  Warn(log, NotifyServiceManager("READY=1"));
+  Warn(log, NotifyReadyFd(flags.ready_fd));
+  if (clients.has_value()) wakeups.WatchClients(*clients, &log);
+
+  Wakeups::Kind kind = wakeups.Wait();
+  for (; kind == Wakeups::Kind::kReload; kind = wakeups.Wait()) Reload(flags, *daemon, log);
+
+  Warn(log, NotifyServiceManager("STOPPING=1"));
+  daemon->Stop(kGrace);
+  if (kind == Wakeups::Kind::kNoClients) Warn(log, daemon->RemoveRunDirectoryIfUnused());
+  daemon.reset();
+  log.Write(LogLevel::kInfo, "stopped");
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
+  // an idle daemon would hold.
+  mallopt(M_ARENA_MAX, 2);
+  Flags flags;
+  if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
+    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    return exit->code;
+  }
+  absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (!settings.ok()) {
+    std::fprintf(stderr, "plimsolld: %s\n", std::string(settings.status().message()).c_str());
+    return 2;
+  }
+  if (flags.check_config) {
+    std::puts("configuration is valid");
+    return 0;
+  }
+  Log log(ParseLogFormat(settings->config.log.format), ParseLogLevel(settings->config.log.level));
+  grpc_log = &log;
+  gpr_set_log_function(OnGrpcLog);
+  const absl::Status status = Serve(flags, *std::move(settings), log);
+  if (!status.ok()) log.Write(LogLevel::kError, status.message());
+  grpc_log = nullptr;
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon
+
+int main(int argc, char** argv) {
+  return plimsoll::daemon::Main(argc, argv);
+}

@@ -1,0 +1,273 @@
+// plimsolld as a program: what it says, when it ends, what it leaves.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "base/unique_fd.h"
+#include "daemon/directory_lock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const absl::Duration kPatience = absl::Seconds(20);
+
+// A daemon that runs, on directories of its own below `dir`.
+class ProgramTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    for (Child& child : started_) {
+      child.Signal(SIGKILL).IgnoreError();
+      EXPECT_TRUE(child.Wait(absl::Now() + kPatience).ok());
+    }
+    EXPECT_TRUE(linux::UnmountBelow(host_, dir_.path()).ok());
+  }
+
+  // Flags for a daemon on <dir>/state and <dir>/run.
+  std::vector<std::string> Flags(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> argv = {PLIMSOLLD,
+                                     "--config",
+                                     dir_.path() + "/config.yaml",
+                                     "--state-dir",
+                                     dir_.path() + "/state",
+                                     "--run-dir",
+                                     dir_.path() + "/run",
+                                     "--cgroup-parent",
+                                     "/plimsoll-test-daemon"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return argv;
+  }
+
+  void SetUp() override { ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "{}").ok()); }
+
+  RunResult Run(const std::vector<std::string>& argv) {
+    Command command;
+    command.argv = argv;
+    absl::StatusOr<RunResult> result = RunProgram(command, {.timeout = kPatience});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(RunResult());
+  }
+
+  // Starts one and waits until it serves. Its log is <dir>/log.
+  Child* Start(std::vector<std::string> argv, const std::vector<std::string>& environment = {}) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const UniqueFd reader(ends[0]);
+    UniqueFd writer(ends[1]);
+    const UniqueFd log = dir_.root().OpenFile("log", O_WRONLY | O_CREAT | O_APPEND, 0600).value();
+    argv.insert(argv.end(), {"--ready-fd", "3"});
+    Command command;
+    command.argv = std::move(argv);
+    command.descriptors = {{log.get(), 1}, {log.get(), 2}, {writer.get(), 3}};
+    command.environment.insert(command.environment.end(), environment.begin(), environment.end());
+    absl::StatusOr<Child> child = Spawn(command);
+    EXPECT_TRUE(child.ok()) << child.status();
+    writer.Reset();
+    char byte = 0;
+    if (read(reader.get(), &byte, 1) != 1) {
+      ADD_FAILURE() << "it did not start: " << Log();
+      return nullptr;
+    }
+    started_.push_back(*std::move(child));
+    return &started_.back();
+  }
+
+  std::string Log() const { return dir_.root().Read("log").value_or(""); }
+
+  ::testing::AssertionResult EndsWell(Child* child) {
+    const absl::StatusOr<ExitStatus> exit = child->Wait(absl::Now() + kPatience);
+    if (exit.ok() && exit->success()) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure()
+           << (exit.ok() ? exit->ToString() : std::string(exit.status().message())) << Log();
+  }
+
+  std::vector<std::string> Mounts() const {
+    std::vector<std::string> mine;
+    const std::vector<linux::MountInfo> all = linux::ReadMounts(host_).value();
+    for (const linux::MountInfo& mount : all) {
+      if (absl::StartsWith(mount.mount_point, dir_.path())) mine.push_back(mount.mount_point);
+    }
+    return mine;
+  }
+
+  bool Answers(const std::string& path) const {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  }
+
+  const FsRoot host_ = *FsRoot::Open("/");
+  TestDir dir_;
+  std::vector<Child> started_;
+};
+
+TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
+  const RunResult right = Run(Flags({"--check-config"}));
+  EXPECT_EQ(right.exit.code, 0);
+  EXPECT_EQ(right.out, "configuration is valid\n");
+
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "workers: 4\nlog:\n  levl: info\n").ok());
+  const RunResult wrong = Run(Flags({"--check-config"}));
+  EXPECT_EQ(wrong.exit.code, 2);
+  EXPECT_EQ(wrong.err, absl::StrCat("plimsolld: ", dir_.path(),
+                                    "/config.yaml:3:3: unknown key 'log.levl', valid here: level, "
+                                    "format\n"));
+  // Without --check-config it says the same.
+  const RunResult started = Run(Flags());
+  EXPECT_EQ(started.exit.code, 2);
+  EXPECT_EQ(started.err, wrong.err);
+  EXPECT_FALSE(dir_.root().Exists("state"));
+}
+
+TEST_F(ProgramTest, AnUnreadableConfigurationIsNamed) {
+  ASSERT_TRUE(dir_.root().RemoveFile("config.yaml").ok());
+  const RunResult result = Run(Flags());
+  EXPECT_EQ(result.exit.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("configuration " + dir_.path() + "/config.yaml: "));
+  EXPECT_THAT(result.err, HasSubstr("No such file or directory"));
+}
+
+TEST_F(ProgramTest, AMissingProgramIsNamedAndNothingIsLeft) {
+  Command command;
+  command.argv = Flags();
+  command.environment = {"PATH=" + dir_.path()};
+  for (const std::string name : {"crun", "conmon"}) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", name + ": /nonexistent/program\n").ok());
+    const RunResult result = Run(Flags());
+    EXPECT_EQ(result.exit.code, 2);
+    EXPECT_THAT(result.err, HasSubstr(name + ": no program at /nonexistent/program"));
+  }
+  EXPECT_FALSE(dir_.root().Exists("state"));
+  EXPECT_FALSE(dir_.root().Exists("run"));
+  EXPECT_THAT(Mounts(), IsEmpty());
+}
+
+TEST_F(ProgramTest, ServesStopsAndLeavesTheMountToWorkloads) {
+  Child* daemon = Start(Flags());
+  ASSERT_NE(daemon, nullptr);
+  const std::string socket = dir_.path() + "/run/plimsoll.sock";
+  EXPECT_TRUE(Answers(socket));
+  EXPECT_EQ(dir_.root().Stat("run/plimsoll.sock")->st_mode & 07777, 0660u);
+  EXPECT_THAT(Mounts(), ElementsAre(dir_.path() + "/run"));
+  EXPECT_THAT(Log(), HasSubstr("serving version="));
+
+  ASSERT_TRUE(daemon->Signal(SIGTERM).ok());
+  EXPECT_TRUE(EndsWell(daemon));
+  EXPECT_FALSE(Answers(socket));
+  EXPECT_THAT(Log(), HasSubstr("stopped"));
+  EXPECT_THAT(Mounts(), ElementsAre(dir_.path() + "/run"));
+
+  Child* again = Start(Flags());
+  ASSERT_NE(again, nullptr);
+  ASSERT_TRUE(again->Signal(SIGKILL).ok());
+  ASSERT_TRUE(again->Wait(absl::Now() + kPatience).ok());
+  EXPECT_NE(Start(Flags()), nullptr);  // whatever a killed one leaves
+}
+
+TEST_F(ProgramTest, ASecondDaemonIsToldOfTheFirst) {
+  Child* first = Start(Flags());
+  ASSERT_NE(first, nullptr);
+  const RunResult state = Run(Flags({"--run-dir", dir_.path() + "/run2"}));
+  EXPECT_EQ(state.exit.code, 2);  // a flag twice
+  std::vector<std::string> other_run = Flags();
+  other_run[6] = dir_.path() + "/run2";
+  const RunResult same_state = Run(other_run);
+  EXPECT_EQ(same_state.exit.code, 1);
+  EXPECT_THAT(same_state.err,
+              HasSubstr(absl::StrCat("another plimsolld (pid ", first->pid(),
+                                     ") uses the state directory ", dir_.path(), "/state")));
+  EXPECT_FALSE(dir_.root().Exists("run2"));
+  std::vector<std::string> other_state = Flags();
+  other_state[4] = dir_.path() + "/state2";
+  const RunResult same_run = Run(other_state);
+  EXPECT_EQ(same_run.exit.code, 1);
+  EXPECT_THAT(same_run.err, HasSubstr("uses the run directory " + dir_.path() + "/run"));
+  EXPECT_TRUE(Answers(dir_.path() + "/run/plimsoll.sock"));
+}
+
+TEST_F(ProgramTest, TellsTheServiceManager) {
+  const std::string path = dir_.path() + "/notify";
+  const UniqueFd manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const timeval patience = {.tv_sec = 20};
+  setsockopt(manager.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSERT_EQ(bind(manager.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const auto receive = [&] {
+    char buffer[100];
+    const ssize_t length = recv(manager.get(), buffer, sizeof(buffer), 0);
+    return length < 0 ? std::string("nothing") : std::string(buffer, static_cast<size_t>(length));
+  };
+  Child* daemon = Start(Flags(), {"NOTIFY_SOCKET=" + path});
+  ASSERT_NE(daemon, nullptr);
+  EXPECT_EQ(receive(), "READY=1");
+  ASSERT_TRUE(daemon->Signal(SIGINT).ok());
+  EXPECT_EQ(receive(), "STOPPING=1");
+  EXPECT_TRUE(EndsWell(daemon));
+}
+
+TEST_F(ProgramTest, ReloadsOnHangUp) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "log: {format: json}").ok());
+  Child* daemon = Start(Flags());
+  ASSERT_NE(daemon, nullptr);
+  const auto reload = [&](const std::string& config, const std::string& expected) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", config).ok());
+    ASSERT_TRUE(daemon->Signal(SIGHUP).ok());
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (!absl::StrContains(Log(), expected) && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    EXPECT_THAT(Log(), HasSubstr(expected));
+  };
+  reload("log: {format: json, level: debug}",
+         "\"message\":\"configuration reloaded\",\"log_level\":\"debug\"");
+  reload("log: {format: json}\nworkers: 3", "other keys have changed too and wait for a restart");
+  reload("workers: none", "configuration not reloaded, the old one stays in force");
+  EXPECT_THAT(Log(), HasSubstr("config.yaml:1:10: workers: expected an integer"));
+  EXPECT_TRUE(Answers(dir_.path() + "/run/plimsoll.sock"));
+}
+
+TEST_F(ProgramTest, StandaloneEndsWithItsLastClient) {
+  ASSERT_TRUE(dir_.root().MakeDirs("run", 0755).ok());
+  const auto client = [&] {
+    UniqueFd fd = FsRoot::Open(dir_.path() + "/run")
+                      ->OpenFile(kClientsLockName, O_RDWR | O_CREAT, 0600)
+                      .value();
+    EXPECT_EQ(flock(fd.get(), LOCK_SH), 0);
+    return fd;
+  };
+  UniqueFd first = client();
+  Child* daemon = Start(Flags({"--standalone"}));
+  ASSERT_NE(daemon, nullptr);
+  UniqueFd second = client();
+  first.Reset();
+  EXPECT_FALSE(daemon->Wait(absl::Now() + absl::Milliseconds(100)).ok());
+  EXPECT_TRUE(Answers(dir_.path() + "/run/plimsoll.sock"));
+  second.Reset();
+  EXPECT_TRUE(EndsWell(daemon));
+  EXPECT_THAT(Mounts(), IsEmpty());
+  EXPECT_FALSE(dir_.root().Exists("run"));
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon

@@ -1,0 +1,56 @@
+#include "daemon/run_directory.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "base/status.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+absl::StatusOr<bool> IsMountPoint(const FsRoot& host, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<linux::MountInfo> mounts, linux::ReadMounts(host));
+  for (const linux::MountInfo& mount : mounts) {
+    if (mount.mount_point == path) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(const FsRoot& host,
+                                                                 const std::string& path) {
+  // Clients go through it to the socket, hence 0755; what is in it decides for itself. Locked
+  // before it is mounted upon: a lock within the mount would keep the mount busy.
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot below, FsRoot::OpenOrCreate(path, 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(below, "run directory"));
+  auto directory = std::unique_ptr<RunDirectory>(new RunDirectory(host, path, std::move(lock)));
+
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool was_mounted, IsMountPoint(host, path));
+  PLIMSOLL_RETURN_IF_ERROR(linux::MakePrivateMountPoint(host, path));
+  directory->mounted_here_ = !was_mounted;
+  absl::Cleanup undo = [&] { directory->Undo().IgnoreError(); };
+  PLIMSOLL_ASSIGN_OR_RETURN(directory->root_, FsRoot::Open(path));
+  std::move(undo).Cancel();
+  return directory;
+}
+
+// Lazily: whoever started this process may have files open in it (its log).
+absl::Status RunDirectory::Undo() {
+  if (!mounted_here_) return absl::OkStatus();
+  root_.reset();
+  return linux::Unmount(path_, /*lazy=*/true);
+}
+
+absl::Status RunDirectory::Remove() {
+  root_.reset();
+  PLIMSOLL_RETURN_IF_ERROR(linux::Unmount(path_, /*lazy=*/true));
+  const size_t slash = path_.rfind('/');
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot parent,
+                            FsRoot::Open(slash == 0 ? "/" : path_.substr(0, slash)));
+  return parent.RemoveTree(path_.substr(slash + 1));
+}
+
+}  // namespace plimsoll::daemon

@@ -1,0 +1,84 @@
+#include "daemon/run_directory.h"
+
+#include <fcntl.h>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class RunDirectoryTest : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_TRUE(linux::UnmountBelow(host_, dir_.path()).ok()); }
+
+  std::vector<linux::MountInfo> Mounts() {
+    std::vector<linux::MountInfo> mine;
+    const std::vector<linux::MountInfo> all = linux::ReadMounts(host_).value();
+    for (const linux::MountInfo& mount : all) {
+      if (mount.mount_point.find(dir_.path()) == 0) mine.push_back(mount);
+    }
+    return mine;
+  }
+
+  const FsRoot host_ = *FsRoot::Open("/");
+  TestDir dir_;
+  const std::string path_ = dir_.path() + "/run";
+};
+
+TEST_F(RunDirectoryTest, IsAPrivateMountThatOutlivesTheDaemon) {
+  {
+    auto run = RunDirectory::Open(host_, path_);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ((*run)->root().path(), path_);
+    ASSERT_THAT(Mounts(), SizeIs(1));
+    EXPECT_FALSE(Mounts()[0].shared);
+    ASSERT_TRUE((*run)->root().ReplaceFile("pin", "x").ok());
+  }
+  ASSERT_THAT(Mounts(), SizeIs(1));
+  auto again = RunDirectory::Open(host_, path_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*(*again)->root().Read("pin"), "x");
+  EXPECT_THAT(Mounts(), SizeIs(1));  // not one upon the other
+  ASSERT_TRUE((*again)->Undo().ok());
+  EXPECT_THAT(Mounts(), SizeIs(1));  // it was there before
+}
+
+TEST_F(RunDirectoryTest, UndoTakesItsOwnMountAway) {
+  auto run = RunDirectory::Open(host_, path_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE((*run)->Undo().ok());
+  EXPECT_THAT(Mounts(), IsEmpty());
+  EXPECT_TRUE(dir_.root().Exists("run"));
+}
+
+TEST_F(RunDirectoryTest, RemoveLeavesNothing) {
+  auto run = RunDirectory::Open(host_, path_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE((*run)->root().MakeDirs("oci/crun").ok());
+  // As the log that a client has opened for us: it keeps the mount busy.
+  const auto log = (*run)->root().OpenFile("plimsolld.log", O_WRONLY | O_CREAT, 0600);
+  ASSERT_TRUE(log.ok());
+  const absl::Status removed = (*run)->Remove();
+  EXPECT_TRUE(removed.ok()) << removed;
+  EXPECT_THAT(Mounts(), IsEmpty());
+  EXPECT_FALSE(dir_.root().Exists("run"));
+}
+
+TEST_F(RunDirectoryTest, ASecondDaemonIsRefusedAndMountsNothing) {
+  auto first = RunDirectory::Open(host_, path_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status second = RunDirectory::Open(host_, path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second));
+  EXPECT_THAT(second.message(), HasSubstr("uses the run directory " + path_));
+  EXPECT_THAT(Mounts(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon

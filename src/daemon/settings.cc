@@ -1,0 +1,89 @@
+#include "daemon/settings.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+// "log.level" to "--log-level".
+std::string FlagOf(absl::string_view key) {
+  return absl::StrCat("--", absl::StrReplaceAll(key, {{".", "-"}, {"_", "-"}}));
+}
+
+void Define(CLI::App& app, const std::string& version, Flags& flags) {
+  app.set_version_flag("--version", "plimsolld " + version, "print the version and exit");
+  app.add_option(
+         "--config", flags.config,
+         absl::StrCat("configuration file (default: ", kDefaultConfigPath, ", if it is there)"))
+      ->type_name("FILE");
+  app.add_flag("--check-config", flags.check_config,
+               "check configuration and flags, say what is wrong, and exit");
+  app.add_option("--ready-fd", flags.ready_fd,
+                 "write one byte to this descriptor once the socket is served")
+      ->type_name("N")
+      ->check(CLI::Range(3, 1 << 20));
+  app.add_flag("--standalone", flags.standalone,
+               "end when no client holds clients.lock in the run directory any more");
+  for (const OptionName& option : OptionNames()) {
+    const std::string key = option.key;
+    app.add_option_function<std::string>(
+           FlagOf(key),
+           [&flags, key](const std::string& value) { flags.options.emplace_back(key, value); },
+           option.help)
+        ->type_name("VALUE")
+        ->group("Configuration (as in the file, see plimsolld.yaml(5))");
+  }
+}
+
+}  // namespace
+
+std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
+                                    Flags& flags) {
+  CLI::App app("The Plimsoll runtime daemon: serves the CRI on a unix socket.", "plimsolld");
+  Define(app, version, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const bool asked = app.exit(error, out, err) == 0;
+    if (asked) return EarlyExit{0, out.str()};
+    return EarlyExit{2, absl::StrCat("plimsolld: ", error.what(), "\nTry plimsolld --help\n")};
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& default_path) {
+  Settings settings;
+  if (flags.config.has_value()) {
+    settings.config_path = *flags.config;
+  } else if (access(default_path.c_str(), F_OK) == 0) {
+    settings.config_path = default_path;
+  }
+  Config& config = settings.config;
+  if (!settings.config_path.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(config, LoadConfig(settings.config_path));
+  }
+  if (flags.standalone) {
+    const Config defaults;
+    config.address = defaults.address;
+    config.socket_group = defaults.socket_group;
+    config.state_dir = defaults.state_dir;
+    config.run_dir = defaults.run_dir;
+    config.metrics_address = defaults.metrics_address;
+  }
+  for (const auto& [key, value] : flags.options) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(SetOption(config, key, value), FlagOf(key)));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(ValidateConfig(config));
+  return settings;
+}
+
+}  // namespace plimsoll::daemon

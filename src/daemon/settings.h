@@ -1,0 +1,46 @@
+// The command line, and the configuration that it and the file give together.
+#ifndef PLIMSOLL_DAEMON_SETTINGS_H_
+#define PLIMSOLL_DAEMON_SETTINGS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/config.h"
+
+namespace plimsoll::daemon {
+
+struct Flags {
+  std::optional<std::string> config;  // --config
+  bool check_config = false;
+  bool standalone = false;
+  int ready_fd = -1;
+  std::vector<std::pair<std::string, std::string>> options;  // key of the file, value
+};
+
+// What the program does instead of serving: help, version, a wrong flag.
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+
+// Fills `flags`, or says how to exit at once.
+std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
+                                    Flags& flags);
+
+struct Settings {
+  Config config;
+  std::string config_path;  // empty: no file
+};
+
+// The file (the default one only if it is there), then the flags, then the check of the whole. A
+// standalone daemon shares nothing with the machine's own: it takes address, socket_group,
+// state_dir, run_dir and metrics.address from flags only.
+absl::StatusOr<Settings> LoadSettings(const Flags& flags,
+                                      const std::string& default_path = kDefaultConfigPath);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_SETTINGS_H_
