@@ -69,6 +69,9 @@ class CgroupManager {
   // named hierarchies and in `unified`). No process may be left in it: FAILED_PRECONDITION names
   // them, after half a second for those that are leaving. OK when it is not there.
   virtual absl::Status Remove(absl::string_view path) = 0;
+  // Removes the group, in each hierarchy where it has neither groups below nor processes; elsewhere
+  // it stays, and that is no error. For a parent that several users share.
+  virtual absl::Status RemoveIfUnused(absl::string_view path) = 0;
 
   // All or nothing: validated whole, written in an order that is always legal (memory before swap
   // when raising, after when lowering), undone if a step fails. The error names file and value. A

@@ -236,6 +236,24 @@ TEST_F(CgroupHostTest, RemoveNamesWhoIsStillThere) {
   EXPECT_THAT(*cgroups_->Processes(group_, /*recursive=*/false), Contains(pid));
 }
 
+TEST_F(CgroupHostTest, WhoeverIsInAGroupKeepsIt) {
+  const std::string inner = group_ + "/inner";
+  ASSERT_TRUE(cgroups_->Create(inner).ok());
+  Start(inner, "exec sleep 60");
+  for (const std::string& group : {group_, inner}) {
+    const absl::Status status = cgroups_->RemoveIfUnused(group);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(cgroups_->Exists(group));
+  }
+  EXPECT_TRUE(cgroups_->KillAll(inner, absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_TRUE(WaitFor([&] { return cgroups_->Processes(inner, true)->empty(); }));
+  for (const std::string& group : {inner, group_}) {
+    const absl::Status status = cgroups_->RemoveIfUnused(group);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_FALSE(cgroups_->Exists(group));
+  }
+}
+
 TEST_F(CgroupHostTest, OomKillsAreCounted) {
   if (!Has("memory")) GTEST_SKIP() << "no memory controller";
   EXPECT_EQ(*cgroups_->OomKills(group_), 0u);

@@ -81,4 +81,17 @@ absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
   return status;
 }
 
+absl::Status RemoveUnusedGroup(const CgroupTrees& trees, const std::string& group) {
+  absl::Status status;
+  for (CgroupTree* tree : trees) {
+    if (!tree->Exists(group)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, tree->Subtree(group));
+    if (groups.size() > 1) continue;
+    // The kernel has the last word: rmdir(2) says EBUSY where something came in meanwhile.
+    const absl::Status removed = tree->Remove(group);
+    if (!absl::IsFailedPrecondition(removed)) status = FirstError(status, removed);
+  }
+  return status;
+}
+
 }  // namespace plimsoll::linux

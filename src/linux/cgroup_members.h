@@ -30,6 +30,8 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
 // See CgroupManager::Remove. Nothing is removed while there are processes; half a second is given
 // to those that are leaving.
 absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group);
+// See CgroupManager::RemoveIfUnused.
+absl::Status RemoveUnusedGroup(const CgroupTrees& trees, const std::string& group);
 
 }  // namespace plimsoll::linux
 

@@ -122,6 +122,12 @@ absl::Status CgroupV1::Remove(absl::string_view path) {
   return RemoveGroup(AllTrees(), group);
 }
 
+absl::Status CgroupV1::RemoveIfUnused(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  if (group == "/") return absl::OkStatus();
+  return RemoveUnusedGroup(AllTrees(), group);
+}
+
 absl::Status CgroupV1::AddProcess(absl::string_view path, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   // The kernel takes 0 for the writer itself.

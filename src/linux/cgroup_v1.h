@@ -32,6 +32,7 @@ class CgroupV1 : public CgroupManager {
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
   bool Exists(absl::string_view path) const override;
   absl::Status Remove(absl::string_view path) override;
+  absl::Status RemoveIfUnused(absl::string_view path) override;
   absl::Status Apply(absl::string_view path, const CgroupSettings& settings) override;
   absl::StatusOr<CgroupSettings> Read(absl::string_view path) const override;
   absl::Status AddProcess(absl::string_view path, pid_t pid) override;

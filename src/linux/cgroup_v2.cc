@@ -73,6 +73,12 @@ absl::Status CgroupV2::Remove(absl::string_view path) {
   return RemoveGroup({tree_.get()}, group);
 }
 
+absl::Status CgroupV2::RemoveIfUnused(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  if (group == "/") return absl::OkStatus();
+  return RemoveUnusedGroup({tree_.get()}, group);
+}
+
 absl::Status CgroupV2::AddProcess(absl::string_view path, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   // The kernel takes 0 for the writer itself.

@@ -250,6 +250,17 @@ TEST_F(CgroupV2Test, RemovesGroupsBelowFirst) {
   EXPECT_TRUE(absl::IsInvalidArgument(cgroups_.Remove("/")));
 }
 
+TEST_F(CgroupV2Test, AnUnusedGroupIsRemovedAndOneWithGroupsBelowStays) {
+  ASSERT_TRUE(cgroups_.Create("/a/b").ok());
+  EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
+  EXPECT_TRUE(cgroups_.Exists("/a/b"));
+  EXPECT_TRUE(cgroups_.RemoveIfUnused("/a/b").ok());
+  EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
+  EXPECT_FALSE(cgroups_.Exists("/a"));
+  EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
+  EXPECT_TRUE(cgroups_.RemoveIfUnused("/").ok());
+}
+
 TEST_F(CgroupV2Test, RemoveRefusesWhileThereAreProcesses) {
   ASSERT_TRUE(cgroups_.Create("/a/b/c").ok());
   tree_->Put("/a/b/c", "cgroup.procs", "4711\n4712\n");

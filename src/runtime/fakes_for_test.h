@@ -172,6 +172,7 @@ class FakeCgroups : public linux::CgroupManager {
     groups.erase(std::string(path));
     return absl::OkStatus();
   }
+  absl::Status RemoveIfUnused(absl::string_view) override { return absl::OkStatus(); }
   absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
     if (absl::Status fault = faults.Check("Apply"); !fault.ok()) return fault;
     settings_ = settings;
