@@ -143,7 +143,7 @@ class DaemonImpl final : public Daemon {
   absl::Status RemoveRunDirectoryIfUnused() override {
     if (!engine_->ListSandboxes().empty()) return absl::OkStatus();
     CloseEngine();
-    return run_->Remove();
+    return FirstError(cgroups_->RemoveIfUnused(options_.config.cgroup_parent), run_->Remove());
   }
 
  private:

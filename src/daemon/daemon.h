@@ -35,8 +35,8 @@ class Daemon {
   // destruction.
   virtual void Stop(absl::Duration grace) = 0;
 
-  // After Stop, when no client can come any more: removes the run directory unless a sandbox still
-  // needs it.
+  // After Stop, when no client can come any more: removes the run directory, and the pods' parent
+  // cgroup where nobody else uses it, unless a sandbox still needs them.
   virtual absl::Status RemoveRunDirectoryIfUnused() = 0;
 };
 
