@@ -1,0 +1,116 @@
+#include "cli/cri_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// A line longer than this is handed over in parts, so that a container that prints no newline does
+// not fill our memory.
+constexpr size_t kMaxLineBytes = 1024 * 1024;
+
+absl::string_view TakeWord(absl::string_view& text) {
+  const size_t end = text.find(' ');
+  const absl::string_view word = text.substr(0, end);
+  text.remove_prefix(end == absl::string_view::npos ? text.size() : end + 1);
+  return word;
+}
+
+}  // namespace
+
+std::optional<LogRecord> ParseLogLine(absl::string_view line) {
+  LogRecord record;
+  if (!absl::ParseTime(absl::RFC3339_full, TakeWord(line), &record.time, nullptr)) {
+    return std::nullopt;
+  }
+  const absl::string_view stream = TakeWord(line);
+  if (stream != "stdout" && stream != "stderr") return std::nullopt;
+  record.stream = stream == "stdout" ? LogStream::kStdout : LogStream::kStderr;
+  // Tags are separated by ":"; the first says whether the line is full.
+  absl::string_view tags = TakeWord(line);
+  const absl::string_view tag = tags.substr(0, tags.find(':'));
+  if (tag != "F" && tag != "P") return std::nullopt;
+  record.partial = tag == "P";
+  record.text = line;
+  return record;
+}
+
+absl::StatusOr<bool> LogReader::OpenIfReplaced(const Sink& sink) {
+  const absl::StatusOr<struct stat> info = root_.Stat(path_);
+  if (!info.ok()) {
+    if (absl::IsNotFound(info.status())) return false;  // between rename and re-open
+    return info.status();
+  }
+  if (file_.valid() && info->st_ino == inode_) {
+    // Truncated in place.
+    const off_t position = lseek(file_.get(), 0, SEEK_CUR);
+    if (info->st_size < position) {
+      unread_.clear();
+      lseek(file_.get(), 0, SEEK_SET);
+    }
+    return false;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd next, root_.OpenFile(path_, O_RDONLY));
+  struct stat opened = {};
+  if (fstat(next.get(), &opened) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path_));
+  // The writer made the new file after its last write to the old one: now that is complete.
+  if (file_.valid()) PLIMSOLL_RETURN_IF_ERROR(Drain(sink).status());
+  file_ = std::move(next);
+  inode_ = opened.st_ino;
+  unread_.clear();
+  return true;
+}
+
+absl::StatusOr<bool> LogReader::Poll(const Sink& sink) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool replaced, OpenIfReplaced(sink));
+  if (!file_.valid()) return false;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool read, Drain(sink));
+  return replaced || read;
+}
+
+absl::StatusOr<bool> LogReader::Drain(const Sink& sink) {
+  bool any = false;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t count = read(file_.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path_));
+    if (count == 0) return any;
+    any = true;
+    unread_.append(buffer.data(), static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = unread_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      Take(absl::string_view(unread_).substr(begin, end - begin), sink);
+    }
+    unread_.erase(0, begin);
+  }
+}
+
+void LogReader::Take(absl::string_view line, const Sink& sink) {
+  const std::optional<LogRecord> record = ParseLogLine(line);
+  if (!record) return;  // not ours to judge: the rest of a line that rotation cut, say
+  std::optional<LogLine>& waiting = pieces_[record->stream == LogStream::kStderr];
+  if (!waiting) waiting = LogLine{record->time, record->stream, "", false};
+  waiting->text.append(record->text.data(), record->text.size());
+  if (record->partial && waiting->text.size() < kMaxLineBytes) return;
+  const LogLine whole = *std::exchange(waiting, std::nullopt);
+  sink(whole);
+}
+
+void LogReader::Flush(const Sink& sink) {
+  for (std::optional<LogLine>& waiting : pieces_) {
+    if (!waiting) continue;
+    waiting->unfinished = true;
+    sink(*std::exchange(waiting, std::nullopt));
+  }
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,30 @@
+// Errors for people: what went wrong, and what to do next.
+#ifndef PLIMSOLL_CLI_ERRORS_H_
+#define PLIMSOLL_CLI_ERRORS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::cli {
+
+// Exit codes of the program.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+// `run` and `exec`: Plimsoll itself failed, so that it is not taken for the workload's own code.
+inline constexpr int kExitOwnFailure = 125;
+inline constexpr int kExitInterrupted = 130;
+
+// Attaches what the user can do about it. The innermost hint wins: it knows most.
+absl::Status WithHint(absl::Status status, absl::string_view hint);
+// The attached hint, else one that follows from the code; empty when there is nothing useful.
+std::string HintOf(const absl::Status& status);
+
+// "plimsoll: <message>\n" and, if there is a hint, "  <hint>\n".
+std::string FormatError(const absl::Status& status);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_ERRORS_H_

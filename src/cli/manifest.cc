@@ -1,0 +1,306 @@
+#include "cli/manifest.h"
+
+#include <fcntl.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "cli/errors.h"
+#include "cli/manifest_container.h"
+#include "cli/yaml_reader.h"
+#include "resources/cpu_set.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr size_t kMaxManifestBytes = 4 * 1024 * 1024;
+constexpr char kOneNode[] = "there is one node here, nothing to schedule";
+constexpr char kNoCluster[] = "there is no API server here";
+
+Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  Volume volume;
+  YamlMapping mapping(reader, node, path);
+  mapping.Required("name", volume.name);
+  if (!volume.name.empty() && !IsDnsName(volume.name, /*dots=*/false)) {
+    reader.Fail(node, mapping.PathOf("name"),
+                absl::StrCat("\"", volume.name,
+                             "\" must be at most 63 lower-case letters, digits and \"-\""));
+  }
+  const auto empty_dir = mapping.Get("emptyDir");
+  const auto host_path = mapping.Get("hostPath");
+  if (empty_dir) {
+    volume.empty_dir = true;
+    YamlMapping source(reader, *empty_dir, mapping.PathOf("emptyDir"));
+    source.Refuse("medium", "emptyDir is a directory on disk; leave `medium` out");
+    source.Ignore("sizeLimit", "Plimsoll does not limit local storage yet");
+    source.Finish();
+  }
+  if (host_path) {
+    YamlMapping source(reader, *host_path, mapping.PathOf("hostPath"));
+    source.Required("path", volume.host_path);
+    if (!volume.host_path.empty() && volume.host_path[0] != '/') {
+      reader.Fail(*host_path, source.PathOf("path"), "must be an absolute path");
+    }
+    source.OneOf("type", volume.host_path_type,
+                 {"", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
+                  "CharDevice", "BlockDevice"});
+    source.Finish();
+  }
+  for (const char* kind : {"configMap", "secret", "projected", "downwardAPI",
+                           "persistentVolumeClaim", "csi", "ephemeral", "nfs", "iscsi", "image"}) {
+    mapping.Refuse(kind, "only hostPath and emptyDir volumes are");
+  }
+  mapping.Finish();
+  if (empty_dir.has_value() == host_path.has_value()) {
+    reader.Fail(node, path, "needs exactly one of hostPath and emptyDir (\"emptyDir: {}\")");
+  }
+  return volume;
+}
+
+void ReadDns(YamlReader& reader, YamlMapping& spec, PodManifest& pod) {
+  spec.OneOf("dnsPolicy", pod.dns_policy,
+             {"Default", "None", "ClusterFirst", "ClusterFirstWithHostNet"});
+  const auto node = spec.Get("dnsConfig");
+  if (!node) return;
+  YamlMapping config(reader, *node, spec.PathOf("dnsConfig"));
+  config.Strings("nameservers", pod.dns_servers);
+  config.Strings("searches", pod.dns_searches);
+  config.Each("options", [&](const YAML::Node& item, const std::string& path) {
+    YamlMapping option(reader, item, path);
+    std::string name, value;
+    option.Required("name", name);
+    option.String("value", value);
+    option.Finish();
+    pod.dns_options.push_back(value.empty() ? name : absl::StrCat(name, ":", value));
+  });
+  config.Finish();
+}
+
+void ReadClusterFields(YamlMapping& spec) {
+  for (const char* key : {"nodeSelector", "nodeName", "affinity", "tolerations", "schedulerName",
+                          "topologySpreadConstraints", "priorityClassName", "priority",
+                          "preemptionPolicy", "schedulingGates"}) {
+    spec.Ignore(key, kOneNode);
+  }
+  for (const char* key : {"serviceAccountName", "serviceAccount", "automountServiceAccountToken",
+                          "enableServiceLinks", "readinessGates"}) {
+    spec.Ignore(key, kNoCluster);
+  }
+  spec.Refuse("imagePullSecrets", "pull with `plimsoll image pull --authfile` beforehand");
+  spec.Refuse("ephemeralContainers", "not in a manifest");
+  spec.Refuse("shareProcessNamespace", "a shared PID namespace needs plimsoll-pause, to come");
+  spec.Refuse("hostUsers", "no user namespaces yet");
+  spec.Refuse("hostAliases", "no /etc/hosts entries yet");
+  spec.Refuse("runtimeClassName", "there is one runtime handler");
+  spec.Refuse("overhead", "there is one runtime handler");
+  spec.Refuse("activeDeadlineSeconds", "stop the pod with `plimsoll stop`");
+  spec.Refuse("subdomain", kNoCluster);
+  spec.Refuse("setHostnameAsFQDN", kNoCluster);
+  spec.Refuse("resourceClaims", kNoCluster);
+  spec.Refuse("resources", "pod-level resources are to come; give each container its own");
+  spec.Refuse("os", "this is Linux");
+}
+
+void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
+  YamlMapping spec(reader, node, "spec");
+  spec.Each("initContainers", [&](const YAML::Node& item, const std::string& path) {
+    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/true));
+  });
+  const size_t init_containers = pod.containers.size();
+  spec.Each("containers", [&](const YAML::Node& item, const std::string& path) {
+    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/false));
+  });
+  if (pod.containers.size() == init_containers) {
+    reader.Fail(node, "spec", "\"containers\" is missing or empty");
+  }
+  spec.Each("volumes", [&](const YAML::Node& item, const std::string& path) {
+    pod.volumes.push_back(ReadVolume(reader, item, path));
+  });
+  spec.OneOf("restartPolicy", pod.restart_policy, {"Always", "OnFailure", "Never"});
+  std::optional<int64_t> grace;
+  spec.Int("terminationGracePeriodSeconds", grace, 0, 86400);
+  pod.grace_period_s = grace.value_or(pod.grace_period_s);
+  spec.String("hostname", pod.hostname);
+  ReadDns(reader, spec, pod);
+  spec.Bool("hostNetwork", pod.host_network);
+  spec.Bool("hostPID", pod.host_pid);
+  spec.Bool("hostIPC", pod.host_ipc);
+  if (const auto security = spec.Get("securityContext")) {
+    pod.security = ReadPodSecurity(reader, *security, spec.PathOf("securityContext"));
+  }
+  ReadClusterFields(spec);
+  spec.Finish();
+}
+
+void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
+  YamlMapping metadata(reader, node, "metadata");
+  metadata.Required("name", pod.name);
+  metadata.String("namespace", pod.pod_namespace);
+  metadata.StringMap("labels", pod.labels);
+  metadata.StringMap("annotations", pod.annotations);
+  metadata.Refuse("generateName", "give it a name");
+  for (const char* key : {"uid", "resourceVersion", "creationTimestamp", "generation",
+                          "ownerReferences", "finalizers", "managedFields", "selfLink"}) {
+    metadata.Ignore(key, "the API server's");
+  }
+  metadata.Finish();
+  if (!pod.name.empty() && !IsDnsName(pod.name, /*dots=*/true)) {
+    reader.Fail(
+        node, "metadata.name",
+        absl::StrCat("\"", pod.name,
+                     "\" must be lower-case letters, digits, \"-\" and \".\", at most 253"));
+  }
+  if (!IsDnsName(pod.pod_namespace, /*dots=*/false)) {
+    reader.Fail(node, "metadata.namespace",
+                absl::StrCat("\"", pod.pod_namespace,
+                             "\" must be at most 63 lower-case letters, digits and \"-\""));
+  }
+}
+
+// What no single field can tell.
+void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManifest& pod) {
+  std::set<std::string> volumes;
+  for (const Volume& volume : pod.volumes) {
+    if (!volumes.insert(volume.name).second) {
+      reader.Fail(node, "spec.volumes", absl::StrCat("two are named \"", volume.name, "\""));
+    }
+  }
+  std::set<std::string> names;
+  for (const ContainerManifest& container : pod.containers) {
+    if (!names.insert(container.name).second) {
+      reader.Fail(node, "spec", absl::StrCat("two containers are named \"", container.name, "\""));
+    }
+    for (const VolumeMount& mount : container.mounts) {
+      if (volumes.count(mount.volume) != 0) continue;
+      reader.Fail(node, absl::StrCat("container ", container.name),
+                  absl::StrCat("volumeMounts names volume \"", mount.volume,
+                               "\", which spec.volumes does not have"));
+    }
+  }
+  for (const auto& [key, value] : pod.annotations) {
+    absl::string_view rest = key;
+    if (!absl::ConsumePrefix(&rest, kCpusetAnnotation)) continue;
+    const std::string path = absl::StrCat("metadata.annotations[", key, "]");
+    if (!rest.empty() &&
+        (!absl::ConsumePrefix(&rest, ".") || names.count(std::string(rest)) == 0)) {
+      reader.Fail(node, path, absl::StrCat("there is no container \"", rest, "\""));
+    }
+    const auto cpus = resources::CpuSet::Parse(value);
+    if (!cpus.ok()) reader.Fail(node, path, cpus.status().message());
+    if (cpus.ok() && cpus->Empty()) reader.Fail(node, path, "names no CPU");
+  }
+}
+
+absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& file) {
+  YamlReader reader(file);
+  PodManifest pod;
+  pod.file = file;
+  YamlMapping top(reader, node, "");
+  std::string kind, version;
+  top.Required("kind", kind);
+  top.Required("apiVersion", version);
+  if (reader.status().ok() && (kind != "Pod" || version != "v1")) {
+    reader.Fail(node, "", absl::StrCat("is a ", version, " ", kind, "; only v1 Pod can be run"));
+  }
+  if (const auto metadata = top.Get("metadata")) {
+    ReadMetadata(reader, *metadata, pod);
+  } else {
+    reader.Fail(node, "", "\"metadata\" with a \"name\" is missing");
+  }
+  if (const auto spec = top.Get("spec")) {
+    ReadSpec(reader, *spec, pod);
+  } else {
+    reader.Fail(node, "", "\"spec\" is missing");
+  }
+  top.Ignore("status", "the API server's");
+  top.Finish();
+  CheckReferences(reader, node, pod);
+  PLIMSOLL_RETURN_IF_ERROR(reader.status());
+  pod.notes = reader.notes();
+  return pod;
+}
+
+absl::StatusOr<std::string> ReadAll(const std::string& path) {
+  UniqueFd opened;
+  int fd = STDIN_FILENO;
+  if (path != "-") {
+    opened.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+    fd = opened.get();
+  }
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(count));
+    if (text.size() > kMaxManifestBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": larger than ", kMaxManifestBytes, " bytes: not a pod manifest"));
+    }
+  }
+}
+
+}  // namespace
+
+bool IsDnsName(absl::string_view name, bool dots) {
+  if (name.size() > (dots ? 253 : 63)) return false;
+  for (const absl::string_view part : absl::StrSplit(name, '.')) {
+    const auto valid = [](char c) {
+      return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+             absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
+    };
+    if (part.empty() || part.front() == '-' || part.back() == '-' ||
+        !std::all_of(part.begin(), part.end(), valid)) {
+      return false;
+    }
+  }
+  return dots || !absl::StrContains(name, '.');
+}
+
+absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
+                                                        absl::string_view file) {
+  const std::string name(file);
+  try {
+    std::vector<PodManifest> pods;
+    for (const YAML::Node& document : YAML::LoadAll(std::string(text))) {
+      if (document.IsNull()) continue;  // "---" at the end
+      PLIMSOLL_ASSIGN_OR_RETURN(PodManifest pod, ReadPod(document, name));
+      for (const PodManifest& other : pods) {
+        if (other.name == pod.name && other.pod_namespace == pod.pod_namespace) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(name, ": two pods are named ", pod.pod_namespace, "/", pod.name));
+        }
+      }
+      pods.push_back(std::move(pod));
+    }
+    if (pods.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": holds no pod"));
+    return pods;
+  } catch (const YAML::Exception& error) {
+    std::string where = name;
+    if (!error.mark.is_null()) {
+      absl::StrAppend(&where, ":", error.mark.line + 1, ":", error.mark.column + 1);
+    }
+    return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML: ", error.msg));
+  }
+}
+
+absl::StatusOr<std::vector<PodManifest>> ReadManifests(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
+  return ParseManifests(text, path == "-" ? "standard input" : path);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,19 @@
+// The container and securityContext parts of a pod manifest. Used by manifest.cc only.
+#ifndef PLIMSOLL_CLI_MANIFEST_CONTAINER_H_
+#define PLIMSOLL_CLI_MANIFEST_CONTAINER_H_
+
+#include <string>
+
+#include "cli/manifest.h"
+#include "cli/yaml_reader.h"
+
+namespace plimsoll::cli {
+
+// `init`: an element of initContainers.
+ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                                bool init);
+PodSecurity ReadPodSecurity(YamlReader& reader, const YAML::Node& node, const std::string& path);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_MANIFEST_CONTAINER_H_

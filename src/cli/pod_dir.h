@@ -1,0 +1,37 @@
+// The directory that `plimsoll run` keeps for a pod: its logs and its emptyDir volumes.
+//
+//   <state directory of the daemon>/cli/<pod uid>/logs
+//   <state directory of the daemon>/cli/<pod uid>/volumes/<name>
+#ifndef PLIMSOLL_CLI_POD_DIR_H_
+#define PLIMSOLL_CLI_POD_DIR_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "cli/manifest.h"
+
+namespace plimsoll::cli {
+
+struct PodDir {
+  std::string path;
+  std::string log_directory;
+  std::map<std::string, std::string> volumes;  // name -> host path
+};
+
+// Makes the directory, and for hostPath volumes what their type says should be made or be there.
+// `root` is "/". Removes the pod's directory again after an error; what a hostPath of type
+// ...OrCreate made stays, as under kubelet.
+absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
+                                  absl::string_view uid, const PodManifest& pod);
+
+// OK when there is none. `uid` is checked: it may come from another client's pod.
+absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
+                          absl::string_view uid);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_POD_DIR_H_

@@ -1,0 +1,50 @@
+// From a manifest to the CRI's messages: kubelet's part of the work.
+#ifndef PLIMSOLL_CLI_POD_TO_CRI_H_
+#define PLIMSOLL_CLI_POD_TO_CRI_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/host.h"
+#include "cli/manifest.h"
+#include "cri/runtime/v1/api.pb.h"
+
+namespace plimsoll::cli {
+
+namespace cri = ::runtime::v1;
+
+// Keys that Plimsoll's own commands read back.
+inline constexpr char kGraceAnnotation[] = "plimsoll.dev/grace-period-seconds";
+inline constexpr char kRoleLabel[] = "plimsoll.dev/role";  // "container", "init", "sidecar"
+inline constexpr char kQosAnnotation[] = "plimsoll.dev/qos-class";
+// kubelet's, which other tools read.
+inline constexpr char kPodNameLabel[] = "io.kubernetes.pod.name";
+inline constexpr char kPodNamespaceLabel[] = "io.kubernetes.pod.namespace";
+inline constexpr char kPodUidLabel[] = "io.kubernetes.pod.uid";
+inline constexpr char kContainerNameLabel[] = "io.kubernetes.container.name";
+
+struct PodContext {
+  std::string uid;
+  std::string log_directory;
+  std::map<std::string, std::string> volumes;  // name -> host path
+  int64_t memory_capacity_bytes = 0;
+  ResolvConf host_dns;  // for dnsConfig on top of the host's
+};
+
+struct PodConfigs {
+  cri::PodSandboxConfig sandbox;
+  std::vector<cri::ContainerConfig> containers;  // in the manifest's order
+};
+
+// INVALID_ARGUMENT names the container and the field.
+absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& context);
+
+// The log file of a container's attempt, relative to the log directory.
+std::string LogPathOf(const std::string& container, uint32_t attempt);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_POD_TO_CRI_H_

@@ -1,0 +1,206 @@
+#include "cli/pod_to_cri.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "cli/pod_dir.h"
+#include "cli/resource_report.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kPod[] = R"yaml(apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations: {plimsoll.dev/cpuset: "0-1", plimsoll.dev/cpuset.app: "1"}
+spec:
+  volumes: [{name: data, emptyDir: {}}]
+  securityContext: {runAsUser: 1000}
+  initContainers:
+    - {name: init, image: i}
+  containers:
+    - name: app
+      image: app:1
+      command: ["sh", "-c", "echo $(WHO)"]
+      env: [{name: WHO, value: me}]
+      volumeMounts: [{name: data, mountPath: /data, subPath: x, readOnly: true}]
+      resources:
+        requests: {cpu: 100m, memory: 1Gi}
+        limits: {cpu: 500m, memory: 1536Mi}
+      securityContext: {runAsUser: 0, runAsGroup: 5, allowPrivilegeEscalation: false}
+)yaml";
+
+PodManifest Parse(const std::string& text) {
+  const auto pods = ParseManifests(text, "pod.yaml");
+  EXPECT_TRUE(pods.ok()) << pods.status();
+  return pods.ok() ? pods->front() : PodManifest();
+}
+
+PodContext Context() {
+  PodContext context;
+  context.uid = "0000-uid";
+  context.log_directory = "/logs";
+  context.volumes = {{"data", "/host/data"}};
+  context.memory_capacity_bytes = int64_t{4} << 30;
+  context.host_dns = ParseResolvConf("nameserver 10.0.0.1\nsearch local\n");
+  return context;
+}
+
+TEST(PodToCri, TranslatesAsKubeletDoes) {
+  const auto configs = ToCri(Parse(kPod), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.metadata().name(), "web");
+  EXPECT_EQ(configs->sandbox.hostname(), "web");
+  EXPECT_EQ(configs->sandbox.linux().security_context().namespace_options().network(), cri::POD);
+  EXPECT_FALSE(configs->sandbox.has_dns_config() &&
+               configs->sandbox.dns_config().servers_size() > 0);
+  EXPECT_EQ(configs->sandbox.annotations().at(kGraceAnnotation), "30");
+  EXPECT_EQ(configs->sandbox.annotations().at(kQosAnnotation), "Burstable");
+  ASSERT_EQ(configs->containers.size(), 2);
+
+  const cri::ContainerConfig& app = configs->containers[1];
+  EXPECT_THAT(app.command(), ElementsAre("sh", "-c", "echo me"));
+  EXPECT_EQ(app.log_path(), "app.0.log");
+  EXPECT_EQ(app.mounts(0).host_path(), "/host/data/x");
+  EXPECT_TRUE(app.mounts(0).readonly());
+  const auto& resources = app.linux().resources();
+  EXPECT_EQ(resources.cpu_shares(), 102);
+  EXPECT_EQ(resources.cpu_quota(), 50000);
+  EXPECT_EQ(resources.cpu_period(), 100000);
+  EXPECT_EQ(resources.memory_limit_in_bytes(), int64_t{1536} << 20);
+  EXPECT_EQ(resources.oom_score_adj(), 750);
+  EXPECT_EQ(resources.cpuset_cpus(), "1");
+  const auto& security = app.linux().security_context();
+  EXPECT_EQ(security.run_as_user().value(), 0);
+  EXPECT_EQ(security.run_as_group().value(), 5);
+  EXPECT_TRUE(security.no_new_privs());
+  EXPECT_THAT(security.readonly_paths(), ::testing::Contains("/proc/sys"));
+  // As the user wrote it.
+  EXPECT_EQ(app.kubernetes_resources().limits().at("memory").string(), "1536Mi");
+
+  const cri::ContainerConfig& init = configs->containers[0];
+  EXPECT_EQ(init.linux().resources().cpuset_cpus(), "0-1");
+  EXPECT_EQ(init.linux().resources().cpu_shares(), 2);
+  EXPECT_EQ(init.linux().resources().oom_score_adj(), 999);
+  EXPECT_EQ(init.linux().security_context().run_as_user().value(), 1000);
+  EXPECT_EQ(configs->sandbox.pod_resources().containers(0).type(),
+            cri::ContainerResourceConfig::INIT_CONTAINER);
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PodToCri, HostNamespacesAndPrivilege) {
+  std::string text = Replaced(kPod, "spec:\n", "spec:\n  hostNetwork: true\n  hostPID: true\n");
+  text = Replaced(text, "allowPrivilegeEscalation: false", "privileged: true");
+  const auto configs = ToCri(Parse(text), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.hostname(), "");
+  EXPECT_TRUE(configs->sandbox.linux().security_context().privileged());
+  const auto& security = configs->containers[1].linux().security_context();
+  EXPECT_EQ(security.namespace_options().network(), cri::NODE);
+  EXPECT_EQ(security.namespace_options().pid(), cri::NODE);
+  EXPECT_EQ(security.masked_paths_size(), 0);
+}
+
+TEST(PodToCri, DnsOnTopOfTheHosts) {
+  const auto with = [](const std::string& dns) {
+    return ToCri(Parse(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())
+        ->sandbox.dns_config();
+  };
+  const auto added = with("  dnsConfig: {nameservers: [1.1.1.1], searches: [local, x]}\n");
+  EXPECT_THAT(added.servers(), ElementsAre("10.0.0.1", "1.1.1.1"));
+  EXPECT_THAT(added.searches(), ElementsAre("local", "x"));
+  const auto alone = with("  dnsPolicy: None\n  dnsConfig: {nameservers: [1.1.1.1]}\n");
+  EXPECT_THAT(alone.servers(), ElementsAre("1.1.1.1"));
+  EXPECT_THAT(alone.searches(), ElementsAre());
+}
+
+TEST(PodToCri, ContradictionsNameTheContainer) {
+  const auto root = ToCri(
+      Parse(Replaced(kPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")), Context());
+  EXPECT_THAT(std::string(root.status().message()),
+              HasSubstr("container app: runAsNonRoot contradicts runAsUser: 0"));
+}
+
+TEST(PodToCri, LongNamesBecomeValidHostnames) {
+  const std::string name(80, 'a');
+  const auto configs = ToCri(Parse(Replaced(kPod, "name: web", "name: " + name)), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.hostname().size(), 63);
+}
+
+TEST(PodDir, MakesVolumesAndRemovesThem) {
+  TestDir dir;
+  const FsRoot root = *FsRoot::Open("/");
+  PodManifest pod = Parse(kPod);
+  pod.volumes.push_back({"made", false, dir.path() + "/made", "DirectoryOrCreate"});
+  const auto made = MakePodDir(root, dir.path(), "uid-1", pod);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->volumes.at("made"), dir.path() + "/made");
+  EXPECT_EQ(root.Stat(made->volumes.at("data"))->st_mode & 07777, 0777u);
+  EXPECT_TRUE(root.Exists(made->log_directory));
+  ASSERT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
+  EXPECT_FALSE(dir.root().Exists("cli/uid-1"));
+  EXPECT_TRUE(dir.root().Exists("made"));
+  EXPECT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
+  EXPECT_FALSE(RemovePodDir(root, dir.path(), "..").ok());
+  EXPECT_FALSE(RemovePodDir(root, dir.path(), "a/b").ok());
+}
+
+TEST(PodDir, AMissingHostPathLeavesNothing) {
+  TestDir dir;
+  const FsRoot root = *FsRoot::Open("/");
+  PodManifest pod = Parse(kPod);
+  pod.volumes.push_back({"gone", false, dir.path() + "/gone", ""});
+  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
+              HasSubstr("volume gone: hostPath"));
+  EXPECT_FALSE(dir.root().Exists("cli/uid-1"));
+  pod.volumes.back() = {"file", false, dir.path(), "File"};
+  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
+              HasSubstr("is there but is no File"));
+}
+
+TEST(ResourceReport, MarksWhatDiffers) {
+  const cri::ContainerConfig config = ToCri(Parse(kPod), Context())->containers[1];
+  cri::ContainerResources held;
+  *held.mutable_linux() = config.linux().resources();
+  // What a weight of cgroup v2 gives back.
+  held.mutable_linux()->set_cpu_shares(102);
+  for (const ResourceLine& line : CompareResources(config, held)) {
+    EXPECT_FALSE(line.differs) << line.resource;
+  }
+  held.mutable_linux()->set_memory_limit_in_bytes(64 << 20);
+  held.mutable_linux()->set_cpuset_cpus("0-1");
+  std::vector<std::string> differing;
+  for (const ResourceLine& line : CompareResources(config, held)) {
+    if (line.differs) differing.push_back(absl::StrCat(line.resource, " ", line.held));
+  }
+  EXPECT_THAT(differing, ElementsAre("cpuset 0-1", "memory limit 64 MiB"));
+  EXPECT_EQ(CompareResources(config, cri::ContainerResources())[0].held, "-");
+}
+
+TEST(Host, Facts) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("proc").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "MemTotal:  1024 kB\nMemFree: 1 kB\n").ok());
+  EXPECT_EQ(*MemoryCapacityBytes(dir.root()), 1 << 20);
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "nothing\n").ok());
+  EXPECT_FALSE(MemoryCapacityBytes(dir.root()).ok());
+  EXPECT_THAT(RandomUid(),
+              ::testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-"
+                                      "[0-9a-f]{12}"));
+}
+
+}  // namespace
+}  // namespace plimsoll::cli

@@ -1,0 +1,119 @@
+#include "cli/resource_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/text.h"
+#include "linux/cgroup.h"
+#include "resources/cpu_set.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::cli {
+namespace {
+
+std::string Shares(int64_t shares) {
+  return absl::StrCat(shares, " shares");
+}
+
+std::string Quota(int64_t quota, int64_t period) {
+  if (quota <= 0) return "no limit";
+  const int64_t milli = resources::QuotaToMilliCpu(quota, static_cast<uint64_t>(period));
+  return absl::StrCat(quota, "/", period, " us (", milli, "m)");
+}
+
+std::string Bytes(int64_t bytes) {
+  return bytes <= 0 ? "no limit" : HumanBytes(static_cast<uint64_t>(bytes));
+}
+
+// cgroup v2 holds a weight, from which shares come back rounded.
+bool SameShares(int64_t a, int64_t b) {
+  return a == b || (a > 0 && b > 0 &&
+                    linux::CpuSharesToWeight(static_cast<uint64_t>(a)) ==
+                        linux::CpuSharesToWeight(static_cast<uint64_t>(b)));
+}
+
+bool SameCpus(const std::string& a, const std::string& b) {
+  const auto x = resources::CpuSet::Parse(a);
+  const auto y = resources::CpuSet::Parse(b);
+  return x.ok() && y.ok() && *x == *y;
+}
+
+std::string Wanted(const cri::KubernetesResources& asked, bool limit, const std::string& name) {
+  const auto& list = limit ? asked.limits() : asked.requests();
+  const auto it = list.find(name);
+  return it == list.end() ? "" : it->second.string();
+}
+
+}  // namespace
+
+std::vector<ResourceLine> CompareResources(const cri::ContainerConfig& config,
+                                           const cri::ContainerResources& held) {
+  std::vector<ResourceLine> lines;
+  const cri::LinuxContainerResources& sent = config.linux().resources();
+  const cri::LinuxContainerResources& now = held.linux();
+  const cri::KubernetesResources& asked = config.kubernetes_resources();
+  const auto add = [&](std::string resource, std::string wanted, std::string what,
+                       std::string kernel, bool same) {
+    if (!held.has_linux()) {
+      kernel = "-";
+      same = true;
+    }
+    lines.push_back(
+        {std::move(resource), std::move(wanted), std::move(what), std::move(kernel), !same});
+  };
+  add("cpu request", Wanted(asked, false, "cpu"), Shares(sent.cpu_shares()),
+      Shares(now.cpu_shares()), SameShares(sent.cpu_shares(), now.cpu_shares()));
+  if (sent.cpu_quota() > 0) {
+    add("cpu limit", Wanted(asked, true, "cpu"), Quota(sent.cpu_quota(), sent.cpu_period()),
+        Quota(now.cpu_quota(), now.cpu_period()),
+        sent.cpu_quota() == now.cpu_quota() && sent.cpu_period() == now.cpu_period());
+  }
+  if (!sent.cpuset_cpus().empty()) {
+    add("cpuset", sent.cpuset_cpus(), sent.cpuset_cpus(), now.cpuset_cpus(),
+        SameCpus(sent.cpuset_cpus(), now.cpuset_cpus()));
+  }
+  if (sent.memory_limit_in_bytes() > 0) {
+    // The kernel rounds down to whole pages.
+    const int64_t difference = sent.memory_limit_in_bytes() - now.memory_limit_in_bytes();
+    add("memory limit", Wanted(asked, true, "memory"), Bytes(sent.memory_limit_in_bytes()),
+        Bytes(now.memory_limit_in_bytes()), difference >= 0 && difference < 65536);
+  }
+  for (const cri::HugepageLimit& limit : sent.hugepage_limits()) {
+    const auto it = std::find_if(
+        now.hugepage_limits().begin(), now.hugepage_limits().end(),
+        [&](const cri::HugepageLimit& other) { return other.page_size() == limit.page_size(); });
+    const bool found = it != now.hugepage_limits().end();
+    add(absl::StrCat("hugepages ", limit.page_size()), HumanBytes(limit.limit()),
+        HumanBytes(limit.limit()), found ? HumanBytes(it->limit()) : "no limit",
+        found && it->limit() == limit.limit());
+  }
+  add("oom score", "", absl::StrCat(sent.oom_score_adj()), absl::StrCat(now.oom_score_adj()),
+      sent.oom_score_adj() == now.oom_score_adj());
+  return lines;
+}
+
+std::vector<std::pair<std::string, std::string>> DescribeResources(
+    const cri::LinuxContainerResources& resources) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  if (resources.cpu_shares() > 0)
+    lines.emplace_back("cpu shares", absl::StrCat(resources.cpu_shares()));
+  if (resources.cpu_quota() > 0) {
+    lines.emplace_back("cpu quota", Quota(resources.cpu_quota(), resources.cpu_period()));
+  }
+  if (!resources.cpuset_cpus().empty()) lines.emplace_back("cpuset cpus", resources.cpuset_cpus());
+  if (!resources.cpuset_mems().empty()) lines.emplace_back("cpuset mems", resources.cpuset_mems());
+  if (resources.memory_limit_in_bytes() > 0) {
+    lines.emplace_back("memory limit", Bytes(resources.memory_limit_in_bytes()));
+  }
+  if (resources.memory_swap_limit_in_bytes() > 0) {
+    lines.emplace_back("memory and swap limit", Bytes(resources.memory_swap_limit_in_bytes()));
+  }
+  for (const cri::HugepageLimit& limit : resources.hugepage_limits()) {
+    lines.emplace_back(absl::StrCat("hugepages ", limit.page_size()), HumanBytes(limit.limit()));
+  }
+  lines.emplace_back("oom score adjustment", absl::StrCat(resources.oom_score_adj()));
+  return lines;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,33 @@
+// What was asked for beside what the kernel holds.
+#ifndef PLIMSOLL_CLI_RESOURCE_REPORT_H_
+#define PLIMSOLL_CLI_RESOURCE_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/pod_to_cri.h"
+
+namespace plimsoll::cli {
+
+// One value of a container.
+struct ResourceLine {
+  std::string resource;  // "cpu request"
+  std::string wanted;    // as the manifest says it, "100m"; empty: nothing
+  std::string sent;      // as Linux is told, "102 shares"
+  std::string held;      // as the kernel has it; "-": not reported
+  bool differs = false;
+};
+
+// `config` as it was sent, `held` as ContainerStatus.resources reported it. Only what was asked
+// for.
+std::vector<ResourceLine> CompareResources(const cri::ContainerConfig& config,
+                                           const cri::ContainerResources& held);
+
+// The values of one LinuxContainerResources as "name", "value" pairs for people; what is unset or
+// unlimited is left out.
+std::vector<std::pair<std::string, std::string>> DescribeResources(
+    const cri::LinuxContainerResources& resources);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_RESOURCE_REPORT_H_

@@ -1,0 +1,113 @@
+#include "cli/text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+
+namespace plimsoll::cli {
+namespace {
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = absl::ascii_tolower(a[i - 1]) == absl::ascii_tolower(b[j - 1]);
+      const size_t replaced = diagonal + (same ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string HumanBytes(uint64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  std::string number = absl::StrFormat("%.*f", decimals, value);
+  if (decimals > 0) {
+    while (number.back() == '0') number.pop_back();
+    if (number.back() == '.') number.pop_back();
+  }
+  return absl::StrCat(number, " ", kUnits[unit]);
+}
+
+std::string HumanAge(absl::Duration age) {
+  const int64_t seconds = std::max<int64_t>(0, absl::ToInt64Seconds(age));
+  struct Unit {
+    int64_t seconds;
+    const char* name;
+    int64_t show_next_below;  // count below which the next smaller unit is shown too
+  };
+  constexpr std::array<Unit, 3> kUnits = {{{86400, "d", 8}, {3600, "h", 10}, {60, "m", 10}}};
+  for (size_t i = 0; i < kUnits.size(); ++i) {
+    const int64_t count = seconds / kUnits[i].seconds;
+    if (count == 0) continue;
+    const int64_t next_seconds = i + 1 < kUnits.size() ? kUnits[i + 1].seconds : 1;
+    const char* next_name = i + 1 < kUnits.size() ? kUnits[i + 1].name : "s";
+    const int64_t rest = seconds % kUnits[i].seconds / next_seconds;
+    if (count >= kUnits[i].show_next_below || rest == 0) {
+      return absl::StrCat(count, kUnits[i].name);
+    }
+    return absl::StrCat(count, kUnits[i].name, rest, next_name);
+  }
+  return absl::StrCat(seconds, "s");
+}
+
+std::string ShortId(absl::string_view id) {
+  absl::ConsumePrefix(&id, "sha256:");
+  return std::string(id.substr(0, 12));
+}
+
+std::string ShellQuote(absl::string_view text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+           absl::string_view("-_./:=@%+,").find(c) != absl::string_view::npos;
+  });
+  if (plain) return std::string(text);
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance && distance < candidate.size()) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string Printable(absl::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte == 0x7f) {
+      absl::StrAppendFormat(&result, "\\x%02x", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,35 @@
+// Small pieces of text for people: sizes, ages, ids, suggestions.
+#ifndef PLIMSOLL_CLI_TEXT_H_
+#define PLIMSOLL_CLI_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace plimsoll::cli {
+
+// "512 B", "1.5 MiB": three significant digits at most, binary units.
+std::string HumanBytes(uint64_t bytes);
+
+// "12s", "5m10s", "3h", "2d": the largest one or two units. "0s" for what lies in the future.
+std::string HumanAge(absl::Duration age);
+
+// The first 12 digits of an id, without "sha256:". What tables show and every command accepts.
+std::string ShortId(absl::string_view id);
+
+// `text` as a word of a shell command line: quoted only if need be.
+std::string ShellQuote(absl::string_view text);
+
+// The candidate that `word` is most likely a misspelling of; empty when none is near.
+std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates);
+
+// Control characters but tab as "\x1b": what a container prints into a name must not drive the
+// terminal of who lists it.
+std::string Printable(absl::string_view text);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_TEXT_H_

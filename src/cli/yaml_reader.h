@@ -1,0 +1,108 @@
+// Strict reading of YAML: every key must be known, every value of the right type. Errors say file,
+// line, column, and what would be valid.
+//
+//   YamlReader reader("pod.yaml");
+//   YamlMapping pod(reader, node, "");
+//   pod.String("kind", kind);
+//   pod.Finish();
+//   PLIMSOLL_RETURN_IF_ERROR(reader.status());
+//
+// The first error is kept and everything after it goes on with defaults, so callers check once.
+// Types are those of YAML 1.2's core schema, as Kubernetes reads them: `value: 1` is a number and
+// no string. Nothing here throws but what yaml-cpp throws while a node is looked at, which does
+// not happen for nodes of a parsed document.
+#ifndef PLIMSOLL_CLI_YAML_READER_H_
+#define PLIMSOLL_CLI_YAML_READER_H_
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::cli {
+
+class YamlReader {
+ public:
+  explicit YamlReader(std::string file) : file_(std::move(file)) {}
+
+  const absl::Status& status() const { return status_; }
+  // Things read but not acted upon; for the user to know.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  // "pod.yaml:3:7: spec.containers[0].image: <message>", unless there was an error before.
+  void Fail(const YAML::Node& node, absl::string_view path, absl::string_view message);
+  void Note(const YAML::Node& node, absl::string_view path, absl::string_view message);
+
+  // Scalars of a type; nullopt after Fail.
+  std::optional<std::string> AsString(const YAML::Node& node, absl::string_view path);
+  std::optional<int64_t> AsInt(const YAML::Node& node, absl::string_view path);
+  std::optional<bool> AsBool(const YAML::Node& node, absl::string_view path);
+  // A string or a number, as written.
+  std::optional<std::string> AsText(const YAML::Node& node, absl::string_view path);
+  // Calls `read` with each element and its path "<path>[i]".
+  void Each(const YAML::Node& node, absl::string_view path,
+            const std::function<void(const YAML::Node&, const std::string&)>& read);
+  void Strings(const YAML::Node& node, absl::string_view path, std::vector<std::string>& out);
+  void StringMap(const YAML::Node& node, absl::string_view path,
+                 std::map<std::string, std::string>& out);
+
+ private:
+  std::string Where(const YAML::Node& node, absl::string_view path) const;
+
+  std::string file_;
+  absl::Status status_;
+  std::vector<std::string> notes_;
+};
+
+// One mapping. Ask for every known key, then Finish.
+class YamlMapping {
+ public:
+  YamlMapping(YamlReader& reader, const YAML::Node& node, std::string path);
+
+  // The value of a key, which is known from now on. nullopt when it is absent or null.
+  std::optional<YAML::Node> Get(const std::string& key);
+  std::string PathOf(absl::string_view key) const;
+  const std::string& path() const { return path_; }
+  const YAML::Node& node() const { return node_; }
+
+  // Each leaves `out` as it is when the key is absent.
+  void String(const std::string& key, std::string& out);
+  void Required(const std::string& key, std::string& out);  // absent or empty is an error
+  void Int(const std::string& key, std::optional<int64_t>& out, int64_t min, int64_t max);
+  void Bool(const std::string& key, bool& out);
+  void OptionalBool(const std::string& key, std::optional<bool>& out);
+  void OneOf(const std::string& key, std::string& out, const std::vector<std::string>& values);
+  void Strings(const std::string& key, std::vector<std::string>& out);
+  void StringMap(const std::string& key, std::map<std::string, std::string>& out);
+  void Each(const std::string& key,
+            const std::function<void(const YAML::Node&, const std::string&)>& read);
+
+  // A key that Kubernetes knows and Plimsoll can't honour: an error when present (and not an empty
+  // list or mapping, or false).
+  void Refuse(const std::string& key, absl::string_view why);
+  // One that makes no difference here: a note when present.
+  void Ignore(const std::string& key, absl::string_view why);
+
+  // Fails for keys that nobody asked for and for keys that are there twice.
+  void Finish();
+
+ private:
+  YamlReader& reader_;
+  YAML::Node node_;
+  std::string path_;
+  std::vector<std::string> known_;
+};
+
+// Whether a plain scalar is something other than a string: a number, a boolean or null.
+bool IsPlainNonString(absl::string_view scalar);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_YAML_READER_H_
