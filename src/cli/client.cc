@@ -1,0 +1,319 @@
+#include "cli/client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "cli/errors.h"
+#include "cli/standalone.h"
+#include "cri/runtime/v1/api.grpc.pb.h"
+#include "plimsoll/v1/node.grpc.pb.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int kDefaultSeconds = 120;
+constexpr int kSlowSeconds = 3600;  // pulls, imports
+
+// The daemon's codes are absl's, and its messages are written for people.
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> Call(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                           Response*),
+                              const Request& request, int64_t seconds = kDefaultSeconds) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+  Response response;
+  PLIMSOLL_RETURN_IF_ERROR(FromGrpc((stub.*method)(&context, request, &response)));
+  return response;
+}
+
+std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
+    node::NodeService::Stub& stub, grpc::ClientContext& context,
+    const node::PullImageRequest& request) {
+  return stub.PullImage(&context, request);
+}
+
+std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
+    node::NodeService::Stub& stub, grpc::ClientContext& context,
+    const node::ImportImageRequest& request) {
+  return stub.ImportImage(&context, request);
+}
+
+template <typename Request>
+absl::StatusOr<node::ImageProgress::Done> Follow(node::NodeService::Stub& stub,
+                                                 const Request& request,
+                                                 const Client::OnProgress& progress) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kSlowSeconds));
+  const auto reader = Open(stub, context, request);
+  node::ImageProgress message;
+  std::optional<node::ImageProgress::Done> done;
+  while (reader->Read(&message)) {
+    if (message.has_progress() && progress) progress(message.progress());
+    if (message.has_done()) done = message.done();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+  if (!done) return absl::InternalError("the daemon ended the transfer without a result");
+  return *std::move(done);
+}
+
+absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
+  return WithHint(
+      Annotate(
+          absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
+                       status.message()),
+          absl::StrCat("no daemon at ", address)),
+      absl::IsPermissionDenied(status)
+          ? "Run this as root, or as a member of the group that owns the socket."
+          : "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll then "
+            "starts a daemon of its own.");
+}
+
+}  // namespace
+
+struct Client::Connection {
+  explicit Connection(const std::string& address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
+    channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    runtime = cri::RuntimeService::NewStub(channel);
+    images = cri::ImageService::NewStub(channel);
+    node = node::NodeService::NewStub(channel);
+  }
+
+  std::optional<Standalone> standalone;  // goes last
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<cri::RuntimeService::Stub> runtime;
+  std::unique_ptr<cri::ImageService::Stub> images;
+  std::unique_ptr<node::NodeService::Stub> node;
+};
+
+Client::Client(std::string address, std::unique_ptr<Connection> connection)
+    : address_(std::move(address)), connection_(std::move(connection)) {}
+
+Client::~Client() {
+  if (!connection_->standalone) return;
+  // Pods that are left keep the daemon, or at least make its end no matter of moments.
+  const auto pods = ListPodSandboxes();
+  std::optional<Standalone> standalone = std::exchange(connection_->standalone, std::nullopt);
+  connection_.reset();
+  // So that a script that goes on finds the daemon gone with its last client.
+  if (pods.ok() && pods->empty()) standalone->Leave(absl::Seconds(3));
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
+  if (!options.address.empty() || options.root.empty()) {
+    std::string address = options.address.empty() ? kDefaultAddress : options.address;
+    if (absl::StartsWith(address, "/")) address = "unix://" + address;
+    if (!absl::StartsWith(address, "unix:")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("address \"", address, "\" is no unix socket, like ", kDefaultAddress));
+    }
+    absl::string_view path = absl::StripPrefix(address, "unix:");
+    absl::ConsumePrefix(&path, "//");
+    const absl::Status listening = ProbeSocket(std::string(path));
+    if (listening.ok())
+      return std::unique_ptr<Client>(new Client(address, std::make_unique<Connection>(address)));
+    if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
+      return NoDaemon(listening, address);
+    }
+  }
+  const StandaloneDirs dirs = StandaloneDirs::Below(options.root);
+  if (!options.may_start) {
+    const absl::Status listening = ProbeSocket(dirs.socket());
+    if (!listening.ok()) return NoDaemon(listening, "unix://" + dirs.socket());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone,
+                            Standalone::Join({.dirs = dirs, .daemon = options.daemon}));
+  const std::string address = "unix://" + standalone.socket();
+  auto connection = std::make_unique<Connection>(address);
+  connection->standalone = std::move(standalone);
+  return std::unique_ptr<Client>(new Client(address, std::move(connection)));
+}
+
+absl::StatusOr<cri::VersionResponse> Client::Version() {
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::Version, cri::VersionRequest());
+}
+
+absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose) {
+  cri::StatusRequest request;
+  request.set_verbose(verbose);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::Status, request);
+}
+
+absl::StatusOr<node::DaemonStatusResponse> Client::DaemonStatus() {
+  return Call(*connection_->node, &node::NodeService::Stub::DaemonStatus,
+              node::DaemonStatusRequest());
+}
+
+absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config) {
+  cri::RunPodSandboxRequest request;
+  *request.mutable_config() = config;
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      Call(*connection_->runtime, &cri::RuntimeService::Stub::RunPodSandbox, request));
+  return response.pod_sandbox_id();
+}
+
+absl::Status Client::StopPodSandbox(const std::string& id) {
+  cri::StopPodSandboxRequest request;
+  request.set_pod_sandbox_id(id);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StopPodSandbox, request).status();
+}
+
+absl::Status Client::RemovePodSandbox(const std::string& id) {
+  cri::RemovePodSandboxRequest request;
+  request.set_pod_sandbox_id(id);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::RemovePodSandbox, request)
+      .status();
+}
+
+absl::StatusOr<cri::PodSandboxStatusResponse> Client::PodSandboxStatus(const std::string& id,
+                                                                       bool verbose) {
+  cri::PodSandboxStatusRequest request;
+  request.set_pod_sandbox_id(id);
+  request.set_verbose(verbose);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::PodSandboxStatus, request);
+}
+
+absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
+                            Call(*connection_->runtime, &cri::RuntimeService::Stub::ListPodSandbox,
+                                 cri::ListPodSandboxRequest()));
+  return std::vector<cri::PodSandbox>(response.items().begin(), response.items().end());
+}
+
+absl::StatusOr<std::string> Client::CreateContainer(const std::string& sandbox_id,
+                                                    const cri::ContainerConfig& config,
+                                                    const cri::PodSandboxConfig& sandbox) {
+  cri::CreateContainerRequest request;
+  request.set_pod_sandbox_id(sandbox_id);
+  *request.mutable_config() = config;
+  *request.mutable_sandbox_config() = sandbox;
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      Call(*connection_->runtime, &cri::RuntimeService::Stub::CreateContainer, request));
+  return response.container_id();
+}
+
+absl::Status Client::StartContainer(const std::string& id) {
+  cri::StartContainerRequest request;
+  request.set_container_id(id);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StartContainer, request).status();
+}
+
+absl::Status Client::StopContainer(const std::string& id, int64_t grace_s) {
+  cri::StopContainerRequest request;
+  request.set_container_id(id);
+  request.set_timeout(grace_s);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StopContainer, request,
+              grace_s + kDefaultSeconds)
+      .status();
+}
+
+absl::Status Client::RemoveContainer(const std::string& id) {
+  cri::RemoveContainerRequest request;
+  request.set_container_id(id);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::RemoveContainer, request).status();
+}
+
+absl::StatusOr<cri::ContainerStatusResponse> Client::ContainerStatus(const std::string& id,
+                                                                     bool verbose) {
+  cri::ContainerStatusRequest request;
+  request.set_container_id(id);
+  request.set_verbose(verbose);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::ContainerStatus, request);
+}
+
+absl::StatusOr<std::vector<cri::Container>> Client::ListContainers(const std::string& sandbox_id) {
+  cri::ListContainersRequest request;
+  if (!sandbox_id.empty()) request.mutable_filter()->set_pod_sandbox_id(sandbox_id);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      Call(*connection_->runtime, &cri::RuntimeService::Stub::ListContainers, request));
+  return std::vector<cri::Container>(response.containers().begin(), response.containers().end());
+}
+
+absl::Status Client::UpdateContainer(const cri::UpdateContainerResourcesRequest& request) {
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdateContainerResources, request)
+      .status();
+}
+
+absl::StatusOr<cri::ExecSyncResponse> Client::ExecSync(const std::string& id,
+                                                       const std::vector<std::string>& command,
+                                                       int64_t timeout_s) {
+  cri::ExecSyncRequest request;
+  request.set_container_id(id);
+  for (const std::string& word : command) request.add_cmd(word);
+  request.set_timeout(timeout_s);
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::ExecSync, request,
+              timeout_s > 0 ? timeout_s + kDefaultSeconds : 365 * 24 * 3600);
+}
+
+absl::StatusOr<std::vector<cri::Image>> Client::ListImages() {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      Call(*connection_->images, &cri::ImageService::Stub::ListImages, cri::ListImagesRequest()));
+  return std::vector<cri::Image>(response.images().begin(), response.images().end());
+}
+
+absl::StatusOr<cri::ImageStatusResponse> Client::InspectImage(const std::string& reference) {
+  cri::ImageStatusRequest request;
+  request.mutable_image()->set_image(reference);
+  request.set_verbose(true);
+  return Call(*connection_->images, &cri::ImageService::Stub::ImageStatus, request);
+}
+
+absl::StatusOr<std::optional<cri::Image>> Client::ImageStatus(const std::string& reference) {
+  cri::ImageStatusRequest request;
+  request.mutable_image()->set_image(reference);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      Call(*connection_->images, &cri::ImageService::Stub::ImageStatus, request));
+  if (!response.has_image()) return std::optional<cri::Image>();
+  return std::optional<cri::Image>(response.image());
+}
+
+absl::Status Client::RemoveImage(const std::string& reference) {
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image(reference);
+  return Call(*connection_->images, &cri::ImageService::Stub::RemoveImage, request).status();
+}
+
+absl::StatusOr<node::ImageProgress::Done> Client::PullImage(const node::PullImageRequest& request,
+                                                            const OnProgress& progress) {
+  return Follow(*connection_->node, request, progress);
+}
+
+absl::StatusOr<node::ImageProgress::Done> Client::ImportImage(
+    const node::ImportImageRequest& request, const OnProgress& progress) {
+  return Follow(*connection_->node, request, progress);
+}
+
+absl::Status Client::ListEvents(uint64_t since, bool follow,
+                                const std::function<bool(const node::Event&)>& event) {
+  grpc::ClientContext context;
+  node::ListEventsRequest request;
+  request.set_since(since);
+  request.set_follow(follow);
+  const auto reader = connection_->node->ListEvents(&context, request);
+  node::Event message;
+  bool enough = false;
+  while (!enough && reader->Read(&message)) enough = !event(message);
+  if (enough) context.TryCancel();
+  const absl::Status status = FromGrpc(reader->Finish());
+  return enough ? absl::OkStatus() : status;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,95 @@
+// The connection to a daemon. The only place of the program that makes gRPC calls.
+#ifndef PLIMSOLL_CLI_CLIENT_H_
+#define PLIMSOLL_CLI_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "plimsoll/v1/node.pb.h"
+
+namespace plimsoll::cli {
+
+namespace cri = ::runtime::v1;
+namespace node = ::plimsoll::v1;
+
+inline constexpr char kDefaultAddress[] = "unix:///run/plimsoll/plimsoll.sock";
+
+struct ConnectOptions {
+  std::string address;    // empty: the default socket, else a daemon of our own
+  std::string root;       // for a daemon of our own; given, the default socket is not tried
+  std::string daemon;     // see StandaloneOptions
+  bool may_start = true;  // false: UNAVAILABLE rather than start one
+};
+
+// Thread-safe. Every call has a deadline, and an error that names what was asked of whom.
+class Client {
+ public:
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
+  ~Client();
+
+  const std::string& address() const { return address_; }
+
+  absl::StatusOr<cri::VersionResponse> Version();
+  absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
+  absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
+
+  absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config);
+  absl::Status StopPodSandbox(const std::string& id);
+  absl::Status RemovePodSandbox(const std::string& id);
+  absl::StatusOr<cri::PodSandboxStatusResponse> PodSandboxStatus(const std::string& id,
+                                                                 bool verbose = false);
+  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxes();
+
+  absl::StatusOr<std::string> CreateContainer(const std::string& sandbox_id,
+                                              const cri::ContainerConfig& config,
+                                              const cri::PodSandboxConfig& sandbox);
+  absl::Status StartContainer(const std::string& id);
+  // `grace_s`: seconds until it is killed.
+  absl::Status StopContainer(const std::string& id, int64_t grace_s);
+  absl::Status RemoveContainer(const std::string& id);
+  absl::StatusOr<cri::ContainerStatusResponse> ContainerStatus(const std::string& id,
+                                                               bool verbose = false);
+  // Of one sandbox, or all for an empty id.
+  absl::StatusOr<std::vector<cri::Container>> ListContainers(const std::string& sandbox_id = "");
+  absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
+  // `timeout_s` 0: none.
+  absl::StatusOr<cri::ExecSyncResponse> ExecSync(const std::string& id,
+                                                 const std::vector<std::string>& command,
+                                                 int64_t timeout_s);
+
+  absl::StatusOr<std::vector<cri::Image>> ListImages();
+  // nullopt: the daemon has no such image.
+  absl::StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& reference);
+  absl::StatusOr<cri::ImageStatusResponse> InspectImage(const std::string& reference);
+  absl::Status RemoveImage(const std::string& reference);
+  using OnProgress = std::function<void(const node::ImageProgress::Progress&)>;
+  absl::StatusOr<node::ImageProgress::Done> PullImage(const node::PullImageRequest& request,
+                                                      const OnProgress& progress);
+  absl::StatusOr<node::ImageProgress::Done> ImportImage(const node::ImportImageRequest& request,
+                                                        const OnProgress& progress);
+  // Until the stream ends or `event` returns false.
+  absl::Status ListEvents(uint64_t since, bool follow,
+                          const std::function<bool(const node::Event&)>& event);
+
+ private:
+  // The channel and what is made from it: gRPC's headers cost every file that includes them
+  // seconds.
+  struct Connection;
+
+  Client(std::string address, std::unique_ptr<Connection> connection);
+
+  std::string address_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_CLIENT_H_

@@ -1,0 +1,73 @@
+// plimsoll completion, and the hidden commands behind it and the man page
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/command_tree.h"
+#include "cli/lookup.h"
+
+#ifndef PLIMSOLL_VERSION
+#define PLIMSOLL_VERSION "unknown"
+#endif
+
+namespace plimsoll::cli {
+namespace {
+
+// One name a line. Never starts a daemon: Tab must not have effects.
+absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
+  std::set<std::string> names;
+  for (const std::string& kind : kinds) {
+    if (kind == "images") {
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
+      for (const cri::Image& image : images) {
+        names.insert(image.repo_tags().begin(), image.repo_tags().end());
+      }
+      continue;
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+    if (kind == "pods") {
+      for (const cri::PodSandbox& pod : pods) names.insert(pod.metadata().name());
+    } else {
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
+      for (const cri::Container& container : containers) {
+        names.insert(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name()));
+      }
+    }
+  }
+  if (!names.empty()) Print(absl::StrCat(absl::StrJoin(names, "\n"), "\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddCompletionCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* completion = app.add_subcommand(
+      "completion",
+      "Print a shell's completion script.\n\n"
+      "bash: source <(plimsoll completion bash); zsh: the same after compinit; fish: plimsoll "
+      "completion fish | source.");
+  auto shell = std::make_shared<std::string>();
+  completion->add_option("shell", *shell, "The shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->required();
+  context.Act(completion, [&app, shell]() -> absl::StatusOr<int> {
+    Print(CompletionScript(DescribeCommands(app), *shell));
+    return kExitOk;
+  });
+
+  CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
+  auto kinds = std::make_shared<std::vector<std::string>>();
+  complete->add_option("kind", *kinds)->check(CLI::IsMember({"pods", "containers", "images"}));
+  context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
+
+  CLI::App* man = app.add_subcommand("__man", "The man page")->group("");
+  context.Act(man, [&app]() -> absl::StatusOr<int> {
+    Print(ManPage(DescribeCommands(app), PLIMSOLL_VERSION));
+    return kExitOk;
+  });
+}
+
+}  // namespace plimsoll::cli

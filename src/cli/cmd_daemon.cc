@@ -1,0 +1,127 @@
+// plimsoll daemon status, plimsoll events, plimsoll version
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/text.h"
+
+#ifndef PLIMSOLL_VERSION
+#define PLIMSOLL_VERSION "unknown"
+#endif
+
+namespace plimsoll::cli {
+namespace {
+
+std::string DescribeDaemon(const std::string& address, const node::DaemonStatusResponse& status,
+                           const cri::StatusResponse& runtime) {
+  std::string text = absl::StrCat(
+      "plimsolld ", status.version(), ", process ", status.pid(), ", up ",
+      HumanAge(absl::Now() - absl::FromUnixNanos(status.started_at())), "\n", "  address        ",
+      address, "\n", "  state          ", status.state_directory(), "\n", "  run            ",
+      status.run_directory(), "\n", "  configuration  ",
+      status.config_path().empty() ? "built-in defaults" : status.config_path(), "\n",
+      "  cgroups        ", status.cgroup_layout(), "\n", "  pods           ",
+      status.ready_sandboxes(), " ready of ", status.sandboxes(), "\n", "  containers     ",
+      status.running_containers(), " running of ", status.containers(), "\n", "  images         ",
+      status.images(), "\n");
+  for (const auto& [program, version] : status.programs()) {
+    absl::StrAppend(&text, "  ", program,
+                    std::string(program.size() < 14 ? 15 - program.size() : 1, ' '), version, "\n");
+  }
+  for (const cri::RuntimeCondition& condition : runtime.status().conditions()) {
+    absl::StrAppend(
+        &text, "  ", condition.type(),
+        std::string(condition.type().size() < 14 ? 15 - condition.type().size() : 1, ' '),
+        condition.status() ? "yes" : "no", condition.message().empty() ? "" : ": ",
+        condition.message(), "\n");
+  }
+  if (!status.limitations().empty()) absl::StrAppend(&text, "\nWhat this machine lacks:\n");
+  for (const std::string& limitation : status.limitations()) {
+    absl::StrAppend(&text, "  - ", limitation, "\n");
+  }
+  return text;
+}
+
+absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->DaemonStatus());
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(status, context.format()));
+    return kExitOk;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto runtime, client->RuntimeStatus(/*verbose=*/false));
+  Print(DescribeDaemon(client->address(), status, runtime));
+  return kExitOk;
+}
+
+absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t since) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  absl::Status failure;
+  const absl::Status status = client->ListEvents(since, follow, [&](const node::Event& event) {
+    if (context.for_programs()) {
+      failure = PrintMessage(event, context.format());
+      if (context.format() == OutputFormat::kYaml) Print("---\n");
+      return failure.ok();
+    }
+    const std::string& id =
+        event.container_id().empty() ? event.sandbox_id() : event.container_id();
+    std::string type = event.type();
+    type.resize(std::max<size_t>(type.size(), 17), ' ');
+    std::string line = absl::StrCat(
+        absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixNanos(event.timestamp()),
+                         absl::LocalTimeZone()),
+        "  ", type, "  ", ShortId(id), id.empty() ? "" : "  ", Printable(event.message()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    Print(line + "\n");
+    return true;
+  });
+  PLIMSOLL_RETURN_IF_ERROR(failure);
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  return kExitOk;
+}
+
+absl::StatusOr<int> Version(const CommandContext& context) {
+  const auto client = context.Connect(/*may_start=*/false);
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(client.status());
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto version, (*client)->Version());
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(version, context.format()));
+    return kExitOk;
+  }
+  Print(absl::StrCat("plimsoll   ", PLIMSOLL_VERSION, "\n"));
+  if (!client.ok()) {
+    Print("plimsolld  not running\n");
+    return kExitOk;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto version, (*client)->Version());
+  Print(absl::StrCat("plimsolld  ", version.runtime_version(), " (", version.runtime_name(),
+                     ", CRI ", version.runtime_api_version(), ")\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddDaemonCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* daemon = app.add_subcommand("daemon", "Look at the daemon.");
+  daemon->require_subcommand(1);
+  CLI::App* status =
+      daemon->add_subcommand("status", "Show the daemon's state and what the machine lacks.");
+  context.Act(status, [&context] { return DaemonStatus(context); });
+}
+
+void AddEventsCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* events = app.add_subcommand("events", "Print what happened, oldest first.");
+  auto follow = std::make_shared<bool>(false);
+  auto since = std::make_shared<uint64_t>(0);
+  events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
+  events->add_option("--since", *since, "Only events after this sequence number")
+      ->type_name("NUMBER");
+  context.Act(events, [&context, follow, since] { return Events(context, *follow, *since); });
+}
+
+void AddVersionCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* version = app.add_subcommand("version", "Print the versions of program and daemon.");
+  context.Act(version, [&context] { return Version(context); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,85 @@
+// plimsoll exec
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/lookup.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct ExecArguments {
+  std::string name;
+  std::vector<std::string> command;
+  int64_t timeout_s = 0;
+  bool interactive = false;
+  bool tty = false;
+};
+
+// A pod stands for its first ordinary container, as in kubectl.
+absl::StatusOr<cri::Container> Target(Client& client, const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
+  const auto pod = FindPod(pods, name);
+  if (!pod.ok()) return FindContainer(containers, pods, name);
+  std::sort(containers.begin(), containers.end(),
+            [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
+  for (const cri::Container& container : containers) {
+    const auto role = container.labels().find(kRoleLabel);
+    if (container.pod_sandbox_id() != pod->id() || container.state() != cri::CONTAINER_RUNNING ||
+        (role != container.labels().end() && role->second != "container")) {
+      continue;
+    }
+    return container;
+  }
+  return WithHint(
+      absl::FailedPreconditionError(absl::StrCat("pod ", name, " has no running container")),
+      "`plimsoll ps --all` shows how they ended.");
+}
+
+absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arguments) {
+  if (arguments.interactive || arguments.tty) {
+    return WithHint(absl::UnimplementedError("exec with --stdin or --tty is not there yet"),
+                    "Give the command whole, for example: plimsoll exec NAME -- sh -c 'ls | wc'");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container, Target(*client, arguments.name));
+  if (container.state() != cri::CONTAINER_RUNNING) {
+    return WithHint(absl::FailedPreconditionError(
+                        absl::StrCat("container ", container.metadata().name(), " is not running")),
+                    "`plimsoll ps` lists what is.");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->ExecSync(container.id(), arguments.command,
+                                                                  arguments.timeout_s));
+  Print(response.stdout());
+  PrintNote(response.stderr());
+  return response.exit_code();
+}
+
+}  // namespace
+
+void AddExecCommand(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<ExecArguments>();
+  CLI::App* exec = app.add_subcommand(
+      "exec",
+      "Run a command in a running container.\n\n"
+      "Output is printed when the command has ended. The exit code is the command's, 125 when "
+      "Plimsoll itself failed. Put -- before the command.");
+  exec->add_option("name", arguments->name,
+                   "Name or id of a container, POD/CONTAINER, or a pod: its first container")
+      ->type_name("CONTAINER")
+      ->required();
+  exec->add_option("command", arguments->command, "The command and its arguments")
+      ->type_name("COMMAND")
+      ->required();
+  exec->add_option("--timeout", arguments->timeout_s, "Kill it after so many seconds; 0: never")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  exec->add_flag("-i,--stdin", arguments->interactive, "Not there yet");
+  exec->add_flag("-t,--tty", arguments->tty, "Not there yet");
+  context.Act(
+      exec, [&context, arguments] { return Exec(context, *arguments); }, kExitOwnFailure);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,200 @@
+// plimsoll image
+#include <limits.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/images.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+absl::StatusOr<int> PrintDone(const CommandContext& context,
+                              const node::ImageProgress::Done& done) {
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(done, context.format()));
+    return kExitOk;
+  }
+  const std::string name = done.repo_tags().empty()
+                               ? (done.repo_digests().empty() ? "" : done.repo_digests(0))
+                               : done.repo_tags(0);
+  Print(absl::StrCat(ShortId(done.image_id()), "  ", name, "  ", HumanBytes(done.size_bytes()),
+                     "\n"));
+  return kExitOk;
+}
+
+absl::StatusOr<int> Import(const CommandContext& context, const std::string& path,
+                           const std::string& name) {
+  node::ImportImageRequest request;
+  // The daemon has a working directory of its own.
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
+  request.set_path(resolved);
+  request.set_reference(name);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  absl::StatusOr<node::ImageProgress::Done> done;
+  {
+    ProgressBar bar(absl::StrCat("importing ", path));
+    done = client->ImportImage(request, [&bar](const node::ImageProgress::Progress& progress) {
+      bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
+    });
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(done.status(), absl::StrCat("import ", path)));
+  return PrintDone(context, *done);
+}
+
+// The entry for the reference's registry in a containers-auth.json(5) or Docker config.json.
+absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::string& reference) {
+  cri::AuthConfig auth;
+  if (path.empty()) return auth;
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read(resolved, 1024 * 1024));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("auths") || !json["auths"].is_object()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": no \"auths\" object in it"));
+  }
+  // The most specific key wins: registry/namespace/repo before registry.
+  size_t best = 0;
+  for (const auto& [registry, entry] : json["auths"].items()) {
+    const bool matches = reference == registry || absl::StartsWith(reference, registry + "/") ||
+                         (absl::StrContains(registry, "docker.io") &&
+                          !absl::StrContains(reference.substr(0, reference.find('/')), '.'));
+    if (!matches || registry.size() < best || !entry.is_object()) continue;
+    std::string plain;
+    if (!entry.contains("auth") || !entry["auth"].is_string() ||
+        !absl::Base64Unescape(entry["auth"].get<std::string>(), &plain)) {
+      continue;
+    }
+    const size_t colon = plain.find(':');
+    if (colon == std::string::npos) continue;
+    best = registry.size();
+    auth.set_username(plain.substr(0, colon));
+    auth.set_password(plain.substr(colon + 1));
+  }
+  if (best == 0) {
+    return absl::NotFoundError(absl::StrCat(path, ": no credentials for ", reference));
+  }
+  return auth;
+}
+
+absl::StatusOr<int> Pull(const CommandContext& context, const std::string& reference,
+                         const std::string& auth_file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::AuthConfig auth, ReadAuth(auth_file, reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto done, PullWithProgress(*client, reference, auth));
+  return PrintDone(context, done);
+}
+
+absl::StatusOr<int> List(const CommandContext& context) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
+  if (context.for_programs()) {
+    cri::ListImagesResponse response;
+    for (const cri::Image& image : images) *response.add_images() = image;
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
+    return kExitOk;
+  }
+  const bool wide = context.format() == OutputFormat::kWide;
+  Table table(wide ? std::vector<std::string>{"ID", "NAME", "SIZE", "USER", "DIGEST"}
+                   : std::vector<std::string>{"ID", "NAME", "SIZE"});
+  for (const cri::Image& image : images) {
+    std::vector<std::string> names(image.repo_tags().begin(), image.repo_tags().end());
+    if (names.empty()) names.assign(image.repo_digests().begin(), image.repo_digests().end());
+    if (names.empty()) names.emplace_back("-");
+    const std::string user = image.has_uid() ? absl::StrCat(image.uid().value()) : image.username();
+    for (const std::string& name : names) {
+      table.AddRow({wide ? image.id() : ShortId(image.id()), name, HumanBytes(image.size()),
+                    user.empty() ? "root" : user,
+                    image.repo_digests().empty() ? "-" : image.repo_digests(0)});
+    }
+  }
+  Print(table.ToString());
+  return kExitOk;
+}
+
+absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std::string>& names) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  for (const std::string& name : names) {
+    // RemoveImage is OK with what is not there; a person wants to know of a typo.
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client->ImageStatus(name));
+    if (!image) {
+      return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
+                      "`plimsoll image list` lists what there is.");
+    }
+    PLIMSOLL_RETURN_IF_ERROR(client->RemoveImage(name));
+    Print(absl::StrCat(name, "\n"));
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->InspectImage(name));
+  if (!response.has_image()) {
+    return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
+                    "`plimsoll image list` lists what there is.");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format() == OutputFormat::kJson
+                                                      ? OutputFormat::kJson
+                                                      : OutputFormat::kYaml));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddImageCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* image = app.add_subcommand("image", "Import, pull, list and remove images.");
+  image->require_subcommand(1);
+
+  CLI::App* import = image->add_subcommand("import",
+                                           "Bring in an image from a file or directory: an OCI "
+                                           "layout or docker-archive, or a plain root "
+                                           "file system (directory or tar).");
+  auto path = std::make_shared<std::string>();
+  auto import_name = std::make_shared<std::string>();
+  import->add_option("file", *path, "Tar file or directory")->type_name("FILE")->required();
+  import->add_option("--name", *import_name, "Name to give it (default: the names in the archive)")
+      ->type_name("IMAGE");
+  context.Act(import,
+              [&context, path, import_name] { return Import(context, *path, *import_name); });
+
+  CLI::App* pull = image->add_subcommand("pull", "Pull an image from a registry.");
+  auto reference = std::make_shared<std::string>();
+  auto auth_file = std::make_shared<std::string>();
+  pull->add_option("image", *reference, "NAME[:TAG] or NAME@sha256:DIGEST")
+      ->type_name("IMAGE")
+      ->required();
+  pull->add_option("--authfile", *auth_file,
+                   "File with credentials, as docker login and skopeo login write it")
+      ->type_name("FILE");
+  context.Act(pull,
+              [&context, reference, auth_file] { return Pull(context, *reference, *auth_file); });
+
+  CLI::App* list = image->add_subcommand("list", "List images.");
+  list->alias("ls");
+  context.Act(list, [&context] { return List(context); });
+
+  CLI::App* remove = image->add_subcommand("remove", "Remove images, or names of one.");
+  remove->alias("rm");
+  auto names = std::make_shared<std::vector<std::string>>();
+  remove->add_option("image", *names, "Names or ids")->type_name("IMAGE")->required();
+  context.Act(remove, [&context, names] { return Remove(context, *names); });
+
+  CLI::App* inspect = image->add_subcommand("inspect", "Show everything about an image.");
+  auto inspected = std::make_shared<std::string>();
+  inspect->add_option("image", *inspected, "Name or id")->type_name("IMAGE")->required();
+  context.Act(inspect, [&context, inspected] { return Inspect(context, *inspected); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,123 @@
+// plimsoll inspect
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/lookup.h"
+#include "cli/resource_report.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+std::string TimeText(int64_t unix_nanos) {
+  return unix_nanos == 0 ? "-"
+                         : absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixNanos(unix_nanos),
+                                            absl::LocalTimeZone());
+}
+
+void AddLine(std::string& text, absl::string_view name, absl::string_view value) {
+  if (value.empty()) return;
+  std::string line = absl::StrCat(name, ":");
+  line.resize(std::max<size_t>(line.size() + 1, 24), ' ');
+  absl::StrAppend(&text, line, Printable(value), "\n");
+}
+
+std::string DescribeContainer(const cri::ContainerStatus& status) {
+  std::string text;
+  AddLine(text, "container", status.metadata().name());
+  AddLine(text, "id", status.id());
+  std::string state = cri::ContainerState_Name(status.state());
+  if (status.state() == cri::CONTAINER_EXITED) {
+    absl::StrAppend(&state, ", exit code ", status.exit_code());
+  }
+  AddLine(text, "state", state);
+  AddLine(text, "reason", status.reason());
+  AddLine(text, "message", status.message());
+  AddLine(text, "image", status.image().image());
+  AddLine(text, "image id", status.image_id());
+  AddLine(text, "created", TimeText(status.created_at()));
+  AddLine(text, "started", TimeText(status.started_at()));
+  AddLine(text, "finished", TimeText(status.finished_at()));
+  AddLine(text, "log", status.log_path());
+  for (const cri::Mount& mount : status.mounts()) {
+    AddLine(text, "mount",
+            absl::StrCat(mount.container_path(), " from ", mount.host_path(),
+                         mount.readonly() ? " (read-only)" : ""));
+  }
+  for (const auto& [name, value] : DescribeResources(status.resources().linux())) {
+    AddLine(text, name, value);
+  }
+  return text;
+}
+
+std::string DescribePod(const cri::PodSandboxStatus& status) {
+  std::string text;
+  AddLine(text, "pod", absl::StrCat(status.metadata().namespace_(), "/", status.metadata().name()));
+  AddLine(text, "id", status.id());
+  AddLine(text, "uid", status.metadata().uid());
+  AddLine(text, "state", cri::PodSandboxState_Name(status.state()));
+  AddLine(text, "created", TimeText(status.created_at()));
+  AddLine(text, "address", status.network().ip());
+  for (const auto& [key, value] : status.labels()) AddLine(text, "label", key + "=" + value);
+  for (const auto& [key, value] : status.annotations()) {
+    AddLine(text, "annotation", key + "=" + value);
+  }
+  return text;
+}
+
+absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
+                               const cri::PodSandbox& pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto response, client.PodSandboxStatus(pod.id(), /*verbose=*/true));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(pod.id()));
+  response.clear_containers_statuses();
+  std::string text = DescribePod(response.status());
+  for (const cri::Container& container : containers) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.ContainerStatus(container.id()));
+    *response.add_containers_statuses() = status.status();
+    absl::StrAppend(&text, "\n", DescribeContainer(status.status()));
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
+  } else {
+    Print(text);
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+  const auto pod = FindPod(pods, name);
+  if (pod.ok()) return InspectPod(context, *client, *pod);
+  if (!absl::IsNotFound(pod.status())) return pod.status();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
+  const auto container = FindContainer(containers, pods, name);
+  if (absl::IsNotFound(container.status())) {
+    return WithHint(
+        absl::NotFoundError(absl::StrCat("there is no pod or container \"", name, "\"")),
+        "`plimsoll pods` and `plimsoll ps --all` list what there is.");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(container.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
+                            client->ContainerStatus(container->id(), /*verbose=*/true));
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
+  } else {
+    Print(DescribeContainer(response.status()));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddInspectCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* inspect = app.add_subcommand("inspect", "Show everything about a pod or a container.");
+  auto name = std::make_shared<std::string>();
+  inspect->add_option("name", *name, "Name or id of a pod or container; POD/CONTAINER")
+      ->type_name("POD|CONTAINER")
+      ->required();
+  context.Act(inspect, [&context, name] { return Inspect(context, *name); });
+}
+
+}  // namespace plimsoll::cli

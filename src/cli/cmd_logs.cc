@@ -1,0 +1,143 @@
+// plimsoll logs
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/cri_log.h"
+#include "cli/lookup.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct LogsArguments {
+  std::string name;
+  bool follow = false;
+  bool timestamps = false;
+  int64_t tail = -1;
+};
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+
+struct Source {
+  cri::Container container;
+  std::string prefix;
+  LogReader reader;
+  bool ended = false;
+};
+
+std::string LineText(const Source& source, const LogLine& line, bool timestamps) {
+  return absl::StrCat(
+      source.prefix,
+      timestamps ? absl::FormatTime(absl::RFC3339_full, line.time, absl::UTCTimeZone()) : "",
+      timestamps ? " " : "", line.text, line.unfinished ? "" : "\n");
+}
+
+struct Output {
+  std::string text;
+  bool is_stderr;
+};
+
+void Write(const Output& output) {
+  output.is_stderr ? PrintNote(output.text) : Print(output.text);
+}
+
+absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
+  std::vector<cri::Container> chosen;
+  const auto pod = FindPod(pods, name);
+  if (pod.ok()) {
+    std::sort(containers.begin(), containers.end(),
+              [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
+    for (const cri::Container& container : containers) {
+      if (container.pod_sandbox_id() == pod->id()) chosen.push_back(container);
+    }
+  } else {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, name));
+    chosen.push_back(container);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  std::vector<Source> sources;
+  for (const cri::Container& container : chosen) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.ContainerStatus(container.id()));
+    const std::string& path = status.status().log_path();
+    if (path.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("container ", container.metadata().name(), " keeps no log"));
+    }
+    const std::string prefix =
+        chosen.size() > 1 ? absl::StrCat(container.metadata().name(), " | ") : "";
+    sources.push_back(Source{container, prefix, LogReader(root, path), false});
+  }
+  return sources;
+}
+
+absl::Status ReadOnce(Source& source, const LogsArguments& arguments,
+                      const std::function<void(Output)>& sink, bool flush) {
+  const auto take = [&](const LogLine& line) {
+    sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
+  };
+  PLIMSOLL_RETURN_IF_ERROR(source.reader.Poll(take).status());
+  if (flush) source.reader.Flush(take);
+  return absl::OkStatus();
+}
+
+absl::Status FollowAll(Client& client, std::vector<Source>& sources,
+                       const LogsArguments& arguments) {
+  while (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; })) {
+    for (Source& source : sources) {
+      if (source.ended) continue;
+      // Asked before the log is read: what an ended container wrote is then complete.
+      const auto status = client.ContainerStatus(source.container.id());
+      if (!status.ok() && !absl::IsNotFound(status.status())) return status.status();
+      source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
+      PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, Write, source.ended));
+    }
+    absl::SleepFor(kPollInterval);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments.name));
+  for (Source& source : sources) {
+    std::vector<Output> lines;
+    const bool all = arguments.tail < 0;
+    const bool running = source.container.state() == cri::CONTAINER_RUNNING;
+    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(
+        source, arguments,
+        [&](Output output) { all ? Write(output) : lines.push_back(std::move(output)); },
+        /*flush=*/!arguments.follow || !running));
+    const size_t keep =
+        std::min(lines.size(), static_cast<size_t>(std::max<int64_t>(0, arguments.tail)));
+    for (size_t i = lines.size() - keep; i < lines.size(); ++i) Write(lines[i]);
+  }
+  if (arguments.follow) PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddLogsCommand(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<LogsArguments>();
+  CLI::App* logs =
+      app.add_subcommand("logs", "Print what a container, or all of a pod, has printed.");
+  logs->add_option("name", arguments->name, "Name or id of a pod or container; POD/CONTAINER")
+      ->type_name("POD|CONTAINER")
+      ->required();
+  logs->add_flag("-f,--follow", arguments->follow, "Go on until the containers end");
+  logs->add_flag("-t,--timestamps", arguments->timestamps, "Say when each line was printed");
+  logs->add_option("--tail", arguments->tail, "Only the last lines of each container")
+      ->type_name("LINES")
+      ->check(CLI::NonNegativeNumber);
+  context.Act(logs, [&context, arguments] { return Logs(context, *arguments); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,70 @@
+// plimsoll pods
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/pod_to_cri.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Counts {
+  int running = 0;
+  int all = 0;
+};
+
+std::string AnnotationOf(const cri::PodSandbox& pod, const char* key) {
+  const auto it = pod.annotations().find(key);
+  return it == pod.annotations().end() ? "-" : it->second;
+}
+
+absl::StatusOr<int> Pods(const CommandContext& context) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto pods, client->ListPodSandboxes());
+  std::sort(pods.begin(), pods.end(),
+            [](const auto& a, const auto& b) { return a.created_at() > b.created_at(); });
+  if (context.for_programs()) {
+    cri::ListPodSandboxResponse response;
+    for (const cri::PodSandbox& pod : pods) *response.add_items() = pod;
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
+    return kExitOk;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
+  std::map<std::string, Counts> counts;
+  for (const cri::Container& container : containers) {
+    Counts& of_pod = counts[container.pod_sandbox_id()];
+    ++of_pod.all;
+    if (container.state() == cri::CONTAINER_RUNNING) ++of_pod.running;
+  }
+  const bool wide = context.format() == OutputFormat::kWide;
+  std::vector<std::string> header = {"ID", "NAMESPACE", "NAME", "STATE", "RUNNING", "AGE"};
+  if (wide) header.insert(header.end(), {"QOS CLASS", "UID", "ATTEMPT"});
+  Table table(std::move(header));
+  const int64_t now = absl::ToUnixNanos(absl::Now());
+  for (const cri::PodSandbox& pod : pods) {
+    const Counts& of_pod = counts[pod.id()];
+    table.AddRow({wide ? pod.id() : ShortId(pod.id()), pod.metadata().namespace_(),
+                  pod.metadata().name(), pod.state() == cri::SANDBOX_READY ? "Ready" : "Stopped",
+                  absl::StrCat(of_pod.running, "/", of_pod.all),
+                  HumanAge(absl::Nanoseconds(now - pod.created_at())),
+                  AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
+                  absl::StrCat(pod.metadata().attempt())});
+  }
+  Print(table.ToString());
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddPodsCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* pods = app.add_subcommand("pods", "List pods.");
+  context.Act(pods, [&context] { return Pods(context); });
+}
+
+}  // namespace plimsoll::cli

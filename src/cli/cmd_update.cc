@@ -1,0 +1,146 @@
+// plimsoll update
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/lookup.h"
+#include "cli/resource_report.h"
+#include "cli/table.h"
+#include "resources/cpu_set.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct UpdateArguments {
+  std::string name;
+  std::string cpus;
+  std::string cpu_request;
+  int64_t cpu_shares = 0;
+  std::string memory;
+  std::string memory_swap;
+  std::string cpuset_cpus;
+  std::string cpuset_mems;
+};
+
+absl::StatusOr<resources::Quantity> ReadAmount(const char* option, const std::string& text) {
+  absl::StatusOr<resources::Quantity> amount = resources::Quantity::Parse(text);
+  if (!amount.ok()) return Annotate(amount.status(), option);
+  if (amount->Sign() <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat(option, ": ", text, " must be above 0"));
+  }
+  return amount;
+}
+
+absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResources* out) {
+  if (arguments.cpus == "max") {
+    out->set_cpu_quota(-1);
+  } else if (!arguments.cpus.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpus", arguments.cpus));
+    out->set_cpu_quota(*resources::MilliCpuToQuota(cpus.MilliValue()));
+    out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
+  }
+  if (!arguments.cpu_request.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpu-request", arguments.cpu_request));
+    out->set_cpu_shares(static_cast<int64_t>(resources::MilliCpuToShares(cpus.MilliValue())));
+  }
+  if (arguments.cpu_shares != 0) out->set_cpu_shares(arguments.cpu_shares);
+  for (const auto& [option, list] : {std::pair("--cpuset-cpus", &arguments.cpuset_cpus),
+                                     {"--cpuset-mems", &arguments.cpuset_mems}}) {
+    if (list->empty()) continue;
+    const auto set = resources::CpuSet::Parse(*list);
+    if (!set.ok()) return Annotate(set.status(), option);
+  }
+  out->set_cpuset_cpus(arguments.cpuset_cpus);
+  out->set_cpuset_mems(arguments.cpuset_mems);
+  return absl::OkStatus();
+}
+
+absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerResources* out) {
+  if (arguments.memory == "max") {
+    out->set_memory_limit_in_bytes(-1);
+  } else if (!arguments.memory.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto memory, ReadAmount("--memory", arguments.memory));
+    out->set_memory_limit_in_bytes(memory.Value());
+  }
+  if (arguments.memory_swap == "max") {
+    out->set_memory_swap_limit_in_bytes(-1);
+  } else if (!arguments.memory_swap.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto swap, ReadAmount("--memory-swap", arguments.memory_swap));
+    out->set_memory_swap_limit_in_bytes(swap.Value());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
+  cri::UpdateContainerResourcesRequest request;
+  PLIMSOLL_RETURN_IF_ERROR(SetCpu(arguments, request.mutable_linux()));
+  PLIMSOLL_RETURN_IF_ERROR(SetMemory(arguments, request.mutable_linux()));
+  if (request.linux().ByteSizeLong() == 0) {
+    return WithHint(
+        absl::InvalidArgumentError("nothing to update"),
+        "Say what to change, for example --memory 256Mi; see `plimsoll update --help`.");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto before, client->ContainerStatus(container.id()));
+  request.set_container_id(container.id());
+  PLIMSOLL_RETURN_IF_ERROR(client->UpdateContainer(request));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
+    return kExitOk;
+  }
+  Table table({"RESOURCE", "BEFORE", "NOW"});
+  const auto was = DescribeResources(before.status().resources().linux());
+  const auto now = DescribeResources(after.status().resources().linux());
+  const auto value_of = [](const auto& lines, const std::string& name) {
+    for (const auto& [key, value] : lines) {
+      if (key == name) return value;
+    }
+    return std::string("no limit");
+  };
+  for (const auto& [name, value] : now) table.AddRow({name, value_of(was, name), value});
+  for (const auto& [name, value] : was) {
+    if (value_of(now, name) == "no limit") table.AddRow({name, value, "no limit"});
+  }
+  Print(table.ToString());
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddUpdateCommand(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<UpdateArguments>();
+  CLI::App* update = app.add_subcommand(
+      "update",
+      "Change the resources of a running container.\n\n"
+      "All or nothing; what is not named stays. Prints the values before and after.");
+  update->add_option("name", arguments->name, "Name or id of a container; POD/CONTAINER")
+      ->type_name("CONTAINER")
+      ->required();
+  update->add_option("--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")
+      ->type_name("AMOUNT");
+  auto* request = update
+                      ->add_option("--cpu-request", arguments->cpu_request,
+                                   "CPU request like 250m, which becomes shares")
+                      ->type_name("AMOUNT");
+  update->add_option("--cpu-shares", arguments->cpu_shares, "Relative CPU weight, 2 to 262144")
+      ->type_name("SHARES")
+      ->check(CLI::Range(int64_t{2}, int64_t{262144}))
+      ->excludes(request);
+  update->add_option("--memory", arguments->memory, "Memory limit like 256Mi; max: none")
+      ->type_name("AMOUNT");
+  update
+      ->add_option("--memory-swap", arguments->memory_swap,
+                   "Limit of memory and swap together; max: none")
+      ->type_name("AMOUNT");
+  update->add_option("--cpuset-cpus", arguments->cpuset_cpus, "CPUs it may run on, like 0-3,8")
+      ->type_name("LIST");
+  update->add_option("--cpuset-mems", arguments->cpuset_mems, "Memory nodes it may use, like 0-1")
+      ->type_name("LIST");
+  context.Act(update, [&context, arguments] { return Update(context, *arguments); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,152 @@
+#include "cli/command.h"
+
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+std::vector<std::string> SubcommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+// The command that was being parsed when it failed.
+const CLI::App& Innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : Innermost(*parsed.back());
+}
+
+std::string FullName(const CLI::App& app) {
+  return app.get_parent() == nullptr
+             ? "plimsoll"
+             : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
+}
+
+// In a list of commands the first sentence of each is enough.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_subcommand(const CLI::App* sub) const override {
+    std::stringstream out;
+    const std::string description = sub->get_description();
+    CLI::detail::format_help(out, sub->get_display_name(true),
+                             description.substr(0, description.find('\n')), column_width_);
+    return out.str();
+  }
+};
+
+std::string Help(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.help() : app.help(FullName(*app.get_parent()));
+}
+
+int UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& at = Innermost(app);
+  std::string message = error.what();
+  std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
+  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  if (!extra.empty()) {
+    const std::string& word = extra.front();
+    std::vector<std::string> candidates = SubcommandNames(at);
+    if (word[0] == '-') {
+      candidates.clear();
+      for (const CLI::App* level = &at; level != nullptr; level = level->get_parent()) {
+        for (const CLI::Option* option : level->get_options()) {
+          for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+        }
+      }
+    }
+    message = absl::StrCat(FullName(at), word[0] == '-' ? " has no option " : " does not know ",
+                           ShellQuote(word));
+    const std::string closest = ClosestWord(word, candidates);
+    if (!closest.empty()) hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
+  }
+  PrintNote(FormatError(WithHint(absl::InvalidArgumentError(message), hint)));
+  return kExitUsage;
+}
+
+}  // namespace
+
+OutputFormat CommandContext::format() const {
+  return output == "json"   ? OutputFormat::kJson
+         : output == "yaml" ? OutputFormat::kYaml
+         : output == "wide" ? OutputFormat::kWide
+                            : OutputFormat::kTable;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) const {
+  return Client::Connect({.address = address, .root = root, .may_start = may_start});
+}
+
+void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
+                         int exit_on_failure) {
+  command->callback([this, run = std::move(run), exit_on_failure] {
+    action = run;
+    failure_exit = exit_on_failure;
+  });
+}
+
+void BuildApp(CLI::App& app, CommandContext& context) {
+  app.description(
+      "Runs pods whose resources are first-class.\n\n"
+      "Talks to the daemon at --address. When none is given and none listens at the usual place, "
+      "it starts one of its own for as long as it is needed.");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
+      ->type_name("ADDRESS")
+      ->envname("PLIMSOLL_ADDRESS");
+  app.add_option("--root", context.root,
+                 "Use a daemon of our own that keeps everything below this directory")
+      ->type_name("DIRECTORY")
+      ->envname("PLIMSOLL_ROOT");
+  app.add_option("-o,--output", context.output,
+                 "Table and wide are for people, the others for programs")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
+  AddRunCommand(app, context);
+  AddPsCommand(app, context);
+  AddPodsCommand(app, context);
+  AddInspectCommand(app, context);
+  AddLogsCommand(app, context);
+  AddExecCommand(app, context);
+  AddStopCommand(app, context);
+  AddRmCommand(app, context);
+  AddUpdateCommand(app, context);
+  AddImageCommand(app, context);
+  AddDaemonCommand(app, context);
+  AddEventsCommand(app, context);
+  AddVersionCommand(app, context);
+  AddCompletionCommand(app, context);
+}
+
+int RunProgramMain(int argc, char** argv) {
+  CommandContext context;
+  CLI::App app("", "plimsoll");
+  BuildApp(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    Print(Help(Innermost(app)));
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    return UsageError(app, error);
+  }
+  if (!context.address.empty() && !context.root.empty()) {
+    PrintNote(FormatError(WithHint(
+        absl::InvalidArgumentError("--address and --root contradict each other"),
+        "--address uses a daemon that runs, --root one of our own. Look at PLIMSOLL_ADDRESS and "
+        "PLIMSOLL_ROOT too.")));
+    return kExitUsage;
+  }
+  const absl::StatusOr<int> code = context.action();
+  if (code.ok()) return *code;
+  PrintNote(FormatError(code.status()));
+  return context.failure_exit;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,63 @@
+// The commands of `plimsoll`, one file each (cmd_<name>.cc). Each adds its part to the parser; the
+// chosen one leaves an action, which main runs.
+#ifndef PLIMSOLL_CLI_COMMAND_H_
+#define PLIMSOLL_CLI_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/client.h"
+#include "cli/errors.h"
+#include "cli/output.h"
+
+namespace plimsoll::cli {
+
+struct CommandContext {
+  // Global options.
+  std::string address;
+  std::string root;
+  std::string output = "table";
+
+  // The exit code, or an error that becomes `failure_exit`.
+  std::function<absl::StatusOr<int>()> action;
+  int failure_exit = kExitError;
+
+  OutputFormat format() const;
+  bool for_programs() const {
+    return format() == OutputFormat::kJson || format() == OutputFormat::kYaml;
+  }
+  absl::StatusOr<std::unique_ptr<Client>> Connect(bool may_start = true) const;
+
+  // Makes `run` the action when `command` is the one that was given.
+  void Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
+           int exit_on_failure = kExitError);
+};
+
+void AddRunCommand(CLI::App& app, CommandContext& context);
+void AddPsCommand(CLI::App& app, CommandContext& context);
+void AddPodsCommand(CLI::App& app, CommandContext& context);
+void AddInspectCommand(CLI::App& app, CommandContext& context);
+void AddLogsCommand(CLI::App& app, CommandContext& context);
+void AddExecCommand(CLI::App& app, CommandContext& context);
+void AddStopCommand(CLI::App& app, CommandContext& context);
+void AddRmCommand(CLI::App& app, CommandContext& context);
+void AddUpdateCommand(CLI::App& app, CommandContext& context);
+void AddImageCommand(CLI::App& app, CommandContext& context);
+void AddDaemonCommand(CLI::App& app, CommandContext& context);
+void AddEventsCommand(CLI::App& app, CommandContext& context);
+void AddVersionCommand(CLI::App& app, CommandContext& context);
+void AddCompletionCommand(CLI::App& app, CommandContext& context);
+
+// The whole parser.
+void BuildApp(CLI::App& app, CommandContext& context);
+
+// Parses and runs; what main returns. Prints errors itself.
+int RunProgramMain(int argc, char** argv);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_COMMAND_H_

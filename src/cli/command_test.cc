@@ -1,0 +1,249 @@
+#include "cli/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "cli/command_tree.h"
+#include "cli/lookup.h"
+#include "cli/pod_runner.h"
+#include "cli/standalone.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CommandInfo Tree() {
+  CommandContext context;
+  CLI::App app("", "plimsoll");
+  BuildApp(app, context);
+  return DescribeCommands(app);
+}
+
+struct Printed {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Printed RunMain(std::vector<std::string> words) {
+  words.insert(words.begin(), "plimsoll");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code = RunProgramMain(static_cast<int>(words.size()), argv.data());
+  std::string out = testing::internal::GetCapturedStdout();
+  return {code, std::move(out), testing::internal::GetCapturedStderr()};
+}
+
+TEST(Command, UsageErrorsSuggest) {
+  const Printed unknown = RunMain({"pss"});
+  EXPECT_EQ(unknown.code, kExitUsage);
+  EXPECT_THAT(unknown.err, HasSubstr("does not know pss"));
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean `ps`?"));
+  const Printed option = RunMain({"run", "x.yaml", "--detahc"});
+  EXPECT_EQ(option.code, kExitUsage);
+  EXPECT_THAT(option.err,
+              AllOf(HasSubstr("plimsoll run has no option --detahc"), HasSubstr("`--detach`")));
+  EXPECT_EQ(RunMain({}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"ps", "-o", "xml"}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"--address", "unix:///a", "--root", "/b", "ps"}).code, kExitUsage);
+}
+
+TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
+  const Printed help = RunMain({"image", "import", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("--name"));
+  EXPECT_THAT(help.out, HasSubstr("OCI layout"));
+  EXPECT_EQ(help.err, "");
+}
+
+TEST(Command, WithoutADaemonAtAnAddress) {
+  TestDir dir;
+  const std::string address = absl::StrCat("unix://", dir.path(), "/none.sock");
+  const Printed ps = RunMain({"ps", "--address", address});
+  EXPECT_EQ(ps.code, kExitError);
+  EXPECT_THAT(ps.err, AllOf(HasSubstr("no daemon at unix://"), HasSubstr("leave --address out")));
+  const Printed exec = RunMain({"--address", address, "exec", "a", "--", "ls", "-l"});
+  EXPECT_EQ(exec.code, kExitOwnFailure);
+  EXPECT_THAT(RunMain({"ps", "--address", "tcp://1.2.3.4:5"}).err, HasSubstr("is no unix socket"));
+  const Printed status = RunMain({"daemon", "status", "--root", dir.path()});
+  EXPECT_EQ(status.code, kExitError);
+  EXPECT_FALSE(dir.root().Exists("run")) << "a question must not start a daemon";
+}
+
+TEST(Command, RunRefusesABadManifestBeforeAnythingElse) {
+  const Printed run = RunMain({"run", "/nonexistent.yaml"});
+  EXPECT_EQ(run.code, kExitOwnFailure);
+  EXPECT_THAT(run.err, HasSubstr("open /nonexistent.yaml: No such file or directory"));
+  EXPECT_THAT(RunMain({"exec", "-it", "a", "--", "sh"}).err, HasSubstr("not there yet"));
+  EXPECT_THAT(RunMain({"update", "a"}).err, HasSubstr("nothing to update"));
+  EXPECT_THAT(RunMain({"update", "a", "--memory", "5Q"}).err, HasSubstr("--memory: quantity"));
+}
+
+TEST(Completion, BashKnowsCommandsAndOptions) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("c.bash", CompletionScript(Tree(), "bash")).ok());
+  const auto complete = [&](const std::string& words, int index) {
+    Command bash;
+    bash.argv = {"/bin/bash", "-c",
+                 absl::StrCat("source ", dir.path(), "/c.bash; COMP_WORDS=(", words,
+                              "); COMP_CWORD=", index, "; _plimsoll; echo \"${COMPREPLY[@]}\"")};
+    const auto result = RunChecked(bash);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return absl::StrCat(" ", result.value_or(""));
+  };
+  EXPECT_THAT(complete("plimsoll ''", 1),
+              AllOf(HasSubstr("run"), HasSubstr("image"), Not(HasSubstr("__complete"))));
+  EXPECT_THAT(complete("plimsoll ve", 1), HasSubstr("version"));
+  EXPECT_THAT(complete("plimsoll image ''", 2), AllOf(HasSubstr("import"), HasSubstr("pull")));
+  EXPECT_THAT(complete("plimsoll run --de", 2), HasSubstr("--detach"));
+  EXPECT_THAT(complete("plimsoll ps -o ''", 3), AllOf(HasSubstr("yaml"), Not(HasSubstr("--all"))));
+  EXPECT_THAT(complete("plimsoll completion ''", 2), HasSubstr("zsh"));
+}
+
+TEST(Completion, EveryShellOfTheList) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = CompletionScript(Tree(), shell);
+    EXPECT_THAT(script, HasSubstr("__complete")) << shell;
+    EXPECT_THAT(script, HasSubstr("show-resources")) << shell;
+  }
+  EXPECT_EQ(CompletionScript(Tree(), "csh"), "");
+}
+
+TEST(ManPage, HasEveryCommandAndOption) {
+  const std::string page = ManPage(Tree(), "1.2.3");
+  for (const CommandInfo& command : Tree().commands) {
+    if (command.commands.empty()) {
+      EXPECT_THAT(page, HasSubstr(absl::StrCat(".SS plimsoll ", command.name, "\n")));
+    }
+    EXPECT_FALSE(command.description.empty()) << command.name;
+    for (const OptionInfo& option : command.options) {
+      EXPECT_FALSE(option.description.empty()) << command.name << " " << option.names[0];
+    }
+  }
+  EXPECT_THAT(page, HasSubstr("\\fB\\-\\-show\\-resources\\fR"));
+  EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
+}
+
+cri::PodSandbox Pod(const std::string& id, const std::string& name) {
+  cri::PodSandbox pod;
+  pod.set_id(id);
+  pod.mutable_metadata()->set_name(name);
+  pod.mutable_metadata()->set_namespace_("default");
+  return pod;
+}
+
+cri::Container Container(const std::string& id, const std::string& pod, const std::string& name,
+                         uint32_t attempt = 0) {
+  cri::Container container;
+  container.set_id(id);
+  container.set_pod_sandbox_id(pod);
+  container.mutable_metadata()->set_name(name);
+  container.mutable_metadata()->set_attempt(attempt);
+  return container;
+}
+
+TEST(Lookup, NamesAndPrefixes) {
+  const std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "db")};
+  const std::vector<cri::Container> containers = {
+      Container("cc1", "aa11", "app"), Container("cc2", "aa11", "app", 1),
+      Container("dd1", "bb22", "app"), Container("ee1", "bb22", "backup")};
+  EXPECT_EQ(FindPod(pods, "web")->id(), "aa11");
+  EXPECT_EQ(FindPod(pods, "default/db")->id(), "bb22");
+  EXPECT_EQ(FindPod(pods, "bb")->id(), "bb22");
+  EXPECT_EQ(FindContainer(containers, pods, "web/app")->id(), "cc2") << "the newest attempt";
+  EXPECT_EQ(FindContainer(containers, pods, "backup")->id(), "ee1");
+  EXPECT_EQ(FindContainer(containers, pods, "cc1")->id(), "cc1");
+  const absl::Status ambiguous = FindContainer(containers, pods, "app").status();
+  EXPECT_THAT(std::string(ambiguous.message()), AllOf(HasSubstr("web/app"), HasSubstr("db/app")));
+  EXPECT_TRUE(absl::IsInvalidArgument(FindContainer(containers, pods, "cc").status()));
+  const absl::Status missing = FindPod(pods, "wb").status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(HintOf(FindContainer(containers, pods, "bakcup").status()),
+              HasSubstr("Did you mean \"backup\"?"));
+}
+
+TEST(Output, JsonAndYamlSayTheSame) {
+  cri::ListPodSandboxResponse response;
+  *response.add_items() = Pod("0123", "true");
+  const auto json = ToJson(response);
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_THAT(*json, HasSubstr("\"created_at\": \"0\""));
+  const auto yaml = JsonToYaml(*json);
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  // A string that looks like something else keeps its quotes.
+  EXPECT_THAT(*yaml, AllOf(HasSubstr("id: \"0123\""), HasSubstr("name: \"true\""),
+                           HasSubstr("namespace: default"), HasSubstr("labels: {}")));
+  EXPECT_FALSE(JsonToYaml("{").ok());
+}
+
+TEST(Runner, RestartsSlowDown) {
+  EXPECT_EQ(RestartDelay(0), absl::Seconds(10));
+  EXPECT_EQ(RestartDelay(1), absl::Seconds(20));
+  EXPECT_EQ(RestartDelay(5), absl::Minutes(5));
+  EXPECT_EQ(RestartDelay(1000), absl::Minutes(5));
+}
+
+TEST(Runner, ExitCodeIsThePodsOutcome) {
+  PodOutcome outcome;
+  EXPECT_EQ(outcome.ExitCode(), 0);
+  outcome.containers.resize(3);
+  outcome.containers[0].role = resources::ContainerRequirements::Role::kSidecar;
+  outcome.containers[0].status.set_exit_code(143);
+  EXPECT_EQ(outcome.ExitCode(), 0);
+  outcome.containers[2].status.set_exit_code(7);
+  EXPECT_EQ(outcome.ExitCode(), 7);
+  outcome.interrupted = true;
+  EXPECT_EQ(outcome.ExitCode(), kExitInterrupted);
+  outcome.status = absl::InternalError("x");
+  EXPECT_EQ(outcome.ExitCode(), kExitOwnFailure);
+}
+
+TEST(Standalone, TheDaemonsOwnWordsAreShown) {
+  TestDir dir;
+  ASSERT_TRUE(
+      dir.root()
+          .ReplaceFile("daemon", "#!/bin/sh\necho 'plimsolld: no crun found' >&2\nexit 1\n", 0755)
+          .ok());
+  const auto joined = Standalone::Join(
+      {.dirs = StandaloneDirs::Below(dir.path()), .daemon = dir.path() + "/daemon"});
+  EXPECT_THAT(std::string(joined.status().message()),
+              AllOf(HasSubstr("plimsolld did not start (exit code 1)"),
+                    HasSubstr("plimsolld: no crun found")));
+}
+
+TEST(Standalone, WaitsForReadinessAndHoldsTheLock) {
+  TestDir dir;
+  ASSERT_TRUE(
+      dir.root()
+          .ReplaceFile("daemon", "#!/bin/sh\necho \"$@\" > \"$7/arguments\"\nprintf R >&3\n", 0755)
+          .ok());
+  auto joined = Standalone::Join(
+      {.dirs = StandaloneDirs::Below(dir.path()), .daemon = dir.path() + "/daemon"});
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE(joined->started());
+  EXPECT_THAT(*dir.root().Read("run/arguments"), HasSubstr("--standalone"));
+  Command try_lock;
+  try_lock.argv = {*FindProgram("flock"), "-xn", dir.path() + "/run/clients.lock", "true"};
+  EXPECT_FALSE(RunProgram(try_lock)->exit.success());
+  joined->Leave(absl::Milliseconds(100));
+  EXPECT_TRUE(RunProgram(try_lock)->exit.success());
+}
+
+TEST(Standalone, RootsAndDefaults) {
+  EXPECT_EQ(StandaloneDirs::Below("/x/").state, "/x/state");
+  EXPECT_EQ(StandaloneDirs::Below("/x").socket(), "/x/run/plimsoll.sock");
+  EXPECT_EQ(StandaloneDirs::Below("").run, "/run/plimsoll/standalone");
+}
+
+}  // namespace
+}  // namespace plimsoll::cli

@@ -1,0 +1,25 @@
+// Getting images there before a pod starts.
+#ifndef PLIMSOLL_CLI_IMAGES_H_
+#define PLIMSOLL_CLI_IMAGES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/client.h"
+#include "cli/manifest.h"
+
+namespace plimsoll::cli {
+
+// Pulls with a progress bar on standard error.
+absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
+                                                           const std::string& reference,
+                                                           const cri::AuthConfig& auth);
+
+// Every image of the pod, by each container's pull policy; and that no container which must not run
+// as root would. NOT_FOUND for a missing image under policy Never.
+absl::Status EnsureImages(Client& client, const PodManifest& pod);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_IMAGES_H_

@@ -1,0 +1,104 @@
+#include "cli/lookup.h"
+
+#include <functional>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/errors.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+bool IsIdPrefix(absl::string_view id, absl::string_view text) {
+  return text.size() >= 2 && absl::StartsWith(id, text);
+}
+
+template <typename Item>
+absl::StatusOr<Item> TheOnly(const std::vector<const Item*>& found, absl::string_view kind,
+                             absl::string_view text,
+                             const std::function<std::string(const Item&)>& describe) {
+  if (found.size() == 1) return *found.front();
+  std::vector<std::string> names;
+  for (const Item* item : found) names.push_back(describe(*item));
+  return WithHint(
+      absl::InvalidArgumentError(absl::StrCat("\"", text, "\" may be ", found.size(), " ", kind,
+                                              ": ", absl::StrJoin(names, ", "))),
+      "Give the id, or more of the name.");
+}
+
+absl::Status NotThere(absl::string_view kind, absl::string_view text,
+                      const std::vector<std::string>& names, absl::string_view command) {
+  const std::string closest = ClosestWord(text, names);
+  return WithHint(absl::NotFoundError(absl::StrCat("there is no ", kind, " \"", text, "\"")),
+                  closest.empty() ? absl::StrCat("`", command, "` lists what there is.")
+                                  : absl::StrCat("Did you mean \"", closest, "\"? `", command,
+                                                 "` lists what there is."));
+}
+
+}  // namespace
+
+std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods) {
+  for (const cri::PodSandbox& pod : pods) {
+    if (pod.id() == container.pod_sandbox_id()) return pod.metadata().name();
+  }
+  return ShortId(container.pod_sandbox_id());
+}
+
+absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods,
+                                        absl::string_view text) {
+  std::vector<const cri::PodSandbox*> by_name, by_id;
+  std::vector<std::string> names;
+  for (const cri::PodSandbox& pod : pods) {
+    const std::string& name = pod.metadata().name();
+    names.push_back(name);
+    if (text == name || text == absl::StrCat(pod.metadata().namespace_(), "/", name)) {
+      by_name.push_back(&pod);
+    } else if (IsIdPrefix(pod.id(), text)) {
+      by_id.push_back(&pod);
+    }
+  }
+  const auto& found = by_name.empty() ? by_id : by_name;
+  if (found.empty()) return NotThere("pod", text, names, "plimsoll pods");
+  return TheOnly<cri::PodSandbox>(found, "pods", text, [](const cri::PodSandbox& pod) {
+    return absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name(), " (",
+                        ShortId(pod.id()), ")");
+  });
+}
+
+absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& containers,
+                                             const std::vector<cri::PodSandbox>& pods,
+                                             absl::string_view text) {
+  std::map<std::string, const cri::Container*> newest;  // by sandbox and name
+  std::vector<const cri::Container*> by_id;
+  std::vector<std::string> names;
+  for (const cri::Container& container : containers) {
+    const std::string& name = container.metadata().name();
+    const std::string pod = PodNameOf(container, pods);
+    names.push_back(name);
+    names.push_back(absl::StrCat(pod, "/", name));
+    if (text == name || text == names.back()) {
+      const cri::Container*& best = newest[absl::StrCat(container.pod_sandbox_id(), "/", name)];
+      if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
+        best = &container;
+      }
+    } else if (IsIdPrefix(container.id(), text)) {
+      by_id.push_back(&container);
+    }
+  }
+  std::vector<const cri::Container*> found = by_id;
+  if (!newest.empty()) {
+    found.clear();
+    for (const auto& [key, container] : newest) found.push_back(container);
+  }
+  if (found.empty()) return NotThere("container", text, names, "plimsoll ps --all");
+  return TheOnly<cri::Container>(found, "containers", text, [&](const cri::Container& container) {
+    return absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(), " (",
+                        ShortId(container.id()), ")");
+  });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,28 @@
+// Which pod or container the user means. Both are named by name, "namespace/name" (pods) or
+// "pod/container" (containers), or the beginning of their id.
+#ifndef PLIMSOLL_CLI_LOOKUP_H_
+#define PLIMSOLL_CLI_LOOKUP_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cli/pod_to_cri.h"
+
+namespace plimsoll::cli {
+
+// Exact names win over id prefixes; of several attempts of one container the newest is meant.
+// NOT_FOUND and, for several matches, INVALID_ARGUMENT list what there is.
+absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods,
+                                        absl::string_view text);
+absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& containers,
+                                             const std::vector<cri::PodSandbox>& pods,
+                                             absl::string_view text);
+
+// The name of the pod that a container belongs to; its sandbox's short id when that has gone.
+std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_LOOKUP_H_

@@ -1,0 +1,20 @@
+// plimsoll: the command line.
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+
+int main(int argc, char** argv) {
+  // Writing to a pipe that nobody reads any more is no reason to die.
+  std::signal(SIGPIPE, SIG_IGN);
+  // The library talks on standard error otherwise ("E1121 ... fork").
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  try {
+    return plimsoll::cli::RunProgramMain(argc, argv);
+  } catch (const std::exception& error) {
+    plimsoll::cli::PrintNote(absl::StrCat("plimsoll: internal error: ", error.what(), "\n"));
+    return plimsoll::cli::kExitError;
+  }
+}

@@ -1,0 +1,93 @@
+#include "cli/output.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/yaml_reader.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void WriteAll(int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;  // nobody reads any more
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+void Emit(YAML::Emitter& out, const Json& json) {
+  if (json.is_object()) {
+    if (json.empty()) out << YAML::Flow;
+    out << YAML::BeginMap;
+    for (const auto& [key, value] : json.items()) {
+      out << YAML::Key << key << YAML::Value;
+      Emit(out, value);
+    }
+    out << YAML::EndMap;
+  } else if (json.is_array()) {
+    if (json.empty()) out << YAML::Flow;
+    out << YAML::BeginSeq;
+    for (const Json& item : json) Emit(out, item);
+    out << YAML::EndSeq;
+  } else if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (IsPlainNonString(text)) {
+      out << YAML::DoubleQuoted << text;
+    } else {
+      out << text;
+    }
+  } else {
+    out << json.dump();
+  }
+}
+
+}  // namespace
+
+void Print(absl::string_view text) {
+  WriteAll(STDOUT_FILENO, text);
+}
+void PrintNote(absl::string_view text) {
+  WriteAll(STDERR_FILENO, text);
+}
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok()) return absl::InternalError(absl::StrCat("JSON: ", status.ToString()));
+  return json;
+}
+
+absl::StatusOr<std::string> JsonToYaml(absl::string_view json) {
+  const Json parsed = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
+  YAML::Emitter out;
+  Emit(out, parsed);
+  if (!out.good()) return absl::InternalError(absl::StrCat("YAML: ", out.GetLastError()));
+  return absl::StrCat(out.c_str(), "\n");
+}
+
+absl::Status PrintMessage(const google::protobuf::Message& message, OutputFormat format) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string text, ToJson(message));
+  if (format == OutputFormat::kYaml) {
+    PLIMSOLL_ASSIGN_OR_RETURN(text, JsonToYaml(text));
+  }
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  Print(text);
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cli

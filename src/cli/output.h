@@ -1,0 +1,33 @@
+// What a command prints: tables for people, JSON and YAML for programs.
+#ifndef PLIMSOLL_CLI_OUTPUT_H_
+#define PLIMSOLL_CLI_OUTPUT_H_
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::cli {
+
+enum class OutputFormat { kTable, kWide, kJson, kYaml };
+
+// To standard output, whole. A closed pipe (`plimsoll ps | head -1`) is no error.
+void Print(absl::string_view text);
+// To standard error.
+void PrintNote(absl::string_view text);
+
+// The protobuf JSON mapping of a message, keys as in the contract ("pod_sandbox_id"), zero values
+// included, indented; members in which the CRI carries JSON as a string (`info`) are left alone.
+absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
+// The same content as YAML.
+absl::StatusOr<std::string> JsonToYaml(absl::string_view json);
+
+// Prints `message` as JSON or YAML. `format` must be one of these two.
+absl::Status PrintMessage(const google::protobuf::Message& message, OutputFormat format);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_OUTPUT_H_

@@ -1,0 +1,283 @@
+#include "cli/pod_runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cli/errors.h"
+#include "cli/host.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+// A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
+constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
+
+}  // namespace
+
+absl::Duration RestartDelay(int restarts) {
+  return std::min(absl::Seconds(10) * (int64_t{1} << std::clamp(restarts, 0, 8)), absl::Minutes(5));
+}
+
+int PodOutcome::ExitCode() const {
+  if (!status.ok()) return kExitOwnFailure;
+  if (interrupted) return kExitInterrupted;
+  for (const ContainerOutcome& container : containers) {
+    // A sidecar is stopped by us when its work is done; how it takes that says nothing.
+    if (container.role == resources::ContainerRequirements::Role::kSidecar) continue;
+    if (container.status.exit_code() != 0) return container.status.exit_code();
+  }
+  return kExitOk;
+}
+
+PodRunner::PodRunner(Client& client, LogMux& logs, FsRoot root, PodManifest pod,
+                     RunnerOptions options)
+    : client_(client),
+      logs_(logs),
+      root_(std::move(root)),
+      pod_(std::move(pod)),
+      options_(std::move(options)),
+      uid_(RandomUid()) {}
+
+bool PodRunner::Interrupted() {
+  outcome_.interrupted |= options_.interrupts && options_.interrupts() > 0;
+  return outcome_.interrupted;
+}
+
+void PodRunner::Say(absl::string_view text) {
+  logs_.Say(absl::StrCat("pod ", pod_.name, ": ", text));
+}
+
+PodOutcome PodRunner::Run() {
+  const absl::Time begin = absl::Now();
+  absl::Status status = Start();
+  outcome_.start_time = absl::Now() - begin;
+  if (status.ok() && options_.detach && !outcome_.interrupted) {
+    for (const Member& member : members_) logs_.Finish(member.log);
+    return std::move(outcome_);
+  }
+  if (status.ok() && !outcome_.interrupted) status = Supervise();
+  outcome_.status = FirstError(std::move(status), TearDown());
+  return std::move(outcome_);
+}
+
+absl::Status PodRunner::StartSandbox() {
+  PLIMSOLL_ASSIGN_OR_RETURN(dir_, MakePodDir(root_, options_.state_directory, uid_, pod_));
+  PodContext context;
+  context.uid = uid_;
+  context.log_directory = dir_.log_directory;
+  context.volumes = dir_.volumes;
+  PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, MemoryCapacityBytes(root_));
+  // A machine without the file has no DNS to add to.
+  context.host_dns = ParseResolvConf(root_.Read("etc/resolv.conf").value_or(""));
+  PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, context));
+  for (size_t i = 0; i < pod_.containers.size(); ++i) {
+    Member member;
+    member.index = i;
+    members_.push_back(member);
+    ContainerOutcome container;
+    container.name = pod_.containers[i].name;
+    container.role = pod_.containers[i].role;
+    container.config = configs_.containers[i];
+    outcome_.containers.push_back(std::move(container));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, client_.RunPodSandbox(configs_.sandbox));
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::Start() {
+  PLIMSOLL_RETURN_IF_ERROR(StartSandbox());
+  for (Member& member : members_) {
+    if (Interrupted()) return absl::OkStatus();
+    if (manifest(member).role == Role::kInit) {
+      const absl::Time begin = absl::Now();
+      PLIMSOLL_RETURN_IF_ERROR(RunInit(member));
+      outcome_.init_time += absl::Now() - begin;
+      if (outcome(member).status.exit_code() != 0) return absl::OkStatus();
+    } else {
+      PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::StartContainer(Member& member) {
+  ContainerOutcome& container = outcome(member);
+  const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      member.id, client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox));
+  container.created = true;
+  if (options_.show_logs) {
+    member.log = logs_.Add(absl::StrCat(options_.prefix, container.name),
+                           absl::StrCat(dir_.log_directory, "/", container.config.log_path()));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(client_.StartContainer(member.id), what));
+  member.running = true;
+  member.started = absl::Now();
+  member.restart_at = absl::InfiniteFuture();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.ContainerStatus(member.id));
+  container.status = status.status();
+  container.held = status.status().resources();
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::RunInit(Member& member) {
+  PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
+  for (;;) {
+    PLIMSOLL_RETURN_IF_ERROR(Refresh());
+    if (Interrupted()) return absl::OkStatus();
+    if (!member.running && member.restart_at == absl::InfiniteFuture()) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(RestartDue());
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+absl::Status PodRunner::Refresh() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client_.ListContainers(outcome_.sandbox_id));
+  for (Member& member : members_) {
+    if (!member.running) continue;
+    const auto it = std::find_if(containers.begin(), containers.end(),
+                                 [&](const auto& item) { return item.id() == member.id; });
+    if (it == containers.end()) {
+      return absl::NotFoundError(absl::StrCat("pod ", pod_.name, ": container ",
+                                              outcome(member).name, " was removed by someone"));
+    }
+    if (it->state() == cri::CONTAINER_EXITED) PLIMSOLL_RETURN_IF_ERROR(AfterExit(member));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::AfterExit(Member& member) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.ContainerStatus(member.id));
+  member.running = false;
+  outcome(member).status = status.status();
+  logs_.Finish(std::exchange(member.log, 0));
+  if (ShouldRestart(member)) ScheduleRestart(member);
+  return absl::OkStatus();
+}
+
+bool PodRunner::ShouldRestart(const Member& member) const {
+  if (outcome_.interrupted) return false;
+  const bool failed = outcome_.containers[member.index].status.exit_code() != 0;
+  switch (manifest(member).role) {
+    case Role::kSidecar:
+      return true;
+    case Role::kInit:
+      return failed && pod_.restart_policy != "Never";
+    case Role::kContainer:
+      return pod_.restart_policy == "Always" || (failed && pod_.restart_policy == "OnFailure");
+  }
+  return false;
+}
+
+void PodRunner::ScheduleRestart(Member& member) {
+  const absl::Time now = absl::Now();
+  if (now - member.started > kForgetRestartsAfter) member.recent_restarts = 0;
+  const absl::Duration delay = RestartDelay(member.recent_restarts++);
+  member.restart_at = now + delay;
+  Say(absl::StrCat("container ", outcome(member).name, " ended with exit code ",
+                   outcome(member).status.exit_code(), "; restarting it in ",
+                   absl::FormatDuration(delay)));
+}
+
+absl::Status PodRunner::RestartDue() {
+  for (Member& member : members_) {
+    if (member.running || absl::Now() < member.restart_at) continue;
+    ContainerOutcome& container = outcome(member);
+    const std::string old = member.id;
+    const uint32_t attempt = container.config.metadata().attempt() + 1;
+    container.config.mutable_metadata()->set_attempt(attempt);
+    container.config.set_log_path(LogPathOf(container.name, attempt));
+    ++container.restarts;
+    PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
+    PLIMSOLL_RETURN_IF_ERROR(client_.RemoveContainer(old));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::Supervise() {
+  for (;;) {
+    PLIMSOLL_RETURN_IF_ERROR(Refresh());
+    if (Interrupted()) return absl::OkStatus();
+    // An init container that failed for good ends the pod; so does the last ordinary container.
+    const bool busy = std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+      return manifest(member).role == Role::kContainer &&
+             (member.running || member.restart_at != absl::InfiniteFuture());
+    });
+    if (!busy) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(RestartDue());
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+// All at once, each with the pod's grace period. A second interrupt takes the patience away: the
+// daemon lets a shorter stop overtake a longer one.
+absl::Status PodRunner::StopMembers(const std::vector<Member*>& members) {
+  std::vector<absl::Status> results(members.size());
+  std::vector<std::thread> threads;
+  std::atomic<size_t> left = 0;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (!members[i]->running) continue;
+    ++left;
+    threads.emplace_back([&, i] {
+      results[i] = client_.StopContainer(members[i]->id, pod_.grace_period_s);
+      --left;
+    });
+  }
+  bool killed = false;
+  while (left > 0) {
+    if (!killed && options_.interrupts && options_.interrupts() > 1) {
+      killed = true;
+      Say("killing");
+      for (Member* member : members) {
+        if (member->running) client_.StopContainer(member->id, 0).IgnoreError();
+      }
+    }
+    absl::SleepFor(kPollInterval);
+  }
+  for (std::thread& thread : threads) thread.join();
+  absl::Status status;
+  for (absl::Status& result : results) status = FirstError(std::move(status), std::move(result));
+  return status;
+}
+
+absl::Status PodRunner::TearDown() {
+  absl::Status status;
+  const auto also = [&status](absl::Status next) {
+    status = FirstError(std::move(status), std::move(next));
+  };
+  if (outcome_.interrupted) {
+    Say(absl::StrCat("stopping, at most ", pod_.grace_period_s, "s; Ctrl-C again kills"));
+  }
+  // Nothing is restarted from here on; sidecars go last, the last started first.
+  for (Member& member : members_) member.restart_at = absl::InfiniteFuture();
+  std::vector<Member*> ordinary;
+  for (Member& member : members_) {
+    if (manifest(member).role != Role::kSidecar) ordinary.push_back(&member);
+  }
+  also(StopMembers(ordinary));
+  for (auto it = members_.rbegin(); it != members_.rend(); ++it) {
+    if (manifest(*it).role == Role::kSidecar) also(StopMembers({&*it}));
+  }
+  for (Member& member : members_) {
+    if (!member.running) continue;
+    const auto last = client_.ContainerStatus(member.id);
+    if (last.ok()) outcome(member).status = last->status();
+    member.running = false;
+  }
+  for (Member& member : members_) logs_.Finish(std::exchange(member.log, 0));
+  if (!outcome_.sandbox_id.empty()) {
+    also(client_.StopPodSandbox(outcome_.sandbox_id));
+    if (options_.keep && status.ok()) return status;
+    also(client_.RemovePodSandbox(outcome_.sandbox_id));
+  }
+  also(RemovePodDir(root_, options_.state_directory, uid_));
+  return status;
+}
+
+}  // namespace plimsoll::cli

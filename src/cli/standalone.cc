@@ -1,0 +1,202 @@
+#include "cli/standalone.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "cli/errors.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int kReadyFd = 3;  // in the daemon
+constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
+
+// flock with a deadline: the call itself has none.
+absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time deadline) {
+  while (flock(fd, operation | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus(errno, "flock " + path);
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("lock ", path, ": another process holds it and does not let go"));
+    }
+    absl::SleepFor(kPollInterval);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FindDaemon() {
+  const auto self = FsRoot::Open("/")->ReadLink("proc/self/exe");
+  if (self.ok()) {
+    const std::string beside = absl::StrCat(self->substr(0, self->rfind('/')), "/plimsolld");
+    if (access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  absl::StatusOr<std::string> found = FindProgram("plimsolld");
+  if (found.ok()) return found;
+  return WithHint(found.status(),
+                  "No daemon is running, and the program to start one is not installed. Install "
+                  "plimsolld, or name a running daemon with --address.");
+}
+
+// The daemon's words: the end of its log.
+std::string LogText(const FsRoot& run) {
+  std::string words = run.Read("plimsolld.log").value_or("");
+  if (words.size() > 4096) words.erase(0, words.size() - 4096);
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  return words;
+}
+
+// One byte on the pipe: ready. End of file: the daemon gave up.
+absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time deadline) {
+  const std::string log = run.PathOf("plimsolld.log");
+  pollfd waiting = {fd, POLLIN, 0};
+  for (;;) {
+    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int ready = left > 0 ? poll(&waiting, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      child.Signal(SIGTERM).IgnoreError();
+      return WithHint(absl::DeadlineExceededError("plimsolld did not get ready in time"),
+                      absl::StrCat("See ", log, "."));
+    }
+    char byte = 0;
+    const ssize_t count = read(fd, &byte, 1);
+    if (count == 1) return absl::OkStatus();
+    if (count < 0 && errno == EINTR) continue;
+    break;
+  }
+  const auto exit = child.Wait(absl::Now() + absl::Seconds(5));
+  const std::string words = LogText(run);
+  return absl::FailedPreconditionError(
+      absl::StrCat("plimsolld did not start (", exit.ok() ? exit->ToString() : "still ending", ")",
+                   words.empty() ? absl::StrCat("; see ", log) : ":\n", words));
+}
+
+absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot& run,
+                                  absl::Time deadline) {
+  std::string daemon = options.daemon;
+  if (daemon.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(daemon, FindDaemon());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd log,
+                            run.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_APPEND, 0600));
+  // An old log says nothing any more.
+  if (ftruncate(log.get(), 0) != 0) return ErrnoStatus(errno, "truncate " + options.dirs.log());
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  UniqueFd ready(ends[0]);
+  UniqueFd daemon_end(ends[1]);
+  Command command;
+  command.argv = {
+      daemon,        "--standalone",        "--address", "unix://" + options.dirs.socket(),
+      "--state-dir", options.dirs.state,    "--run-dir", options.dirs.run,
+      "--ready-fd",  absl::StrCat(kReadyFd)};
+  command.descriptors = {{log.get(), 1}, {log.get(), 2}, {daemon_end.get(), kReadyFd}};
+  // Ctrl-C in this terminal is for us; we tell the daemon.
+  command.new_session = true;
+  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+  daemon_end.Reset();
+  PLIMSOLL_RETURN_IF_ERROR(AwaitReady(ready.get(), child, run, deadline));
+  return child;
+}
+
+// Takes clients.lock, shared, in a run directory that is there. A daemon that ends removes the
+// directory, and with it a lock that we may just have waited for: then all over again.
+absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& path,
+                                                             absl::Time deadline) {
+  for (;;) {
+    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot run, FsRoot::OpenOrCreate(path, 0755));
+    absl::StatusOr<UniqueFd> lock = run.OpenFile("clients.lock", O_RDWR | O_CREAT, 0600);
+    if (lock.ok()) {
+      PLIMSOLL_RETURN_IF_ERROR(LockBy(lock->get(), LOCK_SH, run.PathOf("clients.lock"), deadline));
+      struct stat held = {};
+      const absl::StatusOr<struct stat> named = FsRoot::Open("/")->Stat(path + "/clients.lock");
+      if (named.ok() && fstat(lock->get(), &held) == 0 && held.st_ino == named->st_ino &&
+          held.st_dev == named->st_dev) {
+        return std::make_pair(std::move(run), *std::move(lock));
+      }
+    } else if (!absl::IsNotFound(lock.status()) || absl::Now() > deadline) {
+      return lock.status();
+    }
+  }
+}
+
+}  // namespace
+
+StandaloneDirs StandaloneDirs::Below(const std::string& root) {
+  StandaloneDirs dirs;
+  if (root.empty()) return dirs;
+  dirs.state = absl::StrCat(absl::StripSuffix(root, "/"), "/state");
+  dirs.run = absl::StrCat(absl::StripSuffix(root, "/"), "/run");
+  return dirs;
+}
+
+absl::Status ProbeSocket(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is longer than ",
+                                                   sizeof(address.sun_path) - 1, " bytes"));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "socket");
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno == ECONNREFUSED) {
+    return absl::NotFoundError(absl::StrCat("connect ", path, ": nobody listens there"));
+  }
+  return ErrnoStatus(errno, absl::StrCat("connect ", path));
+}
+
+absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
+  const absl::Time deadline = absl::Now() + options.timeout;
+  PLIMSOLL_ASSIGN_OR_RETURN(auto held, HoldRunDirectory(options.dirs.run, deadline));
+  const FsRoot& run = held.first;
+  Standalone standalone;
+  standalone.dirs_ = options.dirs;
+  standalone.lock_ = std::move(held.second);
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd start,
+                            run.OpenFile("start.lock", O_RDWR | O_CREAT, 0600));
+  PLIMSOLL_RETURN_IF_ERROR(LockBy(start.get(), LOCK_EX, run.PathOf("start.lock"), deadline));
+  const absl::Status listening = ProbeSocket(options.dirs.socket());
+  if (listening.ok()) return standalone;
+  if (!absl::IsNotFound(listening)) return listening;
+  PLIMSOLL_ASSIGN_OR_RETURN(standalone.child_, StartDaemon(options, run, deadline));
+  return standalone;
+}
+
+void Standalone::Leave(absl::Duration patience) {
+  if (!lock_.valid()) return;
+  // Refused where another client still holds it (and, rarely, where the daemon was quicker): then
+  // there is little to wait for.
+  const bool last = flock(lock_.get(), LOCK_EX | LOCK_NB) == 0;
+  lock_.Reset();
+  const absl::Time deadline = absl::Now() + (last ? patience : absl::Milliseconds(300));
+  if (child_.has_value()) {
+    child_->Wait(deadline).IgnoreError();
+    return;
+  }
+  // Someone else's child: it removes the directory before it ends.
+  while (absl::Now() < deadline && access(dirs_.run.c_str(), F_OK) == 0) {
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+}  // namespace plimsoll::cli
