@@ -29,6 +29,11 @@ LogMux::~LogMux() {
   thread_.join();
 }
 
+void LogMux::ReserveWidth(size_t width) {
+  absl::MutexLock lock(&mutex_);
+  width_ = std::max(width_, width);
+}
+
 int LogMux::Add(const std::string& name, const std::string& path) {
   absl::MutexLock lock(&mutex_);
   const size_t colour = colours_.emplace(name, colours_.size() % kColours.size()).first->second;

@@ -26,6 +26,8 @@ class LogMux {
   LogMux(FsRoot root, bool colour, Write write);
   ~LogMux();
 
+  // Room for prefixes of this length from the first line on.
+  void ReserveWidth(size_t width);
   // Follows a log from its start. `name` is the prefix; all prefixes are padded alike.
   int Add(const std::string& name, const std::string& path);
   // The container has ended: hands over the rest and forgets the log.

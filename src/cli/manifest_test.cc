@@ -227,6 +227,17 @@ TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
       ElementsAre(HasSubstr("pod.yaml:6:17: spec.nodeSelector: ignored: there is one node")));
 }
 
+TEST(Manifest, WhatOnlyLooksLikeANumberIsAString) {
+  for (const char* word : {"-c", "-e", "0xyz", "1.2.3", "10m", "--", "+x", "a", "face", "-"}) {
+    EXPECT_EQ(ErrorOf(PodWith("container", absl::StrCat("args: [", word, "]"))), "no error");
+  }
+  for (const char* word : {"1", "-1", "1.5", "1e3", "0x1f", "True", ".nan", "-.inf"}) {
+    EXPECT_THAT(ErrorOf(PodWith("container", absl::StrCat("args: [", word, "]"))),
+                HasSubstr("with quotes"))
+        << word;
+  }
+}
+
 TEST(Manifest, FalseAndEmptyAreNotRefused) {
   EXPECT_EQ(ErrorOf(PodWith("spec", "shareProcessNamespace: false")), "no error");
   EXPECT_EQ(ErrorOf(PodWith("spec", "imagePullSecrets: []")), "no error");

@@ -83,6 +83,7 @@ absl::Status PodRunner::StartSandbox() {
     ContainerOutcome container;
     container.name = pod_.containers[i].name;
     container.role = pod_.containers[i].role;
+    logs_.ReserveWidth(options_.prefix.size() + container.name.size());
     container.config = configs_.containers[i];
     outcome_.containers.push_back(std::move(container));
   }

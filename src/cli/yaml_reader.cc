@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -37,7 +38,7 @@ const char* TypeName(const YAML::Node& node) {
 }  // namespace
 
 bool IsPlainNonString(absl::string_view scalar) {
-  constexpr std::array<absl::string_view, 10> kWords = {"",    "~",  "null", "true", "false",
+  constexpr std::array<absl::string_view, 13> kWords = {"",    "~",  "null", "true", "false",
                                                         "yes", "no", "on",   "off",  ".nan"};
   const std::string lower = absl::AsciiStrToLower(scalar);
   if (std::find(kWords.begin(), kWords.end(), lower) != kWords.end()) return true;
@@ -46,8 +47,9 @@ bool IsPlainNonString(absl::string_view scalar) {
     return false;
   }
   double number = 0;
-  int64_t hex = 0;
-  return absl::SimpleAtod(scalar, &number) || absl::SimpleHexAtoi(scalar, &hex);
+  uint64_t hex = 0;
+  return absl::SimpleAtod(scalar, &number) ||
+         (absl::StartsWith(scalar, "0x") && absl::SimpleHexAtoi(scalar, &hex));
 }
 
 std::string YamlReader::Where(const YAML::Node& node, absl::string_view path) const {
