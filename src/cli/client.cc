@@ -132,6 +132,10 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   const StandaloneDirs dirs = StandaloneDirs::Below(options.root);
   if (!options.may_start) {
     const absl::Status listening = ProbeSocket(dirs.socket());
+    if (absl::IsNotFound(listening)) {
+      return WithHint(absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
+                      "plimsoll starts one itself when a command needs it.");
+    }
     if (!listening.ok()) return NoDaemon(listening, "unix://" + dirs.socket());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone,

@@ -50,11 +50,14 @@ absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arg
                         absl::StrCat("container ", container.metadata().name(), " is not running")),
                     "`plimsoll ps` lists what is.");
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->ExecSync(container.id(), arguments.command,
-                                                                  arguments.timeout_s));
-  Print(response.stdout());
-  PrintNote(response.stderr());
-  return response.exit_code();
+  const auto response = client->ExecSync(container.id(), arguments.command, arguments.timeout_s);
+  if (absl::IsDeadlineExceeded(response.status())) {
+    return WithHint(response.status(), "A longer --timeout, or none, lets it finish.");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(response.status());
+  Print(response->stdout());
+  PrintNote(response->stderr());
+  return response->exit_code();
 }
 
 }  // namespace

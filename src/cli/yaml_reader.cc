@@ -38,8 +38,8 @@ const char* TypeName(const YAML::Node& node) {
 }  // namespace
 
 bool IsPlainNonString(absl::string_view scalar) {
-  constexpr std::array<absl::string_view, 13> kWords = {"",    "~",  "null", "true", "false",
-                                                        "yes", "no", "on",   "off",  ".nan"};
+  constexpr std::array<absl::string_view, 13> kWords = {
+      "", "~", "null", "true", "false", "yes", "no", "on", "off", ".nan", ".inf", "-.inf", "+.inf"};
   const std::string lower = absl::AsciiStrToLower(scalar);
   if (std::find(kWords.begin(), kWords.end(), lower) != kWords.end()) return true;
   if (!absl::ascii_isdigit(static_cast<unsigned char>(scalar[0])) &&
