@@ -62,7 +62,8 @@ std::string Summary(const PodManifest& pod, const PodOutcome& outcome) {
                   exited ? absl::StrCat(container.status.exit_code()) : "-",
                   absl::StrCat(container.restarts), RanFor(container.status)});
   }
-  std::string text = absl::StrCat("\npod ", pod.pod_namespace, "/", pod.name, ": started in ",
+  std::string text = absl::StrCat("\npod ", pod.pod_namespace, "/", pod.name, ": ",
+                                  outcome.started ? "started in " : "did not start, gave up after ",
                                   Milliseconds(outcome.start_time));
   if (outcome.init_time > absl::ZeroDuration()) {
     absl::StrAppend(&text, ", ", Milliseconds(outcome.init_time), " of it in init containers");

@@ -57,6 +57,9 @@ PodOutcome PodRunner::Run() {
   const absl::Time begin = absl::Now();
   absl::Status status = Start();
   outcome_.start_time = absl::Now() - begin;
+  outcome_.started =
+      status.ok() && std::all_of(outcome_.containers.begin(), outcome_.containers.end(),
+                                 [](const ContainerOutcome& item) { return item.created; });
   if (status.ok() && options_.detach && !outcome_.interrupted) {
     for (const Member& member : members_) logs_.Finish(member.log);
     return std::move(outcome_);

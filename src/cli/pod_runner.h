@@ -45,6 +45,7 @@ struct PodOutcome {
   std::string sandbox_id;
   std::vector<ContainerOutcome> containers;  // in the manifest's order
   bool interrupted = false;
+  bool started = false;       // every container that should run was started
   absl::Duration start_time;  // from the first request until the last container was started
   absl::Duration init_time;   // of that, waiting for init containers
 
