@@ -5,10 +5,31 @@
 namespace plimsoll::cri {
 
 absl::Status Calls::Schedule(Lane lane, std::function<void()> work) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) return absl::UnavailableError("the daemon is stopping; try again later");
+    ++accepted_;
+  }
+  const auto done = [this] {
+    absl::MutexLock lock(&mutex_);
+    --accepted_;
+  };
   WorkerPool& pool = lane == Lane::kQuick ? quick_ : slow_;
-  if (pool.TrySchedule(std::move(work))) return absl::OkStatus();
+  const bool scheduled = pool.TrySchedule([work = std::move(work), done] {
+    work();
+    done();
+  });
+  if (scheduled) return absl::OkStatus();
+  done();
   return absl::ResourceExhaustedError(absl::StrCat("too many calls at once: ", options_.max_queued,
                                                    " are waiting already; try again later"));
+}
+
+bool Calls::Drain(absl::Time deadline) {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  const auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return accepted_ == 0; };
+  return mutex_.AwaitWithDeadline(absl::Condition(&idle), deadline);
 }
 
 absl::Status Calls::Unsupported(absl::string_view method, absl::string_view why) {

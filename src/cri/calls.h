@@ -11,8 +11,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
@@ -98,8 +100,12 @@ class Calls {
     return reactor;
   }
 
-  // Any work on the lane's threads. RESOURCE_EXHAUSTED when its queue is full.
+  // Any work on the lane's threads. RESOURCE_EXHAUSTED when its queue is full, UNAVAILABLE after
+  // Drain.
   absl::Status Schedule(Lane lane, std::function<void()> work);
+
+  // Accepts nothing more and waits until what was accepted is done. False at the deadline.
+  bool Drain(absl::Time deadline);
 
   // Tells the observer and the tracer.
   void Observe(absl::string_view method, absl::Time start, const absl::Status& status) const;
@@ -131,6 +137,9 @@ class Calls {
   }
 
   const CallOptions options_;
+  absl::Mutex mutex_;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  int accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // and not yet done
   WorkerPool quick_;
   WorkerPool slow_;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -11,6 +12,24 @@
 
 namespace plimsoll::cri {
 namespace {
+
+// kubelet's client takes messages of at most 16 MiB, so both streams together have to fit into one.
+constexpr size_t kMaxOutputBytes = (16 << 20) - 4096;
+
+void Cut(std::string* stream, size_t bytes) {
+  if (stream->size() <= bytes) return;
+  stream->resize(bytes);
+  absl::StrAppend(stream, "\n[plimsoll: output truncated: the answer to a call holds ",
+                  kMaxOutputBytes, " bytes]\n");
+}
+
+// The smaller stream keeps up to half, the other one gets the rest.
+void FitIntoMessage(std::string* out, std::string* err) {
+  if (out->size() + err->size() <= kMaxOutputBytes) return;
+  std::string* smaller = out->size() < err->size() ? out : err;
+  Cut(smaller, kMaxOutputBytes / 2);
+  Cut(smaller == out ? err : out, kMaxOutputBytes - std::min(smaller->size(), kMaxOutputBytes / 2));
+}
 
 namespace v1 = ::runtime::v1;
 
@@ -139,6 +158,7 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   }
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
                             engine_->ExecSync(request.container_id(), exec));
+  FitIntoMessage(&result.out, &result.err);
   response->set_exit_code(result.exit_code);
   response->set_stdout(std::move(result.out));
   response->set_stderr(std::move(result.err));

@@ -79,8 +79,10 @@ class ServerFixture : public ::testing::Test {
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    channel_ =
-        grpc::CreateChannel("unix:" + options_.socket_path, grpc::InsecureChannelCredentials());
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(16 << 20);  // as kubelet's
+    channel_ = grpc::CreateCustomChannel("unix:" + options_.socket_path,
+                                         grpc::InsecureChannelCredentials(), arguments);
     runtime_ = ::runtime::v1::RuntimeService::NewStub(channel_);
     image_ = ::runtime::v1::ImageService::NewStub(channel_);
     node_ = ::plimsoll::v1::NodeService::NewStub(channel_);

@@ -120,7 +120,9 @@ class GrpcServer final : public Server {
   void Shutdown(absl::Duration grace) override {
     if (server_ == nullptr) return;
     if (published_) unlink(options_.socket_path.c_str());
-    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    // Not left to gRPC, which also waits for every idle client to say goodbye.
+    calls_.Drain(absl::Now() + grace);
+    server_->Shutdown(absl::ToChronoTime(absl::Now()));
     server_->Wait();
     server_.reset();
   }

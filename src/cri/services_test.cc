@@ -319,6 +319,19 @@ TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_EQ(Code(runtime_, &RuntimeStub::ExecSync, request), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ServicesTest, ExecSyncOutputIsCutToFitOneMessage) {
+  EXPECT_CALL(engine_, ExecSync(_, _))
+      .WillOnce(Return(runtime::ExecResult{0, std::string(16 << 20, 'o'), "all of it"}));
+  v1::ExecSyncRequest request;
+  request.set_container_id("a");
+  request.add_cmd("yes");
+  v1::ExecSyncResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::ExecSync, request, &response).ok());
+  EXPECT_LT(response.ByteSizeLong(), 16u << 20);
+  EXPECT_EQ(response.stderr(), "all of it");
+  EXPECT_THAT(response.stdout().substr(response.stdout().size() - 100), HasSubstr("truncated"));
+}
+
 TEST_F(ServicesTest, StatusNamesBothConditions) {
   v1::StatusRequest request;
   request.set_verbose(true);

@@ -26,7 +26,10 @@ class EngineTest : public ::testing::Test {
         runtime_(host_) {}
   ~EngineTest() override {
     engine_.reset();
-    linux::UnmountBelow(host_, run_.path()).IgnoreError();
+    // A directory that is open can't be unmounted.
+    const std::string run = run_.path();
+    run_ = host_;
+    EXPECT_TRUE(linux::UnmountBelow(host_, run).ok());
   }
 
   void SetUp() override {

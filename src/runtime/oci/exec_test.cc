@@ -100,7 +100,7 @@ TEST_F(ExecTest, LongOutputIsCutWithAMark) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->exit_code, 0);
   EXPECT_EQ(result->out.substr(0, 1000), std::string(1000, '\0'));
-  EXPECT_EQ(result->out.substr(1000), "\n[plimsoll: output cut after 1000 bytes]\n");
+  EXPECT_EQ(result->out.substr(1000), "\n[plimsoll: output truncated after 1000 bytes]\n");
   EXPECT_EQ(result->err, "short\n");
 }
 

@@ -1,0 +1,184 @@
+// The command line, as a person uses it: real program, no daemon beforehand.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "harness/busybox_image.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class CliTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "containers need root";
+    const auto rootfs = FsRoot::OpenOrCreate(dir_.path() + "/rootfs", 0755);
+    ASSERT_TRUE(rootfs.ok());
+    ASSERT_TRUE(MakeBusyboxRootfs(*rootfs).ok());
+    const RunResult imported = Plimsoll({"image", "import", rootfs->path(), "--name", "busybox"});
+    ASSERT_EQ(imported.exit.code, 0) << imported.err;
+  }
+  void TearDown() override {
+    EXPECT_TRUE(Eventually([&] { return ProcessesWith(dir_.path()).empty(); }))
+        << ::testing::PrintToString(ProcessesWith(dir_.path()));
+    EXPECT_THAT(MountsBelow(dir_.path()), IsEmpty());
+    linux::UnmountBelow(Host(), dir_.path()).IgnoreError();
+  }
+  Command PlimsollCommand(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--root", dir_.path() + "/r"});
+    return {.argv = std::move(arguments)};
+  }
+  RunResult Plimsoll(std::vector<std::string> arguments) {
+    auto result = RunProgram(PlimsollCommand(std::move(arguments)), {.timeout = absl::Seconds(90)});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : RunResult{.exit = {.code = -1}};
+  }
+  std::string Manifest(const std::string& name, const std::string& spec) {
+    const std::string path = absl::StrCat(dir_.path(), "/", name, ".yaml");
+    EXPECT_TRUE(
+        Host()
+            .ReplaceFile(path, absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata:\n  name: ", name,
+                                            "\nspec:\n  restartPolicy: Never\n", spec))
+            .ok());
+    return path;
+  }
+  static std::string ContainerOf(const std::string& name, const std::string& script) {
+    return absl::StrCat("  - name: ", name,
+                        "\n    image: busybox\n    imagePullPolicy: Never\n"
+                        "    command: [\"/bin/sh\", \"-c\", \"",
+                        script, "\"]\n");
+  }
+
+  TestDir dir_;
+};
+
+TEST_F(CliTest, RunShowsOutputWithPrefixesAndLeavesNothing) {
+  const RunResult result = Plimsoll(
+      {"run",
+       Manifest("hello", absl::StrCat("  initContainers:\n", ContainerOf("first", "echo one"),
+                                      "  containers:\n", ContainerOf("a", "echo two"),
+                                      ContainerOf("b", "echo three")))});
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("one"), HasSubstr("two"), HasSubstr("three")));
+  EXPECT_LT(result.out.find("one"), result.out.find("two"));
+  EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("hello")));
+}
+
+TEST_F(CliTest, RunFailsWhenAContainerFails) {
+  const RunResult result = Plimsoll(
+      {"run", Manifest("bad", absl::StrCat("  containers:\n", ContainerOf("a", "exit 3")))});
+  EXPECT_NE(result.exit.code, 0);
+}
+
+TEST_F(CliTest, AFailedInitContainerStopsThePod) {
+  const RunResult result = Plimsoll(
+      {"run", Manifest("bad", absl::StrCat("  initContainers:\n", ContainerOf("i", "exit 1"),
+                                           "  containers:\n", ContainerOf("a", "echo never")))});
+  EXPECT_NE(result.exit.code, 0);
+  EXPECT_THAT(result.out, Not(HasSubstr("never")));
+}
+
+TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
+  const RunResult started = Plimsoll(
+      {"run", "--detach",
+       Manifest("web", absl::StrCat("  containers:\n", ContainerOf("a", "echo up; sleep 1000"),
+                                    "    resources: {limits: {memory: 64Mi, cpu: 500m}}\n"))});
+  ASSERT_EQ(started.exit.code, 0) << started.err;
+  EXPECT_THAT(Plimsoll({"ps"}).out, AllOf(HasSubstr("web"), HasSubstr("Running")));
+  EXPECT_THAT(Plimsoll({"pods"}).out, HasSubstr("web"));
+  EXPECT_THAT(Plimsoll({"ps", "-o", "json"}).out, HasSubstr("\"web\""));
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(Plimsoll({"logs", "web"}).out, "up"); }));
+  const RunResult exec = Plimsoll({"exec", "web/a", "--", "/bin/sh", "-c", "echo inside; exit 4"});
+  EXPECT_EQ(exec.out, "inside\n");
+  EXPECT_EQ(exec.exit.code, 4);
+  const RunResult update = Plimsoll({"update", "web/a", "--memory", "96Mi"});
+  EXPECT_EQ(update.exit.code, 0) << update.err;
+  EXPECT_THAT(Plimsoll({"inspect", "web", "-o", "json"}).out, HasSubstr("100663296"));
+  EXPECT_EQ(Plimsoll({"stop", "-t", "1", "web"}).exit.code, 0);
+  EXPECT_THAT(Plimsoll({"ps", "-a"}).out, HasSubstr("Exited"));
+  EXPECT_EQ(Plimsoll({"rm", "web"}).exit.code, 0);
+  EXPECT_THAT(Plimsoll({"ps", "-a", "-o", "json"}).out, Not(HasSubstr("web")));
+}
+
+TEST_F(CliTest, CtrlCStopsThePodAndCleansUp) {
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  Command command = PlimsollCommand(
+      {"run", Manifest("long", absl::StrCat("  terminationGracePeriodSeconds: 1\n  containers:\n",
+                                            ContainerOf("a", "echo started; sleep 1000")))});
+  command.descriptors = {{writer.get(), 1}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  writer.Reset();
+  char buffer[256];
+  ASSERT_GT(read(reader.get(), buffer, sizeof(buffer)), 0);  // "started" has come
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  const auto exit = child->Wait(absl::Now() + absl::Seconds(60));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_NE(exit->code, 0);
+  EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("long")));
+}
+
+TEST_F(CliTest, ShowResourcesHoldsRequestBesideKernel) {
+  const RunResult result = Plimsoll(
+      {"run", "--show-resources",
+       Manifest("limits", absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1"),
+                                       "    resources: {limits: {memory: 32Mi, cpu: 250m}}\n"))});
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+  EXPECT_THAT(absl::StrCat(result.out, result.err), AllOf(HasSubstr("32Mi"), HasSubstr("250m")));
+}
+
+TEST_F(CliTest, AManifestsMistakeHasLineAndColumn) {
+  const RunResult result = Plimsoll({"run", Manifest("typo", "  contaners: []\n")});
+  EXPECT_NE(result.exit.code, 0);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("typo.yaml:7"), HasSubstr("containers")));
+}
+
+TEST_F(CliTest, AMissingImageSaysWhatToDo) {
+  const std::string path = Manifest(
+      "missing", "  containers:\n  - {name: a, image: nowhere.test/x:1, imagePullPolicy: Never}\n");
+  const RunResult result = Plimsoll({"run", path});
+  EXPECT_NE(result.exit.code, 0);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("nowhere.test/x:1"), HasSubstr("plimsoll image")));
+}
+
+TEST_F(CliTest, ImagesAreListedAndRemoved) {
+  EXPECT_THAT(Plimsoll({"image", "list"}).out, HasSubstr("busybox"));
+  EXPECT_EQ(Plimsoll({"image", "remove", "busybox"}).exit.code, 0);
+  EXPECT_THAT(Plimsoll({"image", "list", "-o", "json"}).out, Not(HasSubstr("busybox")));
+}
+
+TEST_F(CliTest, DaemonStatusTellsWhatTheMachineLacks) {
+  const RunResult result = Plimsoll({"daemon", "status"});
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("crun"));
+}
+
+TEST_F(CliTest, TwoRunsAtOnceShareTheDaemon) {
+  const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 2"));
+  auto first = Spawn(PlimsollCommand({"run", Manifest("one", spec)}));
+  auto second = Spawn(PlimsollCommand({"run", Manifest("two", spec)}));
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->Wait(absl::Now() + absl::Seconds(60))->code, 0);
+  EXPECT_EQ(second->Wait(absl::Now() + absl::Seconds(60))->code, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,150 @@
+// ExecSync and container logs.
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+class ExecTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    if (!node_.daemon_runs()) return;
+    container_ = Start(RunPod(), Shell("sleep 1000"));
+  }
+  std::string container_;
+};
+
+TEST_F(ExecTest, GivesBothStreamsAndTheExitCode) {
+  cri::ExecSyncResponse response;
+  const grpc::Status status =
+      Exec(container_, {"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.stdout(), "out\n");
+  EXPECT_EQ(response.stderr(), "err\n");
+  EXPECT_EQ(response.exit_code(), 3);
+}
+
+TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
+  EXPECT_THAT(ExecOutput(container_, "cat /proc/self/cgroup"), HasSubstr(container_));
+  EXPECT_EQ(ExecOutput(container_, "readlink /proc/self/ns/pid"),
+            ExecOutput(container_, "readlink /proc/1/ns/pid"));
+}
+
+TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
+  const std::string mark = absl::StrCat("9", getpid());
+  cri::ExecSyncResponse response;
+  // A child, one in a session of its own, and one that has been orphaned on purpose.
+  const grpc::Status status =
+      Exec(container_,
+           {"/bin/sh", "-c",
+            absl::StrCat("sleep ", mark, "1 & setsid sleep ", mark, "2 & (setsid sh -c 'sleep ",
+                         mark, "3 & sleep ", mark, "4' &); sleep ", mark, "5")},
+           &response, 1);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << status.error_message();
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith("sleep " + mark).empty(); }));
+  EXPECT_EQ(Status(container_).state(), cri::CONTAINER_RUNNING);
+  EXPECT_EQ(ExecOutput(container_, "echo still here"), "still here\n");
+}
+
+TEST_F(ExecTest, LongOutputIsCutWithAMark) {
+  cri::ExecSyncResponse response;
+  const grpc::Status status =
+      Exec(container_, {"/bin/sh", "-c", "head -c 20000000 /dev/zero | tr '\\0' x"}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GT(response.stdout().size(), 15u << 20);
+  EXPECT_THAT(response.stdout().substr(15 << 20), HasSubstr("truncated"));
+}
+
+TEST_F(ExecTest, DoesNotWaitForABackgroundProcessThatHoldsThePipe) {
+  const absl::Time before = absl::Now();
+  EXPECT_EQ(ExecOutput(container_, "sleep 100 & echo done"), "done\n");
+  EXPECT_LT(absl::Now() - before, absl::Seconds(30));
+}
+
+TEST_F(ExecTest, MissingCommandIsAClearError) {
+  cri::ExecSyncResponse response;
+  const grpc::Status status = Exec(container_, {"/no/such/command"}, &response);
+  EXPECT_THAT(absl::StrCat(status.error_message(), response.stderr()),
+              HasSubstr("/no/such/command"));
+  EXPECT_TRUE(!status.ok() || response.exit_code() == 127 || response.exit_code() == 126);
+}
+
+TEST_F(ExecTest, NeedsARunningContainer) {
+  ASSERT_TRUE(StopContainer(container_, 0).ok());
+  cri::ExecSyncResponse response;
+  EXPECT_EQ(Exec(container_, {"/bin/true"}, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+class LogsTest : public NodeTest {
+ protected:
+  std::string RawLog(const std::string& container) {
+    return Host().Read(Status(container).log_path()).value_or("");
+  }
+};
+
+TEST_F(LogsTest, LinesAreInCriFormat) {
+  const std::string id = Start(RunPod(), Shell("echo to out; echo to err >&2"));
+  AwaitExit(id);
+  const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+([+-][0-9:]{5}|Z)";
+  EXPECT_THAT(RawLog(id), ContainsRegex(absl::StrCat(time, " stdout F to out\n")));
+  EXPECT_THAT(RawLog(id), ContainsRegex(absl::StrCat(time, " stderr F to err\n")));
+}
+
+TEST_F(LogsTest, NoLineIsLost) {
+  const std::string id = Start(RunPod(), Shell("seq 1 20000"));
+  AwaitExit(id);
+  std::string expected;
+  for (int i = 1; i <= 20000; ++i) absl::StrAppend(&expected, i, "\n");
+  EXPECT_EQ(Output(id), expected);
+}
+
+TEST_F(LogsTest, AnUnfinishedLineIsPartial) {
+  const std::string id = Start(RunPod(), Shell("printf unfinished"));
+  AwaitExit(id);
+  EXPECT_THAT(RawLog(id), HasSubstr(" stdout P unfinished"));
+}
+
+TEST_F(LogsTest, ReopenGoesOnInANewFile) {
+  const std::string id =
+      Start(RunPod(), Shell("trap 'echo second' USR1; echo first; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(RawLog(id), "first"); }));
+  const std::string path = Status(id).log_path();
+  ASSERT_EQ(rename(path.c_str(), (path + ".1").c_str()), 0);
+  cri::ReopenContainerLogRequest request;
+  request.set_container_id(id);
+  cri::ReopenContainerLogResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status = node_.runtime().ReopenContainerLog(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(Host().Exists(path)) << "the new file is there when the call returns";
+  ExecOutput(id, "kill -USR1 1");
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(RawLog(id), "second"); }));
+  EXPECT_THAT(Host().Read(path + ".1").value_or(""), HasSubstr("first"));
+}
+
+TEST_F(LogsTest, ATerminalIsATerminal) {
+  cri::ContainerConfig config = Shell("tty; test -t 1 && echo yes");
+  config.set_tty(true);
+  const std::string id = Start(RunPod(), config);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 0);
+  EXPECT_THAT(Output(id), HasSubstr("/dev/pts/0"));
+}
+
+TEST_F(LogsTest, WithoutStdinAReaderSeesTheEnd) {
+  const std::string id = Start(RunPod(), Shell("cat; echo end"));
+  AwaitExit(id);
+  EXPECT_EQ(Output(id), "end\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

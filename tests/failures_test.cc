@@ -1,0 +1,131 @@
+// The daemon when it can't work: each a clear error, nothing left behind.
+#include <sys/mount.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "linux/mounts.h"
+#include "linux/process.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FailuresTest : public ::testing::Test {
+ protected:
+  // Starts the daemon, which must fail, and gives what it said.
+  static std::string FailureOf(Node& node) {
+    const absl::Status status = node.StartDaemon();
+    EXPECT_FALSE(status.ok());
+    if (status.ok()) node.KillDaemon();
+    EXPECT_THAT(MountsBelow(node.directory()), IsEmpty()) << "a mount was left";
+    EXPECT_FALSE(CgroupExists(node.cgroup_parent())) << "a group was left";
+    EXPECT_FALSE(Host().Exists(node.run_directory() + "/plimsoll.sock"));
+    return std::string(status.message());
+  }
+};
+
+TEST_F(FailuresTest, AMissingCrunNamesThePackage) {
+  Node node("crun: /no/such/crun\n");
+  const std::string said = FailureOf(node);
+  EXPECT_THAT(said, HasSubstr("/no/such/crun"));
+  EXPECT_THAT(said, HasSubstr("crun"));
+}
+
+TEST_F(FailuresTest, AMissingConmonIsNamed) {
+  Node node("conmon: /no/such/conmon\n");
+  EXPECT_THAT(FailureOf(node), HasSubstr("/no/such/conmon"));
+}
+
+TEST_F(FailuresTest, AWrongKeyHasFileAndLine) {
+  Node node("colour: blue\n");
+  EXPECT_THAT(FailureOf(node), HasSubstr(absl::StrCat(node.config_path(), ":5:")));
+}
+
+TEST_F(FailuresTest, AnUnreadableConfigurationIsNamed) {
+  Node node;
+  ASSERT_TRUE(Host().RemoveFile(node.config_path()).ok());
+  EXPECT_THAT(FailureOf(node), HasSubstr(node.config_path()));
+}
+
+TEST_F(FailuresTest, CheckConfigSaysTheSameWithoutStarting) {
+  Node node("workers: many\n");
+  const auto result = RunProgram(
+      {.argv = {ProgramPath("plimsolld"), "--config", node.config_path(), "--check-config"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_NE(result->exit.code, 0);
+  EXPECT_THAT(absl::StrCat(result->out, result->err), HasSubstr("workers"));
+  EXPECT_FALSE(Host().Exists(node.state_directory()));
+}
+
+TEST_F(FailuresTest, ASecondDaemonOnTheSameStateNamesTheFirst) {
+  Node node;
+  ASSERT_TRUE(node.StartDaemon().ok());
+  const auto second =
+      RunProgram({.argv = {ProgramPath("plimsolld"), "--config", node.config_path()}});
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE(second->exit.code, 0);
+  EXPECT_THAT(second->err, HasSubstr(absl::StrCat(node.daemon_pid())));
+  // The first is none the worse.
+  cri::VersionResponse version;
+  grpc::ClientContext context;
+  EXPECT_TRUE(node.runtime().Version(&context, {}, &version).ok());
+  EXPECT_EQ(version.runtime_name(), "plimsoll");
+}
+
+TEST_F(FailuresTest, AReadOnlyStateDirectoryIsAClearError) {
+  Node node;
+  ASSERT_TRUE(Host().MakeDirs(node.state_directory(), 0700).ok());
+  ASSERT_TRUE(linux::MountTmpfs(node.state_directory(), 1 << 20).ok());
+  ASSERT_EQ(
+      mount(nullptr, node.state_directory().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const absl::Status status = node.StartDaemon();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Read-only file system"));
+  if (status.ok()) node.KillDaemon();
+  EXPECT_TRUE(linux::Unmount(node.state_directory()).ok());
+}
+
+TEST_F(FailuresTest, ADamagedDatabaseIsAClearErrorAndIsNotTouched) {
+  Node node;
+  ASSERT_TRUE(Host().MakeDirs(node.state_directory(), 0700).ok());
+  const std::string garbage(8192, 'x');
+  ASSERT_TRUE(Host().ReplaceFile(node.state_directory() + "/plimsoll.db", garbage).ok());
+  EXPECT_THAT(FailureOf(node), HasSubstr("plimsoll.db"));
+  EXPECT_EQ(*Host().Read(node.state_directory() + "/plimsoll.db"), garbage);
+}
+
+class UnimplementedTest : public NodeTest {};
+
+TEST_F(UnimplementedTest, WhatIsNotThereYetSaysSo) {
+  grpc::ClientContext context;
+  cri::AttachResponse response;
+  const grpc::Status status = node_.runtime().Attach(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(UnimplementedTest, StatusTellsReadinessAndWhatTheMachineLacks) {
+  grpc::ClientContext context;
+  cri::StatusRequest request;
+  request.set_verbose(true);
+  cri::StatusResponse response;
+  ASSERT_TRUE(node_.runtime().Status(&context, request, &response).ok());
+  bool runtime_ready = false;
+  for (const cri::RuntimeCondition& condition : response.status().conditions()) {
+    if (condition.type() == "RuntimeReady") runtime_ready = condition.status();
+  }
+  EXPECT_TRUE(runtime_ready);
+  std::string info;
+  for (const auto& [key, value] : response.info()) absl::StrAppend(&info, key, value);
+  if (!linux::HasCapability(Host(), 24).value_or(true)) {
+    EXPECT_THAT(info, HasSubstr("CAP_SYS_RESOURCE"));
+  }
+  if (!Cgroups().UnifiedControllersOnHybrid().empty()) {
+    EXPECT_THAT(info, HasSubstr("hybrid"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,31 @@
+// What the kernel says, for tests to hold against what Plimsoll says.
+#ifndef PLIMSOLL_TESTS_HARNESS_KERNEL_H_
+#define PLIMSOLL_TESTS_HARNESS_KERNEL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+
+namespace plimsoll::testing {
+
+const FsRoot& Host();
+linux::CgroupManager& Cgroups();
+
+// Mount points of this mount namespace at or below `directory`.
+std::vector<std::string> MountsBelow(const std::string& directory);
+// Command lines of running processes that hold `text`; zombies don't count.
+std::vector<std::string> ProcessesWith(const std::string& text);
+// Groups at or below `path`, in any hierarchy.
+bool CgroupExists(const std::string& path);
+
+// Polls until `condition` holds; false after the time.
+bool Eventually(const std::function<bool()>& condition, absl::Duration within = absl::Seconds(20));
+
+}  // namespace plimsoll::testing
+
+#endif  // PLIMSOLL_TESTS_HARNESS_KERNEL_H_

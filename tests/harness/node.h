@@ -1,0 +1,124 @@
+// A plimsolld of the test's own, and the CRI calls that tests make of it.
+//
+//   TEST_F(PodTest, Runs) {   // class PodTest : public NodeTest {}
+//     const std::string pod = RunPod();
+//     const std::string container = Start(pod, Shell("exit 3"));
+//     EXPECT_EQ(AwaitExit(container).exit_code(), 3);
+//   }
+#ifndef PLIMSOLL_TESTS_HARNESS_NODE_H_
+#define PLIMSOLL_TESTS_HARNESS_NODE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "cri/runtime/v1/api.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "plimsoll/v1/node.grpc.pb.h"
+
+namespace plimsoll::testing {
+
+namespace cri = ::runtime::v1;
+
+// The daemon's process, directories and socket. Not thread-safe.
+class Node {
+ public:
+  // `extra_config`: further lines for its configuration file.
+  explicit Node(const std::string& extra_config = "");
+  // Stops the daemon if it runs, and lets go of what is still mounted below its run directory.
+  ~Node();
+
+  absl::Status StartDaemon();
+  // SIGTERM and the end of the process.
+  absl::StatusOr<ExitStatus> StopDaemon();
+  // SIGKILL.
+  void KillDaemon();
+  bool daemon_runs() const { return daemon_.has_value(); }
+  pid_t daemon_pid() const { return daemon_->pid(); }
+
+  std::string directory() const { return dir_.path(); }
+  std::string config_path() const { return dir_.path() + "/plimsolld.yaml"; }
+  std::string run_directory() const { return dir_.path() + "/run"; }
+  std::string state_directory() const { return dir_.path() + "/state"; }
+  std::string address() const { return "unix://" + dir_.path() + "/run/plimsoll.sock"; }
+  // The group that pods without a cgroup_parent go below.
+  const std::string& cgroup_parent() const { return cgroup_parent_; }
+  // What the daemon has logged.
+  std::string Log() const;
+
+  cri::RuntimeService::Stub& runtime() { return *runtime_; }
+  cri::ImageService::Stub& images() { return *images_; }
+  plimsoll::v1::NodeService::Stub& node() { return *node_; }
+
+ private:
+  TestDir dir_;
+  std::string cgroup_parent_;
+  std::optional<Child> daemon_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<cri::RuntimeService::Stub> runtime_;
+  std::unique_ptr<cri::ImageService::Stub> images_;
+  std::unique_ptr<plimsoll::v1::NodeService::Stub> node_;
+};
+
+// "/plimsolld" of the build under test.
+std::string ProgramPath(const std::string& name);
+
+// A test with a running node that has the image "busybox". Its end removes all pods and then
+// checks that nothing is left: no mount, cgroup, process or directory.
+class NodeTest : public ::testing::Test {
+ protected:
+  explicit NodeTest(const std::string& extra_config = "") : node_(extra_config) {}
+  void SetUp() override;
+  void TearDown() override;
+
+  // Each fails the test on an error; the Try variants give the status.
+  std::string RunPod(const cri::PodSandboxConfig& config);
+  std::string RunPod() { return RunPod(PodConfig()); }
+  std::string Create(const std::string& pod, const cri::ContainerConfig& config);
+  std::string Start(const std::string& pod, const cri::ContainerConfig& config);
+  grpc::Status TryRunPod(const cri::PodSandboxConfig& config, std::string* id);
+  grpc::Status TryCreate(const std::string& pod, const cri::ContainerConfig& config,
+                         std::string* id);
+  grpc::Status TryStart(const std::string& container);
+  grpc::Status TryUpdate(const std::string& container, const cri::LinuxContainerResources& linux);
+  grpc::Status StopContainer(const std::string& container, int64_t timeout_seconds);
+  grpc::Status RemoveContainer(const std::string& container);
+  grpc::Status StopPod(const std::string& pod);
+  grpc::Status RemovePod(const std::string& pod);
+  cri::ContainerStatus Status(const std::string& container);
+  cri::PodSandboxStatus PodStatus(const std::string& pod);
+  // Waits until it has exited.
+  cri::ContainerStatus AwaitExit(const std::string& container);
+  grpc::Status Exec(const std::string& container, const std::vector<std::string>& command,
+                    cri::ExecSyncResponse* response, int64_t timeout_seconds = 0);
+  // Output of a shell command in the container; fails the test unless it exits 0.
+  std::string ExecOutput(const std::string& container, const std::string& script);
+  grpc::Status Import(const std::string& path, const std::string& reference);
+
+  // A pod with a name of its own, in the pod's network namespace.
+  cri::PodSandboxConfig PodConfig();
+  // A container of image "busybox" that runs `script` in sh.
+  cri::ContainerConfig Shell(const std::string& script);
+  // What a container wrote: each line without its CRI prefix.
+  std::string Output(const std::string& container);
+  // The container's group.
+  std::string CgroupOf(const std::string& pod, const std::string& container);
+  void RemoveAllPods();
+
+  Node node_;
+
+ private:
+  int names_ = 0;
+};
+
+}  // namespace plimsoll::testing
+
+#endif  // PLIMSOLL_TESTS_HARNESS_NODE_H_

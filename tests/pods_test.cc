@@ -1,0 +1,311 @@
+// Life cycle of sandboxes and containers: states, namespaces, lists, names, idempotency.
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class PodsTest : public NodeTest {
+ protected:
+  std::vector<std::string> ListContainerIds(const cri::ContainerFilter& filter) {
+    cri::ListContainersRequest request;
+    *request.mutable_filter() = filter;
+    cri::ListContainersResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ListContainers(&context, request, &response).ok());
+    std::vector<std::string> ids;
+    for (const cri::Container& container : response.containers()) ids.push_back(container.id());
+    return ids;
+  }
+};
+
+TEST_F(PodsTest, ContainerGoesThroughItsStates) {
+  const std::string pod = RunPod();
+  EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_READY);
+  const std::string id = Create(pod, Shell("exit 3"));
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_CREATED);
+  ASSERT_TRUE(TryStart(id).ok());
+  const cri::ContainerStatus status = AwaitExit(id);
+  EXPECT_EQ(status.exit_code(), 3);
+  EXPECT_EQ(status.reason(), "Error");
+  EXPECT_GE(status.started_at(), status.created_at());
+  EXPECT_GE(status.finished_at(), status.started_at());
+  EXPECT_EQ(TryStart(id).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(PodsTest, SuccessIsCompleted) {
+  const std::string id = Start(RunPod(), Shell("true"));
+  const cri::ContainerStatus status = AwaitExit(id);
+  EXPECT_EQ(status.exit_code(), 0);
+  EXPECT_EQ(status.reason(), "Completed");
+}
+
+TEST_F(PodsTest, DeathBySignalIs128PlusSignal) {
+  const std::string id = Start(RunPod(), Shell("sh -c 'kill -9 $$'; exit $?"));
+  EXPECT_EQ(AwaitExit(id).exit_code(), 137);
+}
+
+TEST_F(PodsTest, StopSendsTheSignalAndWaits) {
+  const std::string id = Start(RunPod(), Shell("trap 'exit 7' TERM; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(Eventually([&] { return Status(id).state() == cri::CONTAINER_RUNNING; }));
+  ExecOutput(id, "true");  // the shell has had time to set its trap
+  EXPECT_TRUE(StopContainer(id, 20).ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
+  EXPECT_EQ(Status(id).exit_code(), 7);
+}
+
+TEST_F(PodsTest, StopKillsWhatDoesNotListen) {
+  const std::string id = Start(RunPod(), Shell("trap '' TERM; while :; do sleep 0.05; done"));
+  EXPECT_TRUE(StopContainer(id, 1).ok());
+  EXPECT_EQ(Status(id).exit_code(), 137);
+}
+
+TEST_F(PodsTest, StopSignalOfTheContainerIsUsed) {
+  cri::ContainerConfig config = Shell("trap 'exit 5' USR1; while :; do sleep 0.05; done");
+  config.set_stop_signal(cri::SIGNAL_SIGUSR1);
+  const std::string id = Start(RunPod(), config);
+  ExecOutput(id, "true");
+  EXPECT_TRUE(StopContainer(id, 20).ok());
+  EXPECT_EQ(Status(id).exit_code(), 5);
+}
+
+TEST_F(PodsTest, RemovalOfARunningContainerKillsIt) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_TRUE(RemoveContainer(id).ok());
+  EXPECT_THAT(ListContainerIds({}), IsEmpty());
+}
+
+TEST_F(PodsTest, ACreatedContainerCanBeStoppedAndRemoved) {
+  const std::string pod = RunPod();
+  const std::string id = Create(pod, Shell("true"));
+  EXPECT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
+  EXPECT_TRUE(RemoveContainer(id).ok());
+}
+
+TEST_F(PodsTest, StopAndRemoveMayBeAskedAgain) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("true"));
+  AwaitExit(id);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(StopContainer(id, 1).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(RemoveContainer(id).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(StopPod(pod).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(RemovePod(pod).ok());
+}
+
+TEST_F(PodsTest, StoppingThePodKillsItsContainersAndFreesItsNamespaces) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  EXPECT_FALSE(MountsBelow(node_.run_directory() + "/sandboxes").empty());
+  ASSERT_TRUE(StopPod(pod).ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
+  EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+  EXPECT_THAT(MountsBelow(node_.run_directory() + "/sandboxes"), IsEmpty());
+  std::string refused;
+  EXPECT_EQ(TryCreate(pod, Shell("true"), &refused).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(PodsTest, ContainersOfAPodShareNetworkIpcAndHostname) {
+  const std::string pod = RunPod();
+  const std::string one = Start(pod, Shell("sleep 1000"));
+  const std::string two = Start(pod, Shell("sleep 1000"));
+  for (const char* ns : {"net", "ipc", "uts"}) {
+    const std::string link = absl::StrCat("readlink /proc/self/ns/", ns);
+    EXPECT_EQ(ExecOutput(one, link), ExecOutput(two, link)) << ns;
+    EXPECT_NE(ExecOutput(one, link),
+              absl::StrCat(*Host().ReadLink(absl::StrCat("proc/self/ns/", ns)), "\n"))
+        << ns;
+  }
+  for (const char* ns : {"pid", "mnt"}) {
+    const std::string link = absl::StrCat("readlink /proc/self/ns/", ns);
+    EXPECT_NE(ExecOutput(one, link), ExecOutput(two, link)) << ns;
+  }
+  EXPECT_EQ(ExecOutput(one, "hostname"), absl::StrCat(PodStatus(pod).metadata().name(), "\n"));
+  ExecOutput(one, "echo shared > /dev/shm/x");
+  EXPECT_EQ(ExecOutput(two, "cat /dev/shm/x"), "shared\n");
+}
+
+TEST_F(PodsTest, PodNetworkHasLoopbackUp) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_THAT(ExecOutput(id, "cat /sys/class/net/lo/flags; ip addr show lo"),
+              HasSubstr("127.0.0.1"));
+  EXPECT_EQ(ExecOutput(id, "ls /sys/class/net"), "lo\n");
+}
+
+TEST_F(PodsTest, HostNetworkIsTheHosts) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+      cri::NODE);
+  const std::string id = Start(RunPod(config), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "readlink /proc/self/ns/net"),
+            absl::StrCat(*Host().ReadLink("proc/self/ns/net"), "\n"));
+}
+
+TEST_F(PodsTest, HostPidSeesTheHostsProcesses) {
+  cri::PodSandboxConfig pod = PodConfig();
+  pod.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(cri::NODE);
+  cri::ContainerConfig config = Shell("sleep 1000");
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::NODE);
+  const std::string id = Start(RunPod(pod), config);
+  EXPECT_EQ(ExecOutput(id, "readlink /proc/self/ns/pid"),
+            absl::StrCat(*Host().ReadLink("proc/self/ns/pid"), "\n"));
+  // Without a PID namespace of its own the whole group has to be killed.
+  ExecOutput(id, "setsid sleep 12345 >/dev/null 2>&1 & true");
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_THAT(ProcessesWith("sleep 12345"), IsEmpty());
+}
+
+TEST_F(PodsTest, SysctlsAreSetInThePodOnly) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_linux()->mutable_sysctls())["net.ipv4.ip_unprivileged_port_start"] = "80";
+  const std::string id = Start(RunPod(config), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "cat /proc/sys/net/ipv4/ip_unprivileged_port_start"), "80\n");
+  EXPECT_EQ(*Host().Read("proc/sys/net/ipv4/ip_unprivileged_port_start"), "1024\n");
+}
+
+TEST_F(PodsTest, SysctlsOfTheHostAreRefused) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_linux()->mutable_sysctls())["vm.overcommit_memory"] = "1";
+  std::string id;
+  const grpc::Status status = TryRunPod(config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("vm.overcommit_memory"));
+}
+
+TEST_F(PodsTest, DnsConfigBecomesResolvConf) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_dns_config()->add_servers("192.0.2.1");
+  config.mutable_dns_config()->add_searches("example.test");
+  config.mutable_dns_config()->add_options("ndots:5");
+  const std::string id = Start(RunPod(config), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "cat /etc/resolv.conf"),
+            "search example.test\nnameserver 192.0.2.1\noptions ndots:5\n");
+}
+
+TEST_F(PodsTest, APodsNameIsTakenOnce) {
+  cri::PodSandboxConfig config = PodConfig();
+  const std::string pod = RunPod(config);
+  std::string second;
+  const grpc::Status status = TryRunPod(config, &second);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_THAT(status.error_message(), HasSubstr(pod));
+  config.mutable_metadata()->set_attempt(1);
+  EXPECT_TRUE(TryRunPod(config, &second).ok());
+}
+
+TEST_F(PodsTest, AContainersNameIsTakenOnceInItsPod) {
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("true");
+  Create(pod, config);
+  std::string second;
+  EXPECT_EQ(TryCreate(pod, config, &second).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_TRUE(TryCreate(RunPod(), config, &second).ok());
+}
+
+TEST_F(PodsTest, ListsFilter) {
+  const std::string pod_a = RunPod();
+  const std::string pod_b = RunPod();
+  cri::ContainerConfig labelled = Shell("sleep 1000");
+  (*labelled.mutable_labels())["tier"] = "web";
+  const std::string running = Start(pod_a, labelled);
+  const std::string created = Create(pod_a, Shell("true"));
+  const std::string other = Create(pod_b, Shell("true"));
+  EXPECT_THAT(ListContainerIds({}), UnorderedElementsAre(running, created, other));
+  cri::ContainerFilter by_pod;
+  by_pod.set_pod_sandbox_id(pod_a);
+  EXPECT_THAT(ListContainerIds(by_pod), UnorderedElementsAre(running, created));
+  cri::ContainerFilter by_state;
+  by_state.mutable_state()->set_state(cri::CONTAINER_CREATED);
+  EXPECT_THAT(ListContainerIds(by_state), UnorderedElementsAre(created, other));
+  cri::ContainerFilter by_label;
+  (*by_label.mutable_label_selector())["tier"] = "web";
+  EXPECT_THAT(ListContainerIds(by_label), UnorderedElementsAre(running));
+  cri::ContainerFilter by_id;
+  by_id.set_id(other.substr(0, 12));
+  EXPECT_THAT(ListContainerIds(by_id), UnorderedElementsAre(other));
+}
+
+TEST_F(PodsTest, IdsMayBeAbbreviated) {
+  const std::string id = Create(RunPod(), Shell("true"));
+  EXPECT_EQ(Status(id.substr(0, 13)).id(), id);
+}
+
+TEST_F(PodsTest, LabelsAndAnnotationsComeBackAsGiven) {
+  cri::PodSandboxConfig pod_config = PodConfig();
+  (*pod_config.mutable_labels())["a"] = "b";
+  (*pod_config.mutable_annotations())["c"] = "d";
+  const std::string pod = RunPod(pod_config);
+  EXPECT_EQ(PodStatus(pod).labels().at("a"), "b");
+  EXPECT_EQ(PodStatus(pod).annotations().at("c"), "d");
+  cri::ContainerConfig config = Shell("true");
+  (*config.mutable_annotations())["run.oci.handler"] = "krun";
+  const std::string id = Create(pod, config);
+  EXPECT_EQ(Status(id).annotations().at("run.oci.handler"), "krun");
+}
+
+TEST_F(PodsTest, UnknownIdsAreNotFound) {
+  grpc::ClientContext context;
+  cri::ContainerStatusRequest request;
+  request.set_container_id(std::string(64, 'f'));
+  cri::ContainerStatusResponse response;
+  EXPECT_EQ(node_.runtime().ContainerStatus(&context, request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(PodsTest, AMissingCommandIsAClearErrorAndLeavesNothing) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("true");
+  config.clear_args();
+  config.set_command(0, "/no/such/command");
+  std::string id;
+  const grpc::Status status = TryCreate(pod, config, &id);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.error_message(), HasSubstr("/no/such/command"));
+  EXPECT_THAT(ListContainerIds({}), IsEmpty());
+}
+
+TEST_F(PodsTest, AMissingImageIsNotFound) {
+  cri::ContainerConfig config = Shell("true");
+  config.mutable_image()->set_image("registry.test/missing:1");
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("registry.test/missing:1"));
+}
+
+TEST_F(PodsTest, TenPodsAtOnce) {
+  std::vector<std::string> pods(10);
+  std::vector<cri::PodSandboxConfig> configs;
+  std::vector<cri::ContainerConfig> containers;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    configs.push_back(PodConfig());
+    containers.push_back(Shell("exit 4"));
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    threads.emplace_back([&, i] {
+      std::string id;
+      ASSERT_TRUE(TryRunPod(configs[i], &pods[i]).ok());
+      const grpc::Status created = TryCreate(pods[i], containers[i], &id);
+      ASSERT_TRUE(created.ok()) << created.error_message();
+      ASSERT_TRUE(TryStart(id).ok());
+      EXPECT_EQ(AwaitExit(id).exit_code(), 4);
+      EXPECT_TRUE(StopPod(pods[i]).ok());
+      EXPECT_TRUE(RemovePod(pods[i]).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,208 @@
+// Users, capabilities, seccomp and the file system that a container sees.
+#include "absl/strings/str_cat.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SecurityTest : public NodeTest {
+ protected:
+  cri::LinuxContainerSecurityContext* Context(cri::ContainerConfig* config) {
+    return config->mutable_linux()->mutable_security_context();
+  }
+  // Runs a container to its end and gives what it wrote.
+  std::string RunToEnd(const cri::ContainerConfig& config) {
+    const std::string id = Start(RunPod(), config);
+    AwaitExit(id);
+    return Output(id);
+  }
+};
+
+constexpr char kShowUser[] = "id -u; id -g; id -G";
+constexpr char kShowCaps[] = "grep CapEff /proc/self/status";
+
+TEST_F(SecurityTest, RootByDefault) {
+  EXPECT_EQ(RunToEnd(Shell("id -u; id -g; pwd; echo $HOME")), "0\n0\n/\n/root\n");
+}
+
+TEST_F(SecurityTest, UserAndGroupsByNumber) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  Context(&config)->mutable_run_as_group()->set_value(4321);
+  Context(&config)->add_supplemental_groups(77);
+  EXPECT_EQ(RunToEnd(config), "1234\n4321\n4321 77\n");
+}
+
+TEST_F(SecurityTest, UserByNameTakesItsGroupsFromTheImage) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->set_run_as_username("app");
+  EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 2000\n");
+}
+
+TEST_F(SecurityTest, StrictGroupsIgnoreTheImages) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->mutable_run_as_user()->set_value(1000);
+  Context(&config)->add_supplemental_groups(77);
+  Context(&config)->set_supplemental_groups_policy(cri::Strict);
+  EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 77\n");
+}
+
+TEST_F(SecurityTest, AnUnknownUserIsAClearError) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->set_run_as_username("nobody-there");
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.error_message(), HasSubstr("nobody-there"));
+}
+
+TEST_F(SecurityTest, DefaultCapabilitiesAreTheFieldsUsualFourteen) {
+  EXPECT_THAT(RunToEnd(Shell(kShowCaps)), HasSubstr("00000000a80425fb"));
+}
+
+TEST_F(SecurityTest, CapabilitiesAreAddedAndDropped) {
+  cri::ContainerConfig config = Shell(kShowCaps);
+  Context(&config)->mutable_capabilities()->add_drop_capabilities("ALL");
+  Context(&config)->mutable_capabilities()->add_add_capabilities("NET_ADMIN");
+  EXPECT_THAT(RunToEnd(config), HasSubstr("0000000000001000"));
+}
+
+TEST_F(SecurityTest, AnUnknownCapabilityIsRefused) {
+  cri::ContainerConfig config = Shell(kShowCaps);
+  Context(&config)->mutable_capabilities()->add_add_capabilities("FLY");
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("FLY"));
+}
+
+TEST_F(SecurityTest, OtherUsersHaveNoCapabilities) {
+  cri::ContainerConfig config = Shell(kShowCaps);
+  Context(&config)->mutable_run_as_user()->set_value(1000);
+  EXPECT_THAT(RunToEnd(config), HasSubstr("0000000000000000"));
+}
+
+TEST_F(SecurityTest, PrivilegedNeedsAPrivilegedSandbox) {
+  cri::ContainerConfig config = Shell("mount -t tmpfs none /tmp && echo mounted");
+  Context(&config)->set_privileged(true);
+  std::string id;
+  EXPECT_EQ(TryCreate(RunPod(), config, &id).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  cri::PodSandboxConfig pod = PodConfig();
+  pod.mutable_linux()->mutable_security_context()->set_privileged(true);
+  // Where this process lacks a capability, the container is not given it either.
+  const std::string privileged = Start(RunPod(pod), config);
+  EXPECT_EQ(AwaitExit(privileged).exit_code(), 0);
+  EXPECT_EQ(Output(privileged), "mounted\n");
+}
+
+TEST_F(SecurityTest, NoNewPrivsIsSet) {
+  cri::ContainerConfig config = Shell("grep NoNewPrivs /proc/self/status");
+  Context(&config)->set_no_new_privs(true);
+  EXPECT_THAT(RunToEnd(config), HasSubstr("\t1"));
+}
+
+TEST_F(SecurityTest, SeccompUnsetIsUnconfinedAndDefaultFilters) {
+  const char* show = "grep Seccomp: /proc/self/status; unshare -U true 2>&1; echo $?";
+  EXPECT_THAT(RunToEnd(Shell(show)), HasSubstr("\t0\n"));
+  cri::ContainerConfig config = Shell(show);
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::RuntimeDefault);
+  const std::string output = RunToEnd(config);
+  EXPECT_THAT(output, HasSubstr("\t2\n"));
+  EXPECT_THAT(output, HasSubstr("Operation not permitted"));
+}
+
+TEST_F(SecurityTest, ALocalhostProfileIsCompiledAndEnforced) {
+  const std::string path = absl::StrCat(node_.directory(), "/profile.json");
+  ASSERT_TRUE(Host()
+                  .ReplaceFile(path,
+                               R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+                                   {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO"}]})")
+                  .ok());
+  cri::ContainerConfig config = Shell("mkdir /tmp/x 2>&1; echo $?");
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::Localhost);
+  Context(&config)->mutable_seccomp()->set_localhost_ref(path);
+  EXPECT_THAT(RunToEnd(config), HasSubstr("Operation not permitted\n1\n"));
+}
+
+TEST_F(SecurityTest, ABrokenLocalhostProfileNamesTheFile) {
+  const std::string path = absl::StrCat(node_.directory(), "/broken.json");
+  ASSERT_TRUE(Host().ReplaceFile(path, "{").ok());
+  cri::ContainerConfig config = Shell("true");
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::Localhost);
+  Context(&config)->mutable_seccomp()->set_localhost_ref(path);
+  std::string id;
+  EXPECT_THAT(TryCreate(RunPod(), config, &id).error_message(), HasSubstr(path));
+}
+
+TEST_F(SecurityTest, ReadOnlyRootIsReadOnlyAndWritableIsPrivate) {
+  cri::ContainerConfig config = Shell("touch /x 2>&1; echo $?");
+  EXPECT_EQ(RunToEnd(config), "0\n");
+  cri::ContainerConfig readonly = Shell("touch /y 2>&1; echo $?");
+  Context(&readonly)->set_readonly_rootfs(true);
+  EXPECT_THAT(RunToEnd(readonly), HasSubstr("Read-only file system\n1\n"));
+  EXPECT_EQ(RunToEnd(Shell("ls /x 2>/dev/null; echo $?")), "1\n") << "another's write is not seen";
+}
+
+TEST_F(SecurityTest, MaskedAndReadonlyPaths) {
+  cri::ContainerConfig config =
+      Shell("wc -c < /proc/keys; echo 1 2>/dev/null > /proc/sys/kernel/panic; echo $?");
+  Context(&config)->add_masked_paths("/proc/keys");
+  Context(&config)->add_readonly_paths("/proc/sys");
+  EXPECT_EQ(RunToEnd(config), "0\n1\n");
+}
+
+TEST_F(SecurityTest, VolumesAreMountedAsAsked) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/in", "from the host\n").ok());
+  cri::ContainerConfig config =
+      Shell("cat /ro/in; echo x > /rw/out; echo x 2>/dev/null > /ro/no; echo $?");
+  cri::Mount* rw = config.add_mounts();
+  rw->set_host_path(volume);
+  rw->set_container_path("/rw");
+  cri::Mount* ro = config.add_mounts();
+  ro->set_host_path(volume);
+  ro->set_container_path("/ro");
+  ro->set_readonly(true);
+  EXPECT_EQ(RunToEnd(config), "from the host\n1\n");
+  EXPECT_EQ(*Host().Read(volume + "/out"), "x\n");
+}
+
+TEST_F(SecurityTest, TheDaemonsSocketIsNotInTheContainer) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_THAT(ExecOutput(id, "cat /proc/self/mountinfo"), Not(HasSubstr("plimsoll.sock")));
+}
+
+TEST_F(SecurityTest, TheRootFilesystemIsNeverMountedOnTheHost) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_THAT(ExecOutput(id, "cat /proc/mounts"), HasSubstr(" / overlay "));
+  for (const std::string& mount : MountsBelow(node_.directory())) {
+    EXPECT_THAT(mount, Not(HasSubstr("rootfs")));
+  }
+}
+
+TEST_F(SecurityTest, DevicesAreGivenByNameOnly) {
+  EXPECT_EQ(RunToEnd(Shell("ls /dev/loop-control 2>/dev/null; echo $?")), "1\n");
+  cri::ContainerConfig config = Shell("test -c /dev/mine && head -c 1 /dev/mine | wc -c");
+  cri::Device* device = config.add_devices();
+  device->set_host_path("/dev/zero");
+  device->set_container_path("/dev/mine");
+  device->set_permissions("r");
+  EXPECT_EQ(RunToEnd(config), "1\n");
+}
+
+TEST_F(SecurityTest, EnvironmentAndWorkingDirectory) {
+  cri::ContainerConfig config = Shell("echo $GREETING; pwd");
+  cri::KeyValue* env = config.add_envs();
+  env->set_key("GREETING");
+  env->set_value("hello world");
+  config.set_working_dir("/var/made/on/demand");
+  EXPECT_EQ(RunToEnd(config), "hello world\n/var/made/on/demand\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
