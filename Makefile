@@ -32,6 +32,7 @@ format: setup ## clang-format everything
 	@tools/lint.sh format
 
 bench: release ## time sandbox + create + start beside a bare crun run
+	@cmake --build --preset release -j $(JOBS) --target bench_start
 	@build/release/bin/bench_start $(BENCH_FLAGS)
 
 asan tsan clang: setup ## all tests, built so

@@ -4,8 +4,9 @@ set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undef
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # One cache for all checkouts, whoever runs the build.
+  set(CMAKE_C_COMPILER_LAUNCHER /usr/bin/env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_library(plimsoll_options INTERFACE)
