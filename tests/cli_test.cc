@@ -165,10 +165,17 @@ TEST_F(CliTest, ImagesAreListedAndRemoved) {
   EXPECT_THAT(Plimsoll({"image", "list", "-o", "json"}).out, Not(HasSubstr("busybox")));
 }
 
-TEST_F(CliTest, DaemonStatusTellsWhatTheMachineLacks) {
-  const RunResult result = Plimsoll({"daemon", "status"});
-  EXPECT_EQ(result.exit.code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("crun"));
+TEST_F(CliTest, DaemonStatusNeedsADaemonAndTellsWhatItUses) {
+  const RunResult none = Plimsoll({"daemon", "status"});
+  EXPECT_NE(none.exit.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("no daemon runs"));
+  const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 2"));
+  auto run = Spawn(PlimsollCommand({"run", Manifest("one", spec)}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Plimsoll({"daemon", "status"}).out, "crun");
+  }));
+  EXPECT_EQ(run->Wait(absl::Now() + absl::Seconds(60))->code, 0);
 }
 
 TEST_F(CliTest, TwoRunsAtOnceShareTheDaemon) {

@@ -121,9 +121,6 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   spec.Each("containers", [&](const YAML::Node& item, const std::string& path) {
     pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/false));
   });
-  if (pod.containers.size() == init_containers) {
-    reader.Fail(node, "spec", "\"containers\" is missing or empty");
-  }
   spec.Each("volumes", [&](const YAML::Node& item, const std::string& path) {
     pod.volumes.push_back(ReadVolume(reader, item, path));
   });
@@ -140,7 +137,10 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
     pod.security = ReadPodSecurity(reader, *security, spec.PathOf("securityContext"));
   }
   ReadClusterFields(spec);
-  spec.Finish();
+  spec.Finish();  // first: "containers" may be missing because it is misspelt
+  if (pod.containers.size() == init_containers) {
+    reader.Fail(node, "spec", "\"containers\" is missing or empty");
+  }
 }
 
 void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
