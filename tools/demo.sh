@@ -23,9 +23,16 @@ run() {
 }
 [ -t 1 ] || run() { printf '\n$ plimsoll %s\n' "$*"; "$plimsoll" --root "$root/state" "$@"; }
 
-# What is there of Plimsoll's before is none of the demo's, nor what tests make meanwhile.
-leftovers() { tools/leftovers.sh | grep -v plimsoll-test || true; }
-before=$(leftovers)
+# What of the demo's is there: processes and mounts carry the name of its directory. Groups do not,
+# so those count that are new below /plimsoll and without a process: others may run pods meanwhile.
+groups() { tools/leftovers.sh '/plimsoll/' | grep '^cgroup ' || true; }
+before=$(groups)
+leftovers() {
+  tools/leftovers.sh "$root" || true
+  { groups | grep -vxF -- "$before" || true; } | while read -r kind group; do
+    find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null | grep -q . || echo "$kind $group"
+  done
+}
 
 tools/example_image.sh "$root/busybox.tar"
 run image import "$root/busybox.tar" --name "$image"
@@ -37,7 +44,7 @@ run image remove "$image" || status=$?
 clean_up
 
 echo
-left=$(leftovers | grep -vxF -- "$before" || true)
+left=$(leftovers)
 if [ -z "$left" ] && [ ! -e "$root" ]; then
   echo "demo: cleaned up: no process, mount, cgroup or file of it is left"
 else

@@ -133,8 +133,9 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   if (!options.may_start) {
     const absl::Status listening = ProbeSocket(dirs.socket());
     if (absl::IsNotFound(listening)) {
-      return WithHint(absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
-                      "plimsoll starts one itself when a command needs it.");
+      return WithHint(
+          absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
+          "Commands that need one start one themselves; for one that stays, start plimsolld.");
     }
     if (!listening.ok()) return NoDaemon(listening, "unix://" + dirs.socket());
   }

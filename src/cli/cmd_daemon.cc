@@ -104,13 +104,16 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 void AddDaemonCommand(CLI::App& app, CommandContext& context) {
   CLI::App* daemon = app.add_subcommand("daemon", "Look at the daemon.");
   daemon->require_subcommand(1);
-  CLI::App* status =
-      daemon->add_subcommand("status", "Show the daemon's state and what the machine lacks.");
+  CLI::App* status = daemon->add_subcommand(
+      "status", "Show the state of a daemon that runs, and what the machine lacks.");
   context.Act(status, [&context] { return DaemonStatus(context); });
 }
 
 void AddEventsCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* events = app.add_subcommand("events", "Print what happened, oldest first.");
+  CLI::App* events = app.add_subcommand("events",
+                                        "Print what happened, oldest first.\n\n"
+                                        "The daemon keeps events in memory: what happened before "
+                                        "it started is not in them.");
   auto follow = std::make_shared<bool>(false);
   auto since = std::make_shared<uint64_t>(0);
   events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");

@@ -18,13 +18,15 @@
 namespace plimsoll::cli {
 namespace {
 
-absl::StatusOr<int> PrintDone(const CommandContext& context,
-                              const node::ImageProgress::Done& done) {
+// `asked` is the name the image was to get, empty: whichever it has.
+absl::StatusOr<int> PrintDone(const CommandContext& context, const node::ImageProgress::Done& done,
+                              const std::string& asked) {
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(done, context.format()));
     return kExitOk;
   }
-  const std::string name = done.repo_tags().empty()
+  const std::string name = !asked.empty() ? asked
+                           : done.repo_tags().empty()
                                ? (done.repo_digests().empty() ? "" : done.repo_digests(0))
                                : done.repo_tags(0);
   Print(absl::StrCat(ShortId(done.image_id()), "  ", name, "  ", HumanBytes(done.size_bytes()),
@@ -49,7 +51,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
     });
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(done.status(), absl::StrCat("import ", path)));
-  return PrintDone(context, *done);
+  return PrintDone(context, *done, name);
 }
 
 // The entry for the reference's registry in a containers-auth.json(5) or Docker config.json.
@@ -93,7 +95,7 @@ absl::StatusOr<int> Pull(const CommandContext& context, const std::string& refer
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::AuthConfig auth, ReadAuth(auth_file, reference));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto done, PullWithProgress(*client, reference, auth));
-  return PrintDone(context, done);
+  return PrintDone(context, done, reference);
 }
 
 absl::StatusOr<int> List(const CommandContext& context) {

@@ -95,7 +95,8 @@ absl::Status CheckNamesAreFree(Client& client, const std::vector<PodManifest>& p
           absl::AlreadyExistsError(absl::StrCat(
               "pod ", pod.pod_namespace, "/", pod.name, " is ",
               other.state() == cri::SANDBOX_READY ? "running already" : "there already, stopped")),
-          absl::StrCat("Remove it first: plimsoll rm ", ShortId(other.id())));
+          absl::StrCat("Remove it first: plimsoll rm ",
+                       other.state() == cri::SANDBOX_READY ? "--force " : "", ShortId(other.id())));
     }
   }
   return absl::OkStatus();

@@ -5,6 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "cli/text.h"
 
+#ifndef PLIMSOLL_VERSION
+#define PLIMSOLL_VERSION "unknown"
+#endif
+
 namespace plimsoll::cli {
 namespace {
 
@@ -98,6 +102,8 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
+                       "Print the version and exit");
   app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
       ->type_name("ADDRESS")
       ->envname("PLIMSOLL_ADDRESS");
@@ -132,6 +138,9 @@ int RunProgramMain(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
     Print(Help(Innermost(app)));
+    return kExitOk;
+  } catch (const CLI::CallForVersion& version) {
+    Print(absl::StrCat(version.what(), "\n"));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     return UsageError(app, error);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -64,6 +66,12 @@ TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
   EXPECT_THAT(help.out, HasSubstr("--name"));
   EXPECT_THAT(help.out, HasSubstr("OCI layout"));
   EXPECT_EQ(help.err, "");
+}
+
+TEST(Command, VersionAsAFlagNeedsNoDaemon) {
+  const Printed version = RunMain({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_THAT(version.out, HasSubstr("plimsoll "));
 }
 
 TEST(Command, WithoutADaemonAtAnAddress) {
@@ -132,6 +140,7 @@ TEST(ManPage, HasEveryCommandAndOption) {
   }
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-show\\-resources\\fR"));
   EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
+  EXPECT_THAT(page, HasSubstr("\\fIbash|zsh|fish\\fR"));
 }
 
 cri::PodSandbox Pod(const std::string& id, const std::string& name) {
@@ -170,6 +179,9 @@ TEST(Lookup, NamesAndPrefixes) {
   EXPECT_TRUE(absl::IsNotFound(missing));
   EXPECT_THAT(HintOf(FindContainer(containers, pods, "bakcup").status()),
               HasSubstr("Did you mean \"backup\"?"));
+  const absl::Status a_pod = FindContainer(containers, pods, "db").status();
+  EXPECT_THAT(std::string(a_pod.message()), HasSubstr("\"db\" is a pod"));
+  EXPECT_THAT(HintOf(a_pod), HasSubstr("db/app, db/backup"));
 }
 
 TEST(Output, JsonAndYamlSayTheSame) {
@@ -243,6 +255,18 @@ TEST(Standalone, RootsAndDefaults) {
   EXPECT_EQ(StandaloneDirs::Below("/x/").state, "/x/state");
   EXPECT_EQ(StandaloneDirs::Below("/x").socket(), "/x/run/plimsoll.sock");
   EXPECT_EQ(StandaloneDirs::Below("").run, "/run/plimsoll/standalone");
+}
+
+TEST(Standalone, RootsAreMadeAbsolute) {
+  TestDir dir;
+  char here[PATH_MAX];
+  ASSERT_NE(getcwd(here, sizeof(here)), nullptr);
+  EXPECT_EQ(StandaloneDirs::Below("not-there/a").run, absl::StrCat(here, "/not-there/a/run"));
+  EXPECT_EQ(StandaloneDirs::Below("/").state, "/state");
+  EXPECT_EQ(StandaloneDirs::Below(".").state, absl::StrCat(here, "/state"));
+  const std::string crooked =
+      absl::StrCat(dir.path(), "/../", dir.path().substr(dir.path().rfind('/') + 1), "/b");
+  EXPECT_EQ(StandaloneDirs::Below(crooked).run, dir.path() + "/b/run");
 }
 
 }  // namespace

@@ -44,8 +44,9 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
   if (done.ok()) return done;
   return WithHint(
       Annotate(done.status(), absl::StrCat("pull ", reference)),
-      absl::StrCat("Check the name, or bring the image from a file: plimsoll image import FILE ",
-                   ShellQuote(reference)));
+      absl::StrCat(
+          "Check the name, or bring the image from a file: plimsoll image import FILE --name ",
+          ShellQuote(reference)));
 }
 
 absl::Status EnsureImages(Client& client, const PodManifest& pod) {
@@ -54,11 +55,12 @@ absl::Status EnsureImages(Client& client, const PodManifest& pod) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto image, client.ImageStatus(container.image));
     const bool always = container.pull_policy == "Always" && pulled.count(container.image) == 0;
     if (!image && container.pull_policy == "Never") {
-      return WithHint(absl::NotFoundError(
-                          absl::StrCat("container ", container.name, ": image ", container.image,
-                                       " is not here, and imagePullPolicy is Never")),
-                      absl::StrCat("plimsoll image import FILE ", ShellQuote(container.image),
-                                   "  or  ", "plimsoll image pull ", ShellQuote(container.image)));
+      return WithHint(
+          absl::NotFoundError(absl::StrCat("container ", container.name, ": image ",
+                                           container.image,
+                                           " is not here, and imagePullPolicy is Never")),
+          absl::StrCat("plimsoll image import FILE --name ", ShellQuote(container.image), "  or  ",
+                       "plimsoll image pull ", ShellQuote(container.image)));
     }
     if (!image || always) {
       PLIMSOLL_RETURN_IF_ERROR(

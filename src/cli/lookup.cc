@@ -94,7 +94,17 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     found.clear();
     for (const auto& [key, container] : newest) found.push_back(container);
   }
-  if (found.empty()) return NotThere("container", text, names, "plimsoll ps --all");
+  if (found.empty()) {
+    std::vector<std::string> of_pod;
+    const auto pod = FindPod(pods, text);
+    for (const cri::Container& container : containers) {
+      if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
+      of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
+    }
+    if (of_pod.empty()) return NotThere("container", text, names, "plimsoll ps --all");
+    return WithHint(absl::NotFoundError(absl::StrCat("\"", text, "\" is a pod, not a container")),
+                    absl::StrCat("Its containers: ", absl::StrJoin(of_pod, ", ")));
+  }
   return TheOnly<cri::Container>(found, "containers", text, [&](const cri::Container& container) {
     return absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(), " (",
                         ShortId(container.id()), ")");

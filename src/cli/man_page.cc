@@ -1,3 +1,4 @@
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,8 +28,9 @@ std::string Placeholder(const OptionInfo& option) {
       "\\fR");
 }
 
-void AddOptions(const std::vector<OptionInfo>& options, std::string& page) {
+void AddOptions(const std::vector<OptionInfo>& options, bool with_help, std::string& page) {
   for (const OptionInfo& option : options) {
+    if (!with_help && absl::c_linear_search(option.names, "--help")) continue;
     std::vector<std::string> names;
     for (const std::string& name : option.names) names.push_back("\\fB" + Roff(name) + "\\fR");
     absl::StrAppend(&page, ".TP\n", absl::StrJoin(names, ", "),
@@ -42,7 +44,7 @@ std::string Synopsis(const CommandInfo& command, const std::string& path) {
   if (!command.options.empty()) absl::StrAppend(&line, " [\\fIoptions\\fR]");
   for (const OptionInfo& positional : command.positionals) {
     const std::string name =
-        absl::StrCat("\\fI", Roff(positional.value), "\\fR", positional.repeated ? "..." : "");
+        absl::StrCat(Placeholder(positional), positional.repeated ? "..." : "");
     absl::StrAppend(&line, " ", positional.required ? name : absl::StrCat("[", name, "]"));
   }
   return line;
@@ -54,10 +56,10 @@ void AddCommand(const CommandInfo& command, const std::string& parent, std::stri
     absl::StrAppend(&page, ".SS ", Roff(path), "\n", Synopsis(command, path), "\n.PP\n",
                     Paragraphs(command.description), "\n");
     for (const OptionInfo& positional : command.positionals) {
-      absl::StrAppend(&page, ".TP\n\\fI", Roff(positional.value), "\\fR\n",
-                      Roff(positional.description), ".\n");
+      absl::StrAppend(&page, ".TP\n", Placeholder(positional), "\n", Roff(positional.description),
+                      ".\n");
     }
-    AddOptions(command.options, page);
+    AddOptions(command.options, /*with_help=*/false, page);
   }
   for (const CommandInfo& sub : command.commands) AddCommand(sub, path, page);
 }
@@ -104,7 +106,7 @@ std::string ManPage(const CommandInfo& tree, const std::string& version) {
       "\" \"User Commands\"\n.SH NAME\nplimsoll \\- run pods whose resources are first\\-class\n"
       ".SH SYNOPSIS\n\\fBplimsoll\\fR [\\fIoptions\\fR] \\fIcommand\\fR ...\n.SH DESCRIPTION\n",
       Paragraphs(tree.description), "\n.SH OPTIONS\nGood with every command.\n");
-  AddOptions(tree.options, page);
+  AddOptions(tree.options, /*with_help=*/true, page);
   absl::StrAppend(&page, ".SH COMMANDS\n");
   for (const CommandInfo& command : tree.commands) AddCommand(command, "plimsoll", page);
   return page + kEnd;

@@ -1,6 +1,7 @@
 #include "cli/standalone.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -115,6 +117,23 @@ absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot
   return child;
 }
 
+// The same path from the root on, without symbolic links in what of it is there: the daemon has a
+// working directory of its own, and takes nothing else.
+std::string AbsolutePath(std::string path) {
+  std::string missing;
+  char resolved[PATH_MAX];
+  for (;;) {
+    if (realpath(path.empty() ? "." : path.c_str(), resolved) != nullptr) {
+      const absl::string_view found = resolved;
+      return absl::StrCat(found == "/" && !missing.empty() ? "" : found, missing);
+    }
+    const size_t cut = path.rfind('/');
+    missing = absl::StrCat("/", path.substr(cut == std::string::npos ? 0 : cut + 1), missing);
+    if (cut == 0) return missing;
+    path = cut == std::string::npos ? "" : path.substr(0, cut);
+  }
+}
+
 // Takes clients.lock, shared, in a run directory that is there. A daemon that ends removes the
 // directory, and with it a lock that we may just have waited for: then all over again.
 absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& path,
@@ -130,6 +149,10 @@ absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& 
           held.st_dev == named->st_dev) {
         return std::make_pair(std::move(run), *std::move(lock));
       }
+      if (absl::Now() > deadline) {
+        return absl::DeadlineExceededError(absl::StrCat(
+            "lock ", path, "/clients.lock: another file took its place again and again"));
+      }
     } else if (!absl::IsNotFound(lock.status()) || absl::Now() > deadline) {
       return lock.status();
     }
@@ -141,8 +164,9 @@ absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& 
 StandaloneDirs StandaloneDirs::Below(const std::string& root) {
   StandaloneDirs dirs;
   if (root.empty()) return dirs;
-  dirs.state = absl::StrCat(absl::StripSuffix(root, "/"), "/state");
-  dirs.run = absl::StrCat(absl::StripSuffix(root, "/"), "/run");
+  const std::string absolute = AbsolutePath(root);
+  dirs.state = absl::StrCat(absl::StripSuffix(absolute, "/"), "/state");
+  dirs.run = absl::StrCat(absl::StripSuffix(absolute, "/"), "/run");
   return dirs;
 }
 
