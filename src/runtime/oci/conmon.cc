@@ -26,7 +26,10 @@ namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Minutes(2);
 constexpr absl::Duration kReopenTimeout = absl::Seconds(5);
+// How long a monitor whose create failed may take to end by itself.
+constexpr absl::Duration kEndTimeout = absl::Seconds(2);
 constexpr int kSyncDescriptor = 3;
+constexpr char kPidFile[] = "conmon.pid";
 constexpr size_t kMaxMessage = 64 * 1024;
 
 // Waits until `fd` is readable. False at the deadline.
@@ -113,9 +116,10 @@ Command Conmon::MakeCommand(const FsRoot& directory, const MonitorRequest& reque
   command.argv = {
       "conmon", "--cid", request.id, "--cuuid", request.id, "--runtime", request.runtime,
       "--runtime-arg", request.plan, "--bundle", directory.path(), "--container-pidfile",
-      directory.PathOf("pid"), "--conmon-pidfile", directory.PathOf("conmon.pid"), "--exit-dir",
-      directory.PathOf("exit"), "--persist-dir", directory.PathOf("exit/note"), "--log-level",
-      "error",
+      directory.PathOf("pid"), "--exit-dir", directory.PathOf("exit"), "--persist-dir",
+      directory.PathOf("exit/note"), "--log-level", "error",
+      // Stays the process that we start, instead of forking once more and ending that one.
+      "--sync",
       // Sockets and FIFOs into the bundle, under short names.
       "--full-attach",
       // An fsync of the log at each exit would make every pod's end wait for the disk.
@@ -128,6 +132,7 @@ Command Conmon::MakeCommand(const FsRoot& directory, const MonitorRequest& reque
   }
   command.environment.push_back(absl::StrCat("_OCI_SYNCPIPE=", kSyncDescriptor));
   command.working_directory = "/";
+  command.new_session = true;  // what ends this process must not end the monitor
   return command;
 }
 
@@ -147,21 +152,16 @@ absl::StatusOr<Monitored> Conmon::Start(const FsRoot& directory,
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   writer.Reset();
   absl::Cleanup end = [&] {
+    if (child.Wait(absl::Now() + kEndTimeout).ok()) return;
     child.Signal(SIGKILL).IgnoreError();
-    End(directory, request.id, absl::Now() + absl::Seconds(2)).IgnoreError();
+    child.Wait(absl::Now() + kEndTimeout).IgnoreError();
   };
+  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile(kPidFile, absl::StrCat(child.pid())));
   const absl::Time deadline = absl::Now() + kCreateTimeout;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string line, ReadLine(reader.get(), deadline));
   Monitored result;
   PLIMSOLL_ASSIGN_OR_RETURN(result.init, ParseSync(line, ReadMemfd(errors.get())));
-  // The first process ends once it has written the monitor's pid.
-  PLIMSOLL_RETURN_IF_ERROR(child.Wait(deadline).status());
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string pid_text, directory.Read("conmon.pid", 64));
-  pid_t pid = 0;
-  if (!absl::SimpleAtoi(pid_text, &pid)) {
-    return absl::InternalError(absl::StrCat("the monitor's pid file says \"", pid_text, "\""));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(result.monitor, linux::IdentifyProcess(host_, pid));
+  PLIMSOLL_ASSIGN_OR_RETURN(result.monitor, linux::IdentifyProcess(host_, child.pid()));
   std::move(end).Cancel();
   return result;
 }
@@ -217,7 +217,7 @@ bool Conmon::SawOom(const FsRoot& directory) const {
 }
 
 absl::StatusOr<UniqueFd> Conmon::Find(const FsRoot& directory, absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, directory.Read("conmon.pid", 64));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, directory.Read(kPidFile, 64));
   pid_t pid = 0;
   if (!absl::SimpleAtoi(text, &pid)) return absl::NotFoundError("no monitor");
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ProcessId process, linux::IdentifyProcess(host_, pid));
