@@ -143,8 +143,10 @@ TEST_F(PodsTest, PodNetworkHasLoopbackUp) {
 
 TEST_F(PodsTest, HostNetworkIsTheHosts) {
   cri::PodSandboxConfig config = PodConfig();
-  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
-      cri::NODE);
+  cri::NamespaceOption* namespaces =
+      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  namespaces->set_network(cri::NODE);
+  namespaces->set_pid(cri::CONTAINER);
   const std::string id = Start(RunPod(config), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "readlink /proc/self/ns/net"),
             absl::StrCat(*Host().ReadLink("proc/self/ns/net"), "\n"));
@@ -153,14 +155,14 @@ TEST_F(PodsTest, HostNetworkIsTheHosts) {
 TEST_F(PodsTest, HostPidSeesTheHostsProcesses) {
   cri::PodSandboxConfig pod = PodConfig();
   pod.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(cri::NODE);
-  cri::ContainerConfig config = Shell("sleep 1000");
+  cri::ContainerConfig config = Shell("setsid sleep 12345 >/dev/null 2>&1 & sleep 1000");
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
       cri::NODE);
   const std::string id = Start(RunPod(pod), config);
   EXPECT_EQ(ExecOutput(id, "readlink /proc/self/ns/pid"),
             absl::StrCat(*Host().ReadLink("proc/self/ns/pid"), "\n"));
   // Without a PID namespace of its own the whole group has to be killed.
-  ExecOutput(id, "setsid sleep 12345 >/dev/null 2>&1 & true");
+  ASSERT_TRUE(Eventually([] { return !ProcessesWith("sleep 12345").empty(); }));
   ASSERT_TRUE(StopContainer(id, 0).ok());
   EXPECT_THAT(ProcessesWith("sleep 12345"), IsEmpty());
 }

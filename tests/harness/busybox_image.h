@@ -1,4 +1,4 @@
-// A root filesystem with Debian's static busybox and a link for each of its commands.
+// A root filesystem with Debian's static busybox and links for the commands that tests use.
 #ifndef PLIMSOLL_TESTS_HARNESS_BUSYBOX_IMAGE_H_
 #define PLIMSOLL_TESTS_HARNESS_BUSYBOX_IMAGE_H_
 
