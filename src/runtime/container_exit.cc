@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -29,7 +30,8 @@ absl::Status EngineImpl::WatchMonitor(const std::shared_ptr<Container>& containe
 void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const {
   record->state = ContainerState::kExited;
   record->exit_code = exit.code;
-  record->finished_unix_nanos = exit.finished_unix_nanos;
+  // The monitor's time is a file's, of the kernel's coarse clock: up to a tick behind.
+  record->finished_unix_nanos = std::max(exit.finished_unix_nanos, record->started_unix_nanos);
   record->oom_killed = oom_killed;
   if (oom_killed && exit.code != 0) {
     record->reason = "OOMKilled";
