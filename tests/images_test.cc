@@ -54,6 +54,13 @@ TEST_F(ImagesTest, RemovalLeavesRunningContainersAlone) {
   ASSERT_TRUE(Remove("busybox").ok());
   EXPECT_THAT(List(), IsEmpty());
   EXPECT_EQ(ExecOutput(id, "ls /bin/busybox"), "/bin/busybox\n");
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    const auto exit = node_.StopDaemon();
+    ASSERT_TRUE(exit.ok() && exit->success()) << node_.Log();
+    const absl::Status started = node_.StartDaemon();
+    ASSERT_TRUE(started.ok()) << started;
+    EXPECT_EQ(ExecOutput(id, "ls /bin/busybox"), "/bin/busybox\n") << "after a restart";
+  }
   ASSERT_TRUE(RemoveContainer(id).ok());
   EXPECT_TRUE(Eventually([&] {
     return Host().List(node_.state_directory() + "/images/layers")->empty();

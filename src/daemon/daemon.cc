@@ -153,6 +153,9 @@ class DaemonImpl final : public Daemon {
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
     metrics_.reset();
+    // Before the engine, which now asks it for nothing more: containers that go on keep their
+    // layers when the engine lets go of the leases, also those of an image that was removed.
+    images_.reset();
     engine_.reset();
     runtime_.reset();
   }
