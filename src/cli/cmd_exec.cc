@@ -78,7 +78,7 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
       ->required();
   exec->add_option("--timeout", arguments->timeout_s, "Kill it after so many seconds; 0: never")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrMore());
   exec->add_flag("-i,--stdin", arguments->interactive, "Not there yet");
   exec->add_flag("-t,--tty", arguments->tty, "Not there yet");
   context.Act(

@@ -136,7 +136,7 @@ void AddLogsCommand(CLI::App& app, CommandContext& context) {
   logs->add_flag("-t,--timestamps", arguments->timestamps, "Say when each line was printed");
   logs->add_option("--tail", arguments->tail, "Only the last lines of each container")
       ->type_name("LINES")
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrMore());
   context.Act(logs, [&context, arguments] { return Logs(context, *arguments); });
 }
 

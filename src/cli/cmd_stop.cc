@@ -164,7 +164,7 @@ void AddStopCommand(CLI::App& app, CommandContext& context) {
   stop->add_option("-t,--time", *grace,
                    "Seconds until it is killed (default: the pod's terminationGracePeriodSeconds)")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrMore());
   context.Act(stop, [&context, names, grace] { return Stop(context, *names, *grace); });
 }
 

@@ -1,7 +1,9 @@
 #include "cli/command.h"
 
+#include <cmath>
 #include <sstream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text.h"
 
@@ -92,6 +94,17 @@ void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()>
     action = run;
     failure_exit = exit_on_failure;
   });
+}
+
+CLI::Validator ZeroOrMore() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        return absl::SimpleAtod(text, &value) && std::isfinite(value) && value >= 0
+                   ? std::string()
+                   : absl::StrCat("\"", text, "\" is no number of 0 or more");
+      },
+      "");
 }
 
 void BuildApp(CLI::App& app, CommandContext& context) {

@@ -52,6 +52,9 @@ void AddEventsCommand(CLI::App& app, CommandContext& context);
 void AddVersionCommand(CLI::App& app, CommandContext& context);
 void AddCompletionCommand(CLI::App& app, CommandContext& context);
 
+// Takes a number of 0 or more; its message is shorter than that of CLI::NonNegativeNumber.
+CLI::Validator ZeroOrMore();
+
 // The whole parser.
 void BuildApp(CLI::App& app, CommandContext& context);
 

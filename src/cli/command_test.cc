@@ -68,6 +68,12 @@ TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
   EXPECT_EQ(help.err, "");
 }
 
+TEST(Command, NumbersOutOfRangeAreNamedShortly) {
+  const Printed tail = RunMain({"logs", "x", "--tail", "-1"});
+  EXPECT_EQ(tail.code, kExitUsage);
+  EXPECT_THAT(tail.err, HasSubstr("--tail: \"-1\" is no number of 0 or more\n"));
+}
+
 TEST(Command, VersionAsAFlagNeedsNoDaemon) {
   const Printed version = RunMain({"--version"});
   EXPECT_EQ(version.code, 0);
