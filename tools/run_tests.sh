@@ -16,6 +16,9 @@ ctest --preset "$preset" "$@" |
   awk -v summary="$summary" '
     /tests passed, [0-9]+ tests? failed/ { held = 1 }
     held { print > summary; next }
+    # One line a test is enough, and one that fits.
+    /^ +Start +[0-9]+: / { next }
+    / Test +#[0-9]+: / { sub(/ \.\.\.+ */, " ... ") }
     { print; fflush() }' || status=$?
 
 skipped=$(awk '

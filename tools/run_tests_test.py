@@ -11,6 +11,7 @@ TOOL = pathlib.Path(__file__).resolve().parent / "run_tests.sh"
 CTEST = """#!/bin/bash
 cat <<'END'
 Test project /x
+      Start 1: base: A.Passes
 1/2 Test #1: base: A.Passes ..........   Passed    0.01 sec
 2/2 Test #2: linux: B.Skips ..........***Skipped   0.01 sec
 
@@ -70,6 +71,8 @@ class RunTestsTest(unittest.TestCase):
         self.assertIn("  linux: B.Skips: no resctrl is mounted here", lines)
         self.assertLess(lines.index("Skipped, and why:"),
                         lines.index("100% tests passed, 0 tests failed out of 2"))
+        self.assertIn("1/2 Test #1: base: A.Passes ... Passed    0.01 sec", lines)
+        self.assertFalse(any("Start 1" in line for line in lines))
         self.assertEqual((self.root / "args").read_text(), "--preset dev -L unit\n")
 
     def test_a_suite_over_its_budget_is_marked(self):

@@ -75,7 +75,8 @@ class Output {
   }
 
   std::string Text() && {
-    if (dropped_) absl::StrAppend(&text_, "\n[plimsoll: output truncated after ", max_, " bytes]\n");
+    if (dropped_)
+      absl::StrAppend(&text_, "\n[plimsoll: output truncated after ", max_, " bytes]\n");
     return std::move(text_);
   }
 

@@ -60,7 +60,7 @@ struct SecurityContext {
   bool no_new_privs = false;
   std::vector<std::string> masked_paths;
   std::vector<std::string> readonly_paths;
-  SecurityProfile seccomp;   // unset means Unconfined in the CRI
+  SecurityProfile seccomp;  // unset means Unconfined in the CRI
   SecurityProfile apparmor;
   bool operator==(const SecurityContext&) const = default;
 };
@@ -78,7 +78,7 @@ struct ContainerSpec {
   std::vector<std::pair<std::string, std::string>> environment;  // over the image's
   std::vector<Mount> mounts;
   std::vector<Device> devices;
-  std::string log_path;  // relative to the sandbox's log directory; empty: no log is kept
+  std::string log_path;     // relative to the sandbox's log directory; empty: no log is kept
   bool open_stdin = false;  // not `stdin`: a macro
   bool stdin_once = false;
   bool tty = false;

@@ -18,8 +18,8 @@ enum class NamespaceMode { kPod, kContainer, kNode, kTarget };
 struct NamespaceOptions {
   NamespaceMode network = NamespaceMode::kPod;  // kPod or kNode
   NamespaceMode pid = NamespaceMode::kContainer;
-  NamespaceMode ipc = NamespaceMode::kPod;      // kPod or kNode
-  std::string target_container_id;              // for pid == kTarget
+  NamespaceMode ipc = NamespaceMode::kPod;  // kPod or kNode
+  std::string target_container_id;          // for pid == kTarget
   bool operator==(const NamespaceOptions&) const = default;
 };
 
@@ -36,7 +36,7 @@ struct SandboxSpec {
   std::string runtime_handler;
   NamespaceOptions namespaces;
   std::map<std::string, std::string> sysctls;
-  bool privileged = false;    // whether privileged containers may run in it
+  bool privileged = false;          // whether privileged containers may run in it
   linux::CgroupSettings resources;  // of the whole pod, as the client says
   linux::CgroupSettings overhead;
 
