@@ -40,8 +40,10 @@ asan tsan clang: setup ## all tests, built so
 	@cmake --build --preset $@ -j $(JOBS)
 	@tools/run_tests.sh $@
 
-install: release ## install programs, unit file and man pages below DESTDIR and PREFIX
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+install: setup-build ## install programs, unit file and man pages below DESTDIR and PREFIX
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+	@DESTDIR="$(DESTDIR)" cmake --install build/release
 
 clean: ## remove all builds
 	@rm -rf build
