@@ -200,8 +200,8 @@ absl::Status LayerStore::CollectGarbage() {
     }
     for (const std::string& chain_id : unused) {
       absl::StatusOr<std::string> work = MoveToWork(chain_id);
-      if (work.ok()) moved.push_back(*std::move(work));
       first = FirstError(std::move(first), work.status());
+      if (work.ok()) moved.push_back(*std::move(work));
     }
   }
   for (const std::string& work : moved) {
