@@ -27,6 +27,7 @@
 #include "linux/cgroup.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "runtime/image_events.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/store.h"
@@ -167,7 +168,9 @@ class DaemonImpl final : public Daemon {
                               FsRoot::OpenOrCreate(state_->PathOf("images")));
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<image::ImageService> images,
                               image::ImageService::Open(image_root, store_.get()));
-    images_ = std::make_unique<InsecureRegistries>(std::move(images), config.insecure_registries);
+    events_.emplace(static_cast<size_t>(config.event_log_capacity));
+    images_ = std::make_unique<InsecureRegistries>(
+        runtime::WithImageEvents(std::move(images), &*events_), config.insecure_registries);
 
     runtime::OciOptions oci{.host = host_,
                             .state = *state_,
@@ -178,7 +181,6 @@ class DaemonImpl final : public Daemon {
                             .cgroups = cgroups_.get()};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
-    events_.emplace(static_cast<size_t>(config.event_log_capacity));
     metrics_.emplace(options_.version, [this] { return CountStates(*engine_); });
     listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
     runtime::EngineOptions engine{.host = host_,
@@ -274,9 +276,9 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<RunDirectory> run_;
   std::unique_ptr<linux::CgroupManager> cgroups_;
   std::unique_ptr<runtime::Store> store_;
+  std::optional<runtime::EventLog> events_;
   std::unique_ptr<InsecureRegistries> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
-  std::optional<runtime::EventLog> events_;
   std::unique_ptr<runtime::Engine> engine_;
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
