@@ -1,6 +1,8 @@
 // The daemon when it can't work: each a clear error, nothing left behind.
 #include <sys/mount.h>
 
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
@@ -95,6 +97,27 @@ TEST_F(FailuresTest, ADamagedDatabaseIsAClearErrorAndIsNotTouched) {
   ASSERT_TRUE(Host().ReplaceFile(node.state_directory() + "/plimsoll.db", garbage).ok());
   EXPECT_THAT(FailureOf(node), HasSubstr("plimsoll.db"));
   EXPECT_EQ(*Host().Read(node.state_directory() + "/plimsoll.db"), garbage);
+}
+
+class StopTest : public NodeTest {};
+
+TEST_F(StopTest, AnExecDoesNotHoldUpAStop) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  grpc::Status status;
+  std::thread caller([&] {
+    cri::ExecSyncResponse response;
+    status = Exec(id, {"/bin/sh", "-c", "sleep 90717 & sleep 90718"}, &response, 90);
+  });
+  EXPECT_TRUE(Eventually([] { return !ProcessesWith("sleep 90717").empty(); }));
+  const auto exit = node_.StopDaemon();
+  caller.join();
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_TRUE(exit->success());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 9071").empty(); }));
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
 }
 
 class UnimplementedTest : public NodeTest {};

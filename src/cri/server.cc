@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -77,6 +78,13 @@ absl::Status Publish(const std::string& unfinished, const ServerOptions& options
   return absl::OkStatus();
 }
 
+// For calls that were cancelled.
+constexpr absl::Duration kCancelGrace = absl::Seconds(3);
+
+std::chrono::system_clock::time_point Now() {
+  return absl::ToChronoTime(absl::Now());
+}
+
 class GrpcServer final : public Server {
  public:
   explicit GrpcServer(ServerOptions options)
@@ -89,7 +97,7 @@ class GrpcServer final : public Server {
         node_service_(NewNodeService(
             &calls_, {options_.engine, options_.events, options_.images, options_.info})) {}
 
-  ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
+  ~GrpcServer() override { static_cast<void>(Shutdown(absl::ZeroDuration())); }
 
   absl::Status Listen() {
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket_path));
@@ -117,14 +125,25 @@ class GrpcServer final : public Server {
     return absl::OkStatus();
   }
 
-  void Shutdown(absl::Duration grace) override {
-    if (server_ == nullptr) return;
+  bool Shutdown(absl::Duration grace) override {
+    if (server_ == nullptr) return true;
     if (published_) unlink(options_.socket_path.c_str());
     // Not left to gRPC, which also waits for every idle client to say goodbye.
-    calls_.Drain(absl::Now() + grace);
-    server_->Shutdown(absl::ToChronoTime(absl::Now()));
+    if (!calls_.Drain(absl::Now() + grace)) {
+      if (options_.abandon_calls) options_.abandon_calls();
+      // gRPC's Shutdown returns when the last handler has: not in this thread.
+      std::thread cancel([server = server_.get()] { server->Shutdown(Now()); });
+      if (!calls_.Drain(absl::Now() + kCancelGrace)) {
+        cancel.detach();
+        static_cast<void>(server_.release());
+        return false;
+      }
+      cancel.join();
+    }
+    server_->Shutdown(Now());
     server_->Wait();
     server_.reset();
+    return true;
   }
 
   const std::string& socket_path() const override { return options_.socket_path; }

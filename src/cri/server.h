@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct ServerOptions {
   runtime::Engine* engine = nullptr;  // this and the next two must outlive the server
   image::ImageService* images = nullptr;
   runtime::EventLog* events = nullptr;
+  // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
+  std::function<void()> abandon_calls;
 };
 
 class Server {
@@ -45,9 +48,10 @@ class Server {
   // As Shutdown with no grace.
   virtual ~Server() = default;
 
-  // Takes no new calls, waits up to `grace` for those under way, then cancels them (streams and
-  // pulls end at once; a handler that is at work is waited for). Removes the socket. Once only.
-  virtual void Shutdown(absl::Duration grace) = 0;
+  // Takes no new calls, waits up to `grace` for those under way, then cancels them (streams, pulls
+  // and what `abandon_calls` reaches end at once) and waits three seconds more. Removes the socket.
+  // False when handlers are still at work: then this can't be destroyed before they end. Once only.
+  virtual bool Shutdown(absl::Duration grace) = 0;
 
   virtual const std::string& socket_path() const = 0;
 };

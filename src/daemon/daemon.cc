@@ -139,7 +139,7 @@ class DaemonImpl final : public Daemon {
                 {{"log_level", config.log.level}});
   }
 
-  void Stop(absl::Duration grace) override { server_->Shutdown(grace); }
+  bool Stop(absl::Duration grace) override { return server_->Shutdown(grace); }
 
   absl::Status RemoveRunDirectoryIfUnused() override {
     if (!engine_->ListSandboxes().empty()) return absl::OkStatus();
@@ -217,6 +217,7 @@ class DaemonImpl final : public Daemon {
     server.engine = engine_.get();
     server.images = images_.get();
     server.events = &*events_;
+    server.abandon_calls = [this] { runtime_->CancelExecs(); };
     PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
     return absl::OkStatus();
   }

@@ -31,9 +31,10 @@ class Daemon {
   // Takes over what of `config` can change while it runs; the log names the rest that differs.
   virtual void Reload(const Config& config) = 0;
 
-  // Ends serving: no new calls, those under way get `grace`. Workloads go on. Once, before
-  // destruction.
-  virtual void Stop(absl::Duration grace) = 0;
+  // Ends serving: no new calls, those under way get `grace` and are then cut off. Workloads go on.
+  // False when some still don't end: then this must not be destroyed, and the process should just
+  // exit, which costs nothing that a crash would not. Once, before destruction.
+  virtual bool Stop(absl::Duration grace) = 0;
 
   // After Stop, when no client can come any more: removes the run directory, and the pods' parent
   // cgroup where nobody else uses it, unless a sandbox still needs them.

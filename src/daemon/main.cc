@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -119,7 +120,11 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   for (; kind == Wakeups::Kind::kReload; kind = wakeups.Wait()) Reload(flags, *daemon, log);
 
   Warn(log, NotifyServiceManager("STOPPING=1"));
-  daemon->Stop(kGrace);
+  if (!daemon->Stop(kGrace)) {
+    log.Write(LogLevel::kWarning, "stopped with calls still under way; they are cut off",
+              {{"grace", absl::FormatDuration(kGrace)}});
+    std::_Exit(0);
+  }
   if (kind == Wakeups::Kind::kNoClients) Warn(log, daemon->RemoveRunDirectoryIfUnused());
   daemon.reset();
   log.Write(LogLevel::kInfo, "stopped");

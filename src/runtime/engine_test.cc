@@ -134,12 +134,22 @@ TEST_F(EngineTest, TheMonitorsRecordIsTheExit) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  runtime_.EndMonitor(id, ExitRecord{3, 12345});
+  const int64_t finished = absl::ToUnixNanos(absl::Now() + absl::Seconds(1));
+  runtime_.EndMonitor(id, ExitRecord{3, finished});
   const ContainerRecord record = Wait(id);
   EXPECT_EQ(record.exit_code, 3);
-  EXPECT_EQ(record.finished_unix_nanos, 12345);
+  EXPECT_EQ(record.finished_unix_nanos, finished);
   EXPECT_EQ(record.reason, "Error");
   EXPECT_EQ(store_.LoadContainers()->front().exit_code, 3);
+}
+
+TEST_F(EngineTest, AnExitIsNeverBeforeItsStart) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  runtime_.EndMonitor(id, ExitRecord{0, 1});
+  const ContainerRecord record = Wait(id);
+  EXPECT_EQ(record.finished_unix_nanos, record.started_unix_nanos);
 }
 
 TEST_F(EngineTest, OomKillIsTheReasonOnlyOfAFailure) {

@@ -97,6 +97,7 @@ class FakeRuntime : public ContainerRuntime {
                                   const ExecRequest&) override {
     return ExecResult();
   }
+  void CancelExecs() override {}
   absl::Status ReopenLog(absl::string_view) override { return absl::OkStatus(); }
   bool MonitorSawOom(absl::string_view) const override { return false; }
   absl::StatusOr<std::vector<std::string>> ListTraces() const override {

@@ -112,6 +112,9 @@ class ContainerRuntime {
   // DEADLINE_EXCEEDED after the timeout, with the whole tree that the command started killed.
   virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                           const ExecRequest& request) = 0;
+  // Ends every Exec under way and each later one at once: UNAVAILABLE, the command killed. For a
+  // daemon that stops and can't wait for them.
+  virtual void CancelExecs() = 0;
   // The monitor closes its log file and opens the path anew.
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
   // The monitor's own note that the kernel's OOM killer was at work.

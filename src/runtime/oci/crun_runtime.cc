@@ -2,9 +2,11 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -100,6 +102,7 @@ CrunRuntime::CrunRuntime(OciOptions options, std::string launcher, Machine machi
       machine_(std::move(machine)),
       crun_(std::move(crun)),
       monitor_(std::move(monitor)),
+      cancel_execs_(eventfd(0, EFD_CLOEXEC)),
       seccomp_(options_.host) {}
 
 absl::StatusOr<FsRoot> CrunRuntime::Bundle(absl::string_view id) const {
@@ -245,8 +248,15 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
 absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_view cgroup_path,
                                              const ExecRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
-  const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout};
+  const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout,
+                           cancel_execs_.get()};
   return ExecInContainer(tools, id, cgroup_path, request);
+}
+
+void CrunRuntime::CancelExecs() {
+  const uint64_t one = 1;
+  while (write(cancel_execs_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
 }
 
 absl::Status CrunRuntime::ReopenLog(absl::string_view id) {

@@ -37,6 +37,7 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) override;
   absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                   const ExecRequest& request) override;
+  void CancelExecs() override;
   absl::Status ReopenLog(absl::string_view id) override;
   bool MonitorSawOom(absl::string_view id) const override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
@@ -55,6 +56,7 @@ class CrunRuntime : public ContainerRuntime {
   const Machine machine_;
   const std::unique_ptr<Crun> crun_;
   const std::unique_ptr<Monitor> monitor_;
+  const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
   SeccompCompiler seccomp_;
   ImageFiles image_files_;
 };

@@ -88,26 +88,32 @@ class Output {
   bool dropped_ = false;
 };
 
-// Collects until the process ends; false when the deadline comes first.
-bool Collect(int pidfd, absl::Time deadline, Output* out, Output* err) {
+enum class Ending { kExit, kTimeout, kCancelled };
+
+// Collects until the process ends, the deadline comes or `cancel_fd` is readable.
+Ending Collect(int pidfd, int cancel_fd, absl::Time deadline, Output* out, Output* err) {
   while (true) {
-    struct pollfd polls[3] = {
-        {pidfd, POLLIN, 0}, {out->reader(), POLLIN, 0}, {err->reader(), POLLIN, 0}};
+    struct pollfd polls[4] = {{pidfd, POLLIN, 0},
+                              {out->reader(), POLLIN, 0},
+                              {err->reader(), POLLIN, 0},
+                              {cancel_fd, POLLIN, 0}};
     int64_t wait = -1;
     if (deadline != absl::InfiniteFuture()) {
       wait = std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()) + 1, 0, 1 << 30);
     }
-    const int ready = poll(polls, 3, static_cast<int>(wait));
-    if (ready == 0) return false;
+    const int ready = poll(polls, 4, static_cast<int>(wait));
+    if (ready == 0) return Ending::kTimeout;
     if (ready < 0) continue;  // EINTR
     if (polls[1].revents != 0) out->Take();
     if (polls[2].revents != 0) err->Take();
     if (polls[0].revents != 0) break;
-    if (absl::Now() > deadline) return false;  // output that never pauses doesn't put it off
+    if (polls[3].revents != 0) return Ending::kCancelled;
+    // Output that never pauses doesn't put it off.
+    if (absl::Now() > deadline) return Ending::kTimeout;
   }
   out->TakeRest();
   err->TakeRest();
-  return true;
+  return Ending::kExit;
 }
 
 // Pids of `root` and of every process below it.
@@ -139,11 +145,13 @@ std::vector<pid_t> Descendants(const FsRoot& host, pid_t root) {
   return found;
 }
 
-// After the timeout. The usual case: the group dies, crun sees it and ends. If crun was still on
-// its way into the container, its children are not in the group yet.
-absl::Status KillTree(const FsRoot& host, const ExecGroup& group, Child* child) {
+// The usual case: the group dies, crun sees it and ends. If crun was still on its way into the
+// container, its children are not in the group yet. Without a group (a call without a timeout that
+// is cancelled) what the command left in the background stays until its container goes.
+absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group, Child* child) {
   const absl::Time deadline = absl::Now() + absl::Seconds(10);
-  absl::Status killed = group.Kill(deadline);
+  const auto kill_group = [&] { return group ? group->Kill(deadline) : absl::OkStatus(); };
+  absl::Status killed = kill_group();
   if (!child->Wait(absl::Now() + absl::Milliseconds(200)).ok()) {
     for (const pid_t pid : Descendants(host, child->pid())) {
       const absl::StatusOr<linux::ProcessId> process = linux::IdentifyProcess(host, pid);
@@ -152,7 +160,7 @@ absl::Status KillTree(const FsRoot& host, const ExecGroup& group, Child* child) 
       if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
     }
     child->Wait(deadline).IgnoreError();
-    killed = FirstError(killed, group.Kill(deadline));
+    killed = FirstError(killed, kill_group());
   }
   return killed;
 }
@@ -260,15 +268,19 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   }
   out.CloseWriter();
   err.CloseWriter();
-  if (!Collect(child->pidfd(), deadline, &out, &err)) {
-    const absl::Status killed = KillTree(tools.host, *group, &*child);
-    group->Remove();
-    return absl::DeadlineExceededError(
-        absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\" not finished after ",
-                     absl::FormatDuration(request.timeout), killed.ok() ? ", killed" : ": ",
-                     killed.ok() ? "" : killed.message()));
-  }
+  const Ending ending = Collect(child->pidfd(), tools.cancel_fd, deadline, &out, &err);
+  absl::Status killed;
+  if (ending != Ending::kExit) killed = KillTree(tools.host, group, &*child);
   if (group) group->Remove();
+  const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
+  const std::string end = killed.ok() ? ", killed" : absl::StrCat(": ", killed.message());
+  if (ending == Ending::kTimeout) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(what, " not finished after ", absl::FormatDuration(request.timeout), end));
+  }
+  if (ending == Ending::kCancelled) {
+    return absl::UnavailableError(absl::StrCat(what, " not finished as the daemon stops", end));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
   const std::string message = RuntimeMessage(memfds.log.get());
   if (!exit.success() && !message.empty()) return Translate(message, request, id);

@@ -19,6 +19,7 @@ struct ExecTools {
   std::string launcher;
   FsRoot host;
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
+  int cancel_fd = -1;  // readable: end the call with UNAVAILABLE
 };
 
 // Runs `request` with crun, without a monitor. Standard input is /dev/null. The call ends when the
