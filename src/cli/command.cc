@@ -54,8 +54,11 @@ int UsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
   std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
+  // A bad value of an option also leaves words over, which are not to blame.
+  const bool bad_value =
+      error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
   const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  if (!extra.empty()) {
+  if (!bad_value && !extra.empty()) {
     const std::string& word = extra.front();
     std::vector<std::string> candidates = SubcommandNames(at);
     if (word[0] == '-') {
@@ -165,7 +168,9 @@ int RunProgramMain(int argc, char** argv) {
         "PLIMSOLL_ROOT too.")));
     return kExitUsage;
   }
-  const absl::StatusOr<int> code = context.action();
+  absl::StatusOr<int> code = context.action();
+  const absl::Status printed = PrintStatus();
+  if (!printed.ok() && code.ok() && *code == kExitOk) code = printed;
   if (code.ok()) return *code;
   PrintNote(FormatError(code.status()));
   return context.failure_exit;

@@ -55,6 +55,10 @@ TEST(Command, UsageErrorsSuggest) {
   EXPECT_EQ(option.code, kExitUsage);
   EXPECT_THAT(option.err,
               AllOf(HasSubstr("plimsoll run has no option --detahc"), HasSubstr("`--detach`")));
+  const Printed value = RunMain({"exec", "--timeout", "soon", "x", "--", "true"});
+  EXPECT_EQ(value.code, kExitUsage);
+  EXPECT_THAT(value.err,
+              AllOf(HasSubstr("timeout"), HasSubstr("soon"), Not(HasSubstr("no option"))));
   EXPECT_EQ(RunMain({}).code, kExitUsage);
   EXPECT_EQ(RunMain({"ps", "-o", "xml"}).code, kExitUsage);
   EXPECT_EQ(RunMain({"--address", "unix:///a", "--root", "/b", "ps"}).code, kExitUsage);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include <atomic>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
@@ -16,13 +17,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void WriteAll(int fd, absl::string_view text) {
+std::atomic<int> print_errno = 0;  // of the first failed write to standard output
+
+// The errno of what failed, or 0.
+int WriteAll(int fd, absl::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(fd, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;  // nobody reads any more
+    if (count < 0) return errno;
     text.remove_prefix(static_cast<size_t>(count));
   }
+  return 0;
 }
 
 void Emit(YAML::Emitter& out, const Json& json) {
@@ -54,7 +59,13 @@ void Emit(YAML::Emitter& out, const Json& json) {
 }  // namespace
 
 void Print(absl::string_view text) {
-  WriteAll(STDOUT_FILENO, text);
+  const int error = WriteAll(STDOUT_FILENO, text);
+  int none = 0;
+  if (error != 0 && error != EPIPE) print_errno.compare_exchange_strong(none, error);
+}
+absl::Status PrintStatus() {
+  const int error = print_errno;
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "write to standard output");
 }
 void PrintNote(absl::string_view text) {
   WriteAll(STDERR_FILENO, text);

@@ -16,6 +16,8 @@ enum class OutputFormat { kTable, kWide, kJson, kYaml };
 
 // To standard output, whole. A closed pipe (`plimsoll ps | head -1`) is no error.
 void Print(absl::string_view text);
+// The first error of Print in this process (a full disk, say), other than a closed pipe.
+absl::Status PrintStatus();
 // To standard error.
 void PrintNote(absl::string_view text);
 
