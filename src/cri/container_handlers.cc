@@ -150,6 +150,9 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   if (request.cmd().empty() || request.cmd(0).empty()) {
     return Invalid("cmd", "", "must hold at least the program's name");
   }
+  for (const std::string& word : request.cmd()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("cmd", word));
+  }
   runtime::ExecRequest exec;
   exec.argv.assign(request.cmd().begin(), request.cmd().end());
   PLIMSOLL_ASSIGN_OR_RETURN(exec.timeout, SecondsFrom("timeout", request.timeout()));

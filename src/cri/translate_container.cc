@@ -28,6 +28,12 @@ absl::Status AddIdentity(const v1::ContainerConfig& config, runtime::ContainerSp
 }
 
 absl::Status AddProcess(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
+  for (const std::string& word : config.command()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("config.command", word));
+  }
+  for (const std::string& word : config.args()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("config.args", word));
+  }
   spec->command.assign(config.command().begin(), config.command().end());
   spec->args.assign(config.args().begin(), config.args().end());
   if (!config.working_dir().empty()) {

@@ -219,6 +219,8 @@ TEST(ContainerSpecTest, RefusesWhatIsInvalidByName) {
           {"config.metadata is missing", [](auto* c) { c->clear_metadata(); }},
           {"config.metadata.name is \"\"", [](auto* c) { c->mutable_metadata()->clear_name(); }},
           {"config.image.image is \"\"", [](auto* c) { c->clear_image(); }},
+          {"config.command is \"a", [](auto* c) { c->add_command(std::string("a\0b", 3)); }},
+          {"config.args is \"a", [](auto* c) { c->add_args(std::string("a\0b", 3)); }},
           {"config.working_dir is \"x\"", [](auto* c) { c->set_working_dir("x"); }},
           {"config.envs.key is \"\"", [](auto* c) { c->add_envs(); }},
           {"config.envs.key is \"A=\"", [](auto* c) { c->add_envs()->set_key("A="); }},

@@ -80,6 +80,11 @@ absl::Status CheckName(absl::string_view field, absl::string_view value) {
   return absl::OkStatus();
 }
 
+absl::Status CheckArgument(absl::string_view field, absl::string_view value) {
+  if (!absl::StrContains(value, '\0')) return absl::OkStatus();
+  return Invalid(field, value, "must not hold a NUL byte");
+}
+
 absl::Status CheckWord(absl::string_view field, absl::string_view value) {
   if (value.empty()) return Invalid(field, value, "must not be empty");
   if (HasControlOrSpace(value)) {

@@ -23,6 +23,9 @@ absl::Status CheckName(absl::string_view field, absl::string_view value);
 // One word for a line of a file (resolv.conf): not empty, no control character or white space.
 absl::Status CheckWord(absl::string_view field, absl::string_view value);
 
+// One word of a command: execve(2) would cut it at a NUL byte.
+absl::Status CheckArgument(absl::string_view field, absl::string_view value);
+
 // A host name as sethostname(2) takes it: at most 64 bytes of letters, digits, "-" and ".".
 absl::Status CheckHostname(absl::string_view field, absl::string_view value);
 
