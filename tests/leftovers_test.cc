@@ -71,6 +71,7 @@ TEST_F(LeftoversTest, SeesGroupsAndProcessesInThem) {
 }
 
 TEST_F(LeftoversTest, SeesProcessesByTheirArguments) {
+  scope_.holder = 0;
   before_ = TakeInventory(scope_);
   // `tail -f` of a file below the directory.
   ASSERT_TRUE(dir_.root().ReplaceFile("plimsoll.db-not", "").ok());
