@@ -35,6 +35,14 @@ bench: release ## time sandbox + create + start beside a bare crun run
 	@cmake --build --preset release -j $(JOBS) --target bench_start
 	@build/release/bin/bench_start $(BENCH_FLAGS)
 
+KILLS ?= 200
+MONITORS ?= 50
+SEED ?= 0
+kill-test: setup ## kill daemon and monitors at random instants of a busy node (KILLS, MONITORS, SEED)
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target kill_test plimsolld
+	@build/dev/bin/kill_test --kills $(KILLS) --monitors $(MONITORS) --seed $(SEED)
+
 asan tsan clang: setup ## all tests, built so
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
@@ -54,5 +62,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench asan tsan clang install clean \
+.PHONY: help demo check build release lint lint-all format bench kill-test asan tsan clang install clean \
 	setup setup-build

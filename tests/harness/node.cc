@@ -56,20 +56,28 @@ Node::~Node() {
 }
 
 absl::Status Node::StartDaemon() {
+  PLIMSOLL_RETURN_IF_ERROR(SpawnDaemon());
+  return AwaitReady();
+}
+
+absl::Status Node::SpawnDaemon() {
   const std::string log = absl::StrCat(directory(), "/daemon.log");
   UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  UniqueFd ready_reader(ready[0]);
+  ready_.Reset(ready[0]);
   UniqueFd ready_writer(ready[1]);
   Command command;
   command.argv = {ProgramPath("plimsolld"), "--config", config_path(), "--ready-fd", "3"};
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  ready_writer.Reset();
   daemon_ = std::move(child);
+  return absl::OkStatus();
+}
+
+absl::Status Node::AwaitReady() {
   char byte = 0;
-  if (read(ready_reader.get(), &byte, 1) != 1) {
+  if (read(ready_.get(), &byte, 1) != 1) {
     const auto exit = daemon_->Wait(absl::Now() + kStartTimeout);
     daemon_.reset();
     return absl::InternalError(

@@ -19,6 +19,7 @@
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
+#include "base/unique_fd.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,6 +38,9 @@ class Node {
   ~Node();
 
   absl::Status StartDaemon();
+  // The two halves of it: the process, and the wait until it serves.
+  absl::Status SpawnDaemon();
+  absl::Status AwaitReady();
   // SIGTERM and the end of the process.
   absl::StatusOr<ExitStatus> StopDaemon();
   // SIGKILL.
@@ -62,6 +66,7 @@ class Node {
   TestDir dir_;
   std::string cgroup_parent_;
   std::optional<Child> daemon_;
+  UniqueFd ready_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
   std::unique_ptr<cri::ImageService::Stub> images_;

@@ -1,0 +1,603 @@
+#include "kill/actor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "harness/kernel.h"
+
+namespace plimsoll::testing {
+
+using Code = grpc::StatusCode;
+
+namespace {
+
+constexpr int kKilled = 137;   // 128 + SIGKILL
+constexpr int kUnknown = 255;  // nobody saw the exit
+
+std::unique_ptr<grpc::ClientContext> Context() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
+  return context;
+}
+
+// What a container of the actor shows in /proc while it runs.
+std::string Token(const ContainerModel& container) {
+  return absl::StrCat("T", container.name, ";");
+}
+
+std::string ScriptOf(const ContainerModel& container) {
+  const std::string exit = absl::StrCat("exit ", container.code);
+  const std::string begin = absl::StrCat(": ", Token(container), " ");
+  const std::string mark = absl::StrCat("echo started >> /marks/", container.name, "; ");
+  const std::string gate =
+      absl::StrCat("until [ -e /marks/", container.name, ".gate ]; do sleep 0.05; done; ");
+  switch (container.ending) {
+    case Ending::kAtOnce:
+      return absl::StrCat(begin, mark, exit);
+    case Ending::kAtGate:
+      return absl::StrCat(begin, mark, gate, exit);
+    case Ending::kOnTerm:
+      return absl::StrCat(begin, "trap '", exit, "' TERM; ", mark, "while :; do sleep 0.05; done");
+    case Ending::kNever:
+      return absl::StrCat(begin, mark, "while :; do sleep 1000; done");
+    case Ending::kOutOfMemory:
+      return absl::StrCat(begin, mark, gate, "tail /dev/zero; exit $?");
+  }
+  return "";
+}
+
+template <typename Item>
+void Index(const std::string& name, const Item& item, std::map<std::string, Item>* items,
+           Problems& problems) {
+  if (!items->emplace(name, item).second) problems.Add(absl::StrCat(name, " is there twice"));
+}
+
+}  // namespace
+
+std::string LifeNames(unsigned lives) {
+  std::vector<std::string> names;
+  const std::pair<Life, const char*> all[] = {
+      {kAbsent, "absent"}, {kCreated, "Created"},   {kRunning, "Running"}, {kExited, "Exited"},
+      {kReady, "Ready"},   {kNotReady, "NotReady"}, {kPresent, "present"}};
+  for (const auto& [life, name] : all) {
+    if ((lives & life) != 0) names.push_back(name);
+  }
+  return absl::StrJoin(names, "|");
+}
+
+absl::StatusOr<Observed> Observe(Node& node, Problems& problems) {
+  Observed observed;
+  cri::ListPodSandboxResponse pods;
+  cri::ListContainersResponse containers;
+  cri::ListImagesResponse images;
+  for (const grpc::Status& status :
+       {node.runtime().ListPodSandbox(Context().get(), {}, &pods),
+        node.runtime().ListContainers(Context().get(), {}, &containers),
+        node.images().ListImages(Context().get(), {}, &images)}) {
+    if (!status.ok()) return absl::InternalError("list: " + status.error_message());
+  }
+  for (const auto& pod : pods.items()) Index(pod.metadata().name(), pod, &observed.pods, problems);
+  for (const auto& container : containers.containers()) {
+    Index(container.metadata().name(), container, &observed.containers, problems);
+  }
+  for (const auto& image : images.images()) {
+    for (const auto& tag : image.repo_tags()) observed.images.insert(tag);
+  }
+  return observed;
+}
+
+Actor::Actor(const ActorOptions& options)
+    : options_(options), random_(options.seed * 1000 + static_cast<uint64_t>(options.number)) {
+  image_.tag = absl::StrCat("localhost/kill-", options.number, ":1");
+}
+
+void Actor::Note(const std::string& what) {
+  absl::StrAppend(&history_, "  actor ", options_.number, ": ", what, "\n");
+}
+
+void Actor::Fault(const std::string& what) {
+  options_.problems->Add(absl::StrCat("actor ", options_.number, ": ", what));
+}
+
+Actor::Answer Actor::Judge(const std::string& what, const grpc::Status& status,
+                           const std::set<Code>& expected) {
+  ++calls_;
+  const Code code = status.error_code();
+  Note(absl::StrCat(what, ": ",
+                    status.ok() ? "ok" : absl::StrCat(code, " ", status.error_message())));
+  if (status.ok()) return Answer::kOk;
+  // What gRPC says when the other end is gone, whatever it was doing.
+  if (options_.killed->load() &&
+      (code == Code::UNAVAILABLE || code == Code::CANCELLED || code == Code::UNKNOWN)) {
+    return Answer::kCutOff;
+  }
+  if (!expected.contains(code)) {
+    Fault(absl::StrCat(what, " failed: code ", code, ": ", status.error_message()));
+  }
+  return Answer::kRefused;
+}
+
+void Actor::Apply(Answer answer, unsigned after, unsigned* lives) {
+  if (answer == Answer::kOk) *lives = after;
+  if (answer == Answer::kCutOff) *lives |= after;
+}
+
+void Actor::Work() {
+  history_.clear();
+  while (!options_.killed->load() && Step()) {
+  }
+}
+
+bool Actor::Step() {
+  if (pod_.lives == kAbsent) return RunPod();
+  const uint64_t dice = Random(100);
+  if (dice < 8) return image_.lives == kAbsent ? ImportImage() : RemoveImage();
+  if (pod_.lives == kNotReady) return RemovePod();
+  if (dice < 11) return StopPod();
+  if (dice < 15) return RemovePod();
+  std::erase_if(pod_.containers, [](const auto& each) { return each.lives == kAbsent; });
+  if (pod_.containers.empty() || (pod_.containers.size() < 2 && dice < 40)) {
+    return CreateContainer();
+  }
+  return StepContainer(pod_.containers[Random(pod_.containers.size())]);
+}
+
+bool Actor::StepContainer(ContainerModel& container) {
+  const uint64_t dice = Random(100);
+  if (container.lives == kCreated) {
+    if (dice < 10) return RemoveContainer(container);
+    if (dice < 15) return StopContainer(container);
+    return StartContainer(container);
+  }
+  if ((container.lives & kRunning) == 0) return RemoveContainer(container);
+  if (dice < 35) return Exec(container);
+  if (dice < 50) return ExecUntilTimeout(container);
+  if (dice < 65) {
+    OpenGate(container);
+    return true;
+  }
+  if (dice < 75) return Update(container);
+  if (dice < 90) return StopContainer(container);
+  return RemoveContainer(container);
+}
+
+bool Actor::RunPod() {
+  pod_ = PodModel();
+  pod_.name = absl::StrCat("pod", options_.number, "-", ++pods_);
+  cri::RunPodSandboxRequest request;
+  cri::PodSandboxConfig& config = *request.mutable_config();
+  config.mutable_metadata()->set_name(pod_.name);
+  config.mutable_metadata()->set_namespace_("default");
+  config.mutable_metadata()->set_uid(pod_.name);
+  config.set_hostname(pod_.name);
+  config.set_log_directory(absl::StrCat(options_.node->directory(), "/logs/", pod_.name));
+  config.mutable_linux();
+  if (Random(2) == 0) {
+    // Sometimes two levels at once that nobody has made.
+    pod_.cgroup_parent = absl::StrCat(options_.pods_parent, "/qos", Random(3), "/", pod_.name);
+    config.mutable_linux()->set_cgroup_parent(pod_.cgroup_parent);
+  }
+  cri::RunPodSandboxResponse response;
+  const Answer answer = Judge("run " + pod_.name, options_.node->runtime().RunPodSandbox(
+                                                      Context().get(), request, &response));
+  pod_.id = response.pod_sandbox_id();
+  Apply(answer, kReady, &pod_.lives);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::StopPod() {
+  cri::StopPodSandboxRequest request;
+  request.set_pod_sandbox_id(pod_.id);
+  cri::StopPodSandboxResponse response;
+  const Answer answer = Judge("stop " + pod_.name, options_.node->runtime().StopPodSandbox(
+                                                       Context().get(), request, &response));
+  for (ContainerModel& container : pod_.containers) {
+    if ((container.lives & (kCreated | kRunning)) == 0) continue;
+    container.codes.insert(kKilled);
+    const unsigned left = container.lives & kAbsent;
+    Apply(answer, kExited | left, &container.lives);
+  }
+  Apply(answer, kNotReady, &pod_.lives);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::RemovePod() {
+  cri::RemovePodSandboxRequest request;
+  request.set_pod_sandbox_id(pod_.id);
+  cri::RemovePodSandboxResponse response;
+  const Answer answer = Judge("remove " + pod_.name, options_.node->runtime().RemovePodSandbox(
+                                                         Context().get(), request, &response));
+  for (ContainerModel& container : pod_.containers) {
+    container.codes.insert(kKilled);
+    Apply(answer, answer == Answer::kOk ? kAbsent : kExited | kAbsent, &container.lives);
+  }
+  Apply(answer, answer == Answer::kOk ? kAbsent : kNotReady | kAbsent, &pod_.lives);
+  return answer != Answer::kCutOff;
+}
+
+cri::ContainerConfig Actor::Config(const ContainerModel& container,
+                                   const std::string& image) const {
+  cri::ContainerConfig config;
+  config.mutable_metadata()->set_name(container.name);
+  config.mutable_image()->set_image(image);
+  config.add_command("/bin/sh");
+  config.add_args("-c");
+  config.add_args(ScriptOf(container));
+  config.set_log_path(container.name + ".log");
+  cri::Mount* mount = config.add_mounts();
+  mount->set_host_path(options_.marks);
+  mount->set_container_path("/marks");
+  cri::LinuxContainerResources* resources = config.mutable_linux()->mutable_resources();
+  if (container.ending == Ending::kOutOfMemory) {
+    resources->set_memory_limit_in_bytes(24 << 20);
+    resources->set_memory_swap_limit_in_bytes(24 << 20);
+  }
+  return config;
+}
+
+bool Actor::CreateContainer() {
+  ContainerModel container;
+  container.name = absl::StrCat("c", options_.number, "-", ++containers_);
+  container.ending = static_cast<Ending>(Random(5));
+  container.code = static_cast<int>(Random(3) * 21);
+  cri::CreateContainerRequest request;
+  request.set_pod_sandbox_id(pod_.id);
+  *request.mutable_config() =
+      Config(container, image_.lives == kPresent && Random(2) == 0 ? image_.tag : "busybox");
+  request.mutable_sandbox_config()->mutable_metadata()->set_name(pod_.name);
+  cri::CreateContainerResponse response;
+  const Answer answer =
+      Judge(absl::StrCat("create ", container.name, " of kind ", int(container.ending)),
+            options_.node->runtime().CreateContainer(Context().get(), request, &response));
+  container.id = response.container_id();
+  Apply(answer, kCreated, &container.lives);
+  pod_.containers.push_back(container);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::StartContainer(ContainerModel& container) {
+  container.start_tried = true;
+  if (container.ending == Ending::kAtOnce) container.codes.insert(container.code);
+  cri::StartContainerRequest request;
+  request.set_container_id(container.id);
+  cri::StartContainerResponse response;
+  const Answer answer = Judge("start " + container.name, options_.node->runtime().StartContainer(
+                                                             Context().get(), request, &response));
+  Apply(answer, container.ending == Ending::kAtOnce ? kRunning | kExited : kRunning,
+        &container.lives);
+  if (answer == Answer::kOk) {
+    absl::MutexLock lock(&victims_mutex_);
+    victims_.insert(container.id);
+  }
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::StopContainer(ContainerModel& container) {
+  // SIGTERM before the trap is set would go unheard.
+  const bool gentle = container.ending == Ending::kOnTerm && container.lives == kRunning &&
+                      Random(2) == 0 && Eventually([&] { return HasMark(container); });
+  if (gentle) container.codes.insert(container.code);
+  if (!gentle) container.codes.insert(kKilled);
+  cri::StopContainerRequest request;
+  request.set_container_id(container.id);
+  request.set_timeout(gentle ? 20 : 0);
+  cri::StopContainerResponse response;
+  const Answer answer =
+      Judge(absl::StrCat("stop ", container.name, gentle ? " gently" : ""),
+            options_.node->runtime().StopContainer(Context().get(), request, &response));
+  Apply(answer, kExited, &container.lives);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::RemoveContainer(ContainerModel& container) {
+  container.codes.insert(kKilled);
+  {
+    absl::MutexLock lock(&victims_mutex_);
+    victims_.erase(container.id);
+  }
+  cri::RemoveContainerRequest request;
+  request.set_container_id(container.id);
+  cri::RemoveContainerResponse response;
+  const Answer answer = Judge("remove " + container.name, options_.node->runtime().RemoveContainer(
+                                                              Context().get(), request, &response));
+  Apply(answer, answer == Answer::kOk ? kAbsent : kExited | kAbsent, &container.lives);
+  return answer != Answer::kCutOff;
+}
+
+// The container may end at any time, or lose its monitor.
+bool Actor::Exec(ContainerModel& container) {
+  const int code = static_cast<int>(Random(3) * 7);
+  const bool slow = Random(3) == 0;
+  cri::ExecSyncRequest request;
+  request.set_container_id(container.id);
+  request.add_cmd("/bin/sh");
+  request.add_cmd("-c");
+  request.add_cmd(absl::StrCat(": Texec", options_.number, "-", ++execs_, "; echo hello; sleep ",
+                               slow ? "0.3" : "0.01", "; exit ", code));
+  if (Random(2) == 0) request.set_timeout(30);
+  cri::ExecSyncResponse response;
+  const Answer answer =
+      Judge(absl::StrCat("exec in ", container.name, request.timeout() > 0 ? " with timeout" : ""),
+            options_.node->runtime().ExecSync(Context().get(), request, &response),
+            {Code::FAILED_PRECONDITION, Code::INTERNAL});
+  const bool killed = response.exit_code() == kKilled;  // with its container
+  if (answer == Answer::kOk && !killed &&
+      (response.exit_code() != code || response.stdout() != "hello\n")) {
+    Fault(absl::StrCat("exec in ", container.name, " gave code ", response.exit_code(), " and \"",
+                       response.stdout(), response.stderr(), "\" for ", code));
+  }
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::ExecUntilTimeout(ContainerModel& container) {
+  cri::ExecSyncRequest request;
+  request.set_container_id(container.id);
+  request.add_cmd("/bin/sh");
+  request.add_cmd("-c");
+  const std::string token = absl::StrCat(": Texec", options_.number, "-", ++execs_, ";");
+  request.add_cmd(absl::StrCat(token, " setsid sh -c '", token, " sleep 500; :' & sleep 400; :"));
+  request.set_timeout(1);
+  cri::ExecSyncResponse response;
+  const Answer answer =
+      Judge("exec without end in " + container.name,
+            options_.node->runtime().ExecSync(Context().get(), request, &response),
+            {Code::FAILED_PRECONDITION, Code::DEADLINE_EXCEEDED, Code::INTERNAL});
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::Update(ContainerModel& container) {
+  cri::UpdateContainerResourcesRequest request;
+  request.set_container_id(container.id);
+  request.mutable_linux()->set_cpu_shares(static_cast<int64_t>(512 + Random(4) * 256));
+  cri::UpdateContainerResourcesResponse response;
+  return Judge(
+             "update " + container.name,
+             options_.node->runtime().UpdateContainerResources(Context().get(), request, &response),
+             {Code::FAILED_PRECONDITION, Code::NOT_FOUND, Code::INTERNAL}) != Answer::kCutOff;
+}
+
+bool Actor::ImportImage() {
+  plimsoll::v1::ImportImageRequest request;
+  request.set_path(options_.rootfs);
+  request.set_reference(image_.tag);
+  const auto context = Context();
+  const auto reader = options_.node->node().ImportImage(context.get(), request);
+  plimsoll::v1::ImageProgress progress;
+  while (reader->Read(&progress)) {
+  }
+  const Answer answer = Judge("import " + image_.tag, reader->Finish());
+  Apply(answer, kPresent, &image_.lives);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::RemoveImage() {
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image(image_.tag);
+  cri::RemoveImageResponse response;
+  const Answer answer =
+      Judge("remove image " + image_.tag,
+            options_.node->images().RemoveImage(Context().get(), request, &response));
+  Apply(answer, kAbsent, &image_.lives);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::HasMark(const ContainerModel& container) const {
+  return Host().Exists(absl::StrCat(options_.marks, "/", container.name));
+}
+
+void Actor::OpenGate(ContainerModel& container) {
+  if (container.gate_open) return;
+  if (container.ending != Ending::kAtGate && container.ending != Ending::kOutOfMemory) return;
+  Note("open the gate of " + container.name);
+  const std::string gate = absl::StrCat(options_.marks, "/", container.name, ".gate");
+  if (!Host().ReplaceFile(gate, "", 0644).ok()) Fault("no gate");
+  container.gate_open = true;
+  container.codes.insert(container.ending == Ending::kOutOfMemory ? kKilled : container.code);
+  container.lives |= kExited;
+}
+
+void Actor::ActWithoutDaemon() {
+  for (ContainerModel& container : pod_.containers) {
+    if (container.lives != kRunning || container.gate_open || Random(2) == 0) continue;
+    if (container.ending != Ending::kAtGate && container.ending != Ending::kOutOfMemory) continue;
+    container.ended_after = absl::ToUnixNanos(absl::Now());
+    OpenGate(container);
+    if (!Eventually([&] { return ProcessesWith(Token(container)).empty(); })) {
+      Fault(container.name + " does not end");
+    }
+    container.ended_before = absl::ToUnixNanos(absl::Now());
+  }
+}
+
+std::string Actor::PickVictim() {
+  absl::MutexLock lock(&victims_mutex_);
+  return victims_.empty() ? "" : *victims_.begin();
+}
+
+void Actor::VictimIsKilled(const std::string& container_id) {
+  absl::MutexLock lock(&victims_mutex_);
+  victims_.erase(container_id);
+  bereaved_.insert(container_id);
+}
+
+unsigned Actor::LifeOf(const ContainerModel& container) const {
+  cri::ContainerStatusRequest request;
+  request.set_container_id(container.id);
+  cri::ContainerStatusResponse response;
+  const grpc::Status status =
+      options_.node->runtime().ContainerStatus(Context().get(), request, &response);
+  if (status.error_code() == Code::NOT_FOUND) return kAbsent;
+  switch (response.status().state()) {
+    case cri::CONTAINER_CREATED:
+      return kCreated;
+    case cri::CONTAINER_RUNNING:
+      return kRunning;
+    case cri::CONTAINER_EXITED:
+      return kExited;
+    default:
+      return 0;
+  }
+}
+
+void Actor::CheckExit(const cri::ContainerStatus& status, ContainerModel& container) {
+  const std::string what =
+      absl::StrCat(container.name, " (kind ", int(container.ending), ") exited with code ",
+                   status.exit_code(), ", reason ", status.reason(), ": ");
+  if (container.exit_seen) {
+    if (status.exit_code() != container.exit_code ||
+        status.finished_at() != container.finished_at) {
+      Fault(absl::StrCat(what, "was code ", container.exit_code, " at ", container.finished_at,
+                         ", now at ", status.finished_at()));
+    }
+    return;
+  }
+  container.exit_seen = true;
+  container.exit_code = status.exit_code();
+  container.finished_at = status.finished_at();
+  if (!container.codes.contains(status.exit_code())) {
+    Fault(absl::StrCat(what, "expected ", absl::StrJoin(container.codes, " or "), "; ",
+                       status.message()));
+  }
+  if (status.exit_code() == kUnknown && status.reason() != "Unknown") Fault(what + "reason");
+  // Killed by the kernel before anything else could have.
+  const bool oom = container.codes == std::set<int>{kKilled} && container.ended_before != 0 &&
+                   container.ending == Ending::kOutOfMemory;
+  if (oom && status.reason() != "OOMKilled") Fault(what + "not seen to be out of memory");
+  const int64_t now = absl::ToUnixNanos(absl::Now());
+  constexpr int64_t kTick = 10'000'000;  // of the kernel's coarse clock
+  if (status.finished_at() < status.created_at() - kTick ||
+      status.finished_at() < status.started_at() || status.finished_at() > now + kTick) {
+    Fault(absl::StrCat(what, "impossible times ", status.created_at(), " ", status.started_at(),
+                       " ", status.finished_at()));
+  }
+  if (container.ended_before != 0 && status.exit_code() != kUnknown &&
+      (status.finished_at() < container.ended_after - kTick ||
+       status.finished_at() > container.ended_before + 20 * kTick)) {
+    Fault(absl::StrCat(what, "ended between ", container.ended_after, " and ",
+                       container.ended_before, ", recorded ", status.finished_at()));
+  }
+}
+
+void Actor::VerifyContainer(const Observed& observed, ContainerModel& container) {
+  const auto found = observed.containers.find(container.name);
+  if (found != observed.containers.end()) {
+    if (container.id.empty()) container.id = found->second.id();
+    if (container.id != found->second.id()) Fault(container.name + " has another id");
+  }
+  {
+    absl::MutexLock lock(&victims_mutex_);
+    if (bereaved_.contains(container.id)) {
+      container.codes.insert(kUnknown);
+      container.lives |= kExited;
+    }
+  }
+  // A pod that may be gone takes its containers with it.
+  const bool gone_with_pod = (pod_.lives & kAbsent) != 0;
+  if (gone_with_pod) container.lives |= kAbsent;
+
+  unsigned life = found == observed.containers.end() ? kAbsent : LifeOf(container);
+  // An exit that has just happened reaches the daemon by way of the monitor.
+  const auto consistent = [&] {
+    if (life == kRunning) {
+      if (!ProcessesWith(Token(container)).empty()) return true;
+      life = LifeOf(container);
+      return life != kRunning;
+    }
+    return life != kCreated || !HasMark(container);
+  };
+  if (!Eventually(consistent, absl::Seconds(5))) {
+    Fault(absl::StrCat(container.name, " is shown as ", LifeNames(life), ", but ",
+                       life == kRunning ? "has no process" : "was started"));
+  }
+  if ((container.lives & life) == 0) {
+    Fault(absl::StrCat(container.name, " is ", LifeNames(life), "; it may be ",
+                       LifeNames(container.lives)));
+  }
+  if (life == kExited) {
+    if (!Eventually([&] { return ProcessesWith(Token(container)).empty(); })) {
+      Fault(container.name + " has exited, its process has not");
+    }
+    cri::ContainerStatusRequest request;
+    request.set_container_id(container.id);
+    cri::ContainerStatusResponse response;
+    if (options_.node->runtime().ContainerStatus(Context().get(), request, &response).ok()) {
+      CheckExit(response.status(), container);
+    }
+  }
+  if (life == kAbsent && !ProcessesWith(Token(container)).empty()) {
+    Fault(container.name + " is gone, its process is not");
+  }
+  const auto mark = Host().Read(absl::StrCat(options_.marks, "/", container.name));
+  if (mark.ok() && std::count(mark->begin(), mark->end(), '\n') > 1) {
+    Fault(container.name + " was started twice");
+  }
+  container.lives = life;
+  const bool ends_by_itself = container.ending == Ending::kAtOnce || container.gate_open;
+  if (life == kRunning && ends_by_itself) container.lives |= kExited;
+}
+
+void Actor::VerifyPod(const Observed& observed) {
+  const auto found = observed.pods.find(pod_.name);
+  unsigned life = kAbsent;
+  if (found != observed.pods.end()) {
+    life = found->second.state() == cri::SANDBOX_READY ? kReady : kNotReady;
+    if (pod_.id.empty()) pod_.id = found->second.id();
+    if (pod_.id != found->second.id()) Fault(pod_.name + " has another id");
+  }
+  if ((pod_.lives & life) == 0) {
+    Fault(absl::StrCat(pod_.name, " is ", LifeNames(life), "; it may be ", LifeNames(pod_.lives)));
+  }
+  for (ContainerModel& container : pod_.containers) VerifyContainer(observed, container);
+  pod_.lives = life;
+}
+
+void Actor::Verify(const Observed& observed) {
+  if (!pod_.name.empty()) VerifyPod(observed);
+  std::erase_if(pod_.containers, [](const auto& each) { return each.lives == kAbsent; });
+  const unsigned image = observed.images.contains(image_.tag) ? kPresent : kAbsent;
+  if ((image_.lives & image) == 0) {
+    Fault(absl::StrCat("image ", image_.tag, " is ", LifeNames(image), "; it may be ",
+                       LifeNames(image_.lives)));
+  }
+  image_.lives = image;
+  if (!Eventually(
+          [&] { return ProcessesWith(absl::StrCat(": Texec", options_.number, "-")).empty(); },
+          absl::Seconds(3))) {
+    Fault(absl::StrCat(
+        "a command of exec runs on: ",
+        absl::StrJoin(ProcessesWith(absl::StrCat(": Texec", options_.number, "-")), "; ")));
+  }
+  absl::MutexLock lock(&victims_mutex_);
+  victims_.clear();
+  bereaved_.clear();
+  for (const ContainerModel& container : pod_.containers) {
+    if ((container.lives & kRunning) != 0) victims_.insert(container.id);
+  }
+}
+
+void Actor::AddKnown(Known* known) const {
+  if (pod_.lives == kAbsent) return;
+  known->pods.insert(pod_.id);
+  if (pod_.lives == kReady) known->ready_pods.insert(pod_.id);
+  if (!pod_.cgroup_parent.empty()) known->cgroup_parents.insert(pod_.cgroup_parent);
+  for (const ContainerModel& container : pod_.containers) {
+    if (container.lives == kAbsent) continue;
+    known->containers.insert(container.id);
+    if ((LifeOf(container) & (kCreated | kRunning)) != 0) {
+      known->live_containers.insert(container.id);
+    }
+  }
+}
+
+void Actor::Finish() {
+  if (pod_.lives != kAbsent) {
+    StopPod();
+    RemovePod();
+  }
+  if (image_.lives != kAbsent) RemoveImage();
+}
+
+}  // namespace plimsoll::testing

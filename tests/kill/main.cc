@@ -1,0 +1,301 @@
+// Kills plimsolld and monitors at random instants of a busy node and looks, after each restart,
+// whether everything is as it must be.
+//
+//   kill_test --kills 200 --monitors 50 --seed 1
+//
+// The seed decides what is asked for and when the kills come; how far the daemon has got by then is
+// the machine's affair, so a seed brings a fault back with good odds, not with certainty.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <thread>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "harness/busybox_image.h"
+#include "harness/kernel.h"
+#include "kill/actor.h"
+
+namespace plimsoll::testing {
+namespace {
+
+struct Options {
+  uint64_t seed = 0;
+  int kills = 12;
+  int monitors = 3;
+  int actors = 4;
+  int max_delay_ms = 250;
+  bool keep = false;
+  bool verbose = false;
+};
+
+class KillTest {
+ public:
+  explicit KillTest(const Options& options) : options_(options), random_(options.seed) {}
+
+  absl::Status Run();
+  int problems() const { return problems_.count(); }
+
+ private:
+  absl::Status SetUp();
+  absl::Status Round();
+  absl::Status Restart();
+  absl::Status Verify();
+  absl::Status Finish();
+  void KillDaemon();
+  void KillMonitor();
+  void CheckLeftovers(const Known& known);
+  void CheckForeign();
+  uint64_t Random(uint64_t below) { return random_() % below; }
+
+  const Options options_;
+  std::mt19937_64 random_;
+  Problems problems_;
+  Node node_;
+  Places places_;
+  std::atomic<bool> killed_ = false;
+  std::vector<std::unique_ptr<Actor>> actors_;
+  std::optional<Child> foreign_;
+  int kills_ = 0;
+  int monitors_ = 0;
+  absl::Duration slowest_start_ = absl::ZeroDuration();
+};
+
+absl::Status KillTest::SetUp() {
+  places_.directory = node_.directory();
+  places_.cgroup_parent = node_.cgroup_parent();
+  places_.pods_parent = node_.cgroup_parent() + "-pods";
+  places_.foreign = node_.cgroup_parent() + "/foreign";
+  PLIMSOLL_RETURN_IF_ERROR(node_.StartDaemon());
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot rootfs,
+                            FsRoot::OpenOrCreate(node_.directory() + "/busybox", 0755));
+  PLIMSOLL_RETURN_IF_ERROR(MakeBusyboxRootfs(rootfs));
+  PLIMSOLL_RETURN_IF_ERROR(Host().MakeDirs(node_.directory() + "/marks", 0777));
+  plimsoll::v1::ImportImageRequest request;
+  request.set_path(rootfs.path());
+  request.set_reference("busybox");
+  grpc::ClientContext context;
+  const auto reader = node_.node().ImportImage(&context, request);
+  plimsoll::v1::ImageProgress progress;
+  while (reader->Read(&progress)) {
+  }
+  if (const grpc::Status status = reader->Finish(); !status.ok()) {
+    return absl::InternalError("import: " + status.error_message());
+  }
+  for (int i = 0; i < options_.actors; ++i) {
+    ActorOptions actor;
+    actor.node = &node_;
+    actor.problems = &problems_;
+    actor.killed = &killed_;
+    actor.number = i;
+    actor.seed = options_.seed;
+    actor.marks = node_.directory() + "/marks";
+    actor.pods_parent = places_.pods_parent;
+    // A layer of its own, so that an import has something to unpack.
+    actor.rootfs = absl::StrCat(node_.directory(), "/rootfs", i);
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot own, FsRoot::OpenOrCreate(actor.rootfs, 0755));
+    PLIMSOLL_RETURN_IF_ERROR(MakeBusyboxRootfs(own));
+    PLIMSOLL_RETURN_IF_ERROR(own.ReplaceFile("etc/name", absl::StrCat(i), 0644));
+    actors_.push_back(std::make_unique<Actor>(actor));
+  }
+  // What is somebody else's, in the middle of ours.
+  PLIMSOLL_RETURN_IF_ERROR(Cgroups().Create(places_.foreign).status());
+  PLIMSOLL_ASSIGN_OR_RETURN(foreign_, Spawn({.argv = {"/bin/sleep", "100000"}}));
+  return Cgroups().AddProcess(places_.foreign, foreign_->pid());
+}
+
+void KillTest::KillDaemon() {
+  killed_ = true;
+  node_.KillDaemon();
+  ++kills_;
+}
+
+void KillTest::KillMonitor() {
+  Actor& actor = *actors_[Random(actors_.size())];
+  const std::string container = actor.PickVictim();
+  const pid_t monitor = container.empty() ? 0 : MonitorOf(container);
+  if (monitor == 0) return;
+  actor.VictimIsKilled(container);
+  kill(monitor, SIGKILL);
+  ++monitors_;
+}
+
+// Some recoveries are cut short as well.
+absl::Status KillTest::Restart() {
+  while (kills_ < options_.kills && Random(5) == 0) {
+    PLIMSOLL_RETURN_IF_ERROR(node_.SpawnDaemon());
+    absl::SleepFor(absl::Milliseconds(static_cast<int64_t>(Random(120))));
+    KillDaemon();
+  }
+  const absl::Time start = absl::Now();
+  PLIMSOLL_RETURN_IF_ERROR(node_.StartDaemon());
+  slowest_start_ = std::max(slowest_start_, absl::Now() - start);
+  killed_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status KillTest::Round() {
+  const absl::Duration delay = absl::Milliseconds(
+      static_cast<int64_t>(Random(static_cast<uint64_t>(options_.max_delay_ms))));
+  std::vector<std::thread> threads;
+  for (const auto& actor : actors_) threads.emplace_back([&actor] { actor->Work(); });
+  // As many monitors a kill as are left for it.
+  const int left = options_.kills - kills_;
+  const bool monitor =
+      monitors_ < options_.monitors && Random(static_cast<uint64_t>(std::max(left, 1))) <
+                                           static_cast<uint64_t>(options_.monitors - monitors_);
+  const bool monitor_first = Random(2) == 0;
+  absl::SleepFor(delay / 2);
+  if (monitor && monitor_first) KillMonitor();
+  absl::SleepFor(delay / 2);
+  KillDaemon();
+  for (std::thread& thread : threads) thread.join();
+  if (monitor && !monitor_first) KillMonitor();
+  for (const auto& actor : actors_) actor->ActWithoutDaemon();
+  PLIMSOLL_RETURN_IF_ERROR(Restart());
+  return Verify();
+}
+
+absl::Status KillTest::Verify() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Observed observed, Observe(node_, problems_));
+  for (const auto& actor : actors_) actor->Verify(observed);
+  Known known;
+  for (const auto& actor : actors_) actor->AddKnown(&known);
+  for (const auto& [name, pod] : observed.pods) {
+    if (!known.pods.contains(pod.id())) problems_.Add("nobody's pod: " + name);
+  }
+  CheckLeftovers(known);
+  CheckForeign();
+  return absl::OkStatus();
+}
+
+// What has just ended may still be on its way out.
+void KillTest::CheckLeftovers(const Known& known) {
+  std::vector<std::string> found;
+  if (Eventually(
+          [&] {
+            found = Leftovers(places_, known);
+            return found.empty();
+          },
+          absl::Seconds(3))) {
+    return;
+  }
+  for (const std::string& each : found) problems_.Add("left over: " + each);
+}
+
+void KillTest::CheckForeign() {
+  const auto processes = Cgroups().Processes(places_.foreign, false);
+  if (!processes.ok() || *processes != std::vector<pid_t>{foreign_->pid()}) {
+    problems_.Add("what belongs to somebody else was touched");
+  }
+}
+
+absl::Status KillTest::Finish() {
+  for (const auto& actor : actors_) actor->Finish();
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image("busybox");
+  cri::RemoveImageResponse response;
+  grpc::ClientContext context;
+  node_.images().RemoveImage(&context, request, &response).ok();
+  CheckLeftovers({});
+  CheckForeign();
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, node_.StopDaemon());
+  if (!exit.success()) problems_.Add("the daemon ended with " + exit.ToString());
+  for (const std::string& row : Rows(node_.state_directory()))
+    problems_.Add("left over: row " + row);
+  for (const char* part : {"layers", "blobs/sha256", "work"}) {
+    const auto names = Host().List(absl::StrCat(node_.state_directory(), "/images/", part));
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+      problems_.Add(absl::StrCat("left over: images/", part, "/", name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KillTest::Run() {
+  // Orphans come here, so that what the machine's own init is slow to reap is no matter.
+  PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
+  absl::Cleanup clean = [this] {
+    if (foreign_) foreign_->Signal(SIGKILL).IgnoreError();
+    for (const std::string& group : {places_.foreign, places_.pods_parent}) {
+      if (group.empty()) continue;
+      Cgroups().KillAll(group, absl::Now() + absl::Seconds(10)).IgnoreError();
+      Cgroups().Remove(group).IgnoreError();
+    }
+  };
+  PLIMSOLL_RETURN_IF_ERROR(SetUp());
+  const absl::Time start = absl::Now();
+  int rounds = 0;
+  absl::Status status;
+  // With nobody left to kill monitors of, the rounds end all the same.
+  while (status.ok() && problems() == 0 && kills_ < options_.kills) {
+    problems_.set_round(++rounds);
+    if (options_.verbose) std::printf("round %d\n", rounds);
+    status = Round();
+    if (problems() > 0 || !status.ok()) {
+      for (const auto& actor : actors_) std::fputs(actor->history().c_str(), stdout);
+    }
+  }
+  if (status.ok() && problems() == 0) status = Finish();
+  int calls = 0;
+  for (const auto& actor : actors_) calls += actor->calls();
+  std::printf(
+      "%d kills of the daemon, %d of monitors, %d rounds, %d calls, %.0f s; slowest start %.0f "
+      "ms\n",
+      kills_, monitors_, rounds, calls, absl::ToDoubleSeconds(absl::Now() - start),
+      absl::ToDoubleMilliseconds(slowest_start_));
+  if (problems() > 0 || !status.ok()) {
+    std::string log = node_.Log();
+    if (log.size() > 6000) log.erase(0, log.size() - 6000);
+    std::printf("--- the daemon's log:\n%s---\n", log.c_str());
+    if (options_.keep) {
+      std::printf("kept as it is: %s; end this with Ctrl-C\n", node_.directory().c_str());
+      std::fflush(stdout);
+      pause();
+    }
+  }
+  return status;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Kills plimsolld and its monitors at random instants of a busy node.");
+  app.add_option("--seed", options.seed, "Decides what is done; 0: a random one");
+  app.add_option("--kills", options.kills, "How often the daemon is killed");
+  app.add_option("--monitors", options.monitors, "How many monitors are killed");
+  app.add_option("--actors", options.actors, "Clients that work side by side");
+  app.add_option("--max-delay", options.max_delay_ms, "Longest life of a daemon in milliseconds");
+  app.add_flag("--keep", options.keep, "After a fault wait, with everything as it is");
+  app.add_flag("--verbose", options.verbose, "Print each round");
+  CLI11_PARSE(app, argc, argv);
+  if (geteuid() != 0) {
+    std::puts("skipped: containers need root");
+    return 77;
+  }
+  if (options.seed == 0) options.seed = std::random_device()();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  std::fflush(stdout);
+  KillTest test(options);
+  const absl::Status status = test.Run();
+  if (!status.ok()) std::printf("FAULT: %s\n", std::string(status.message()).c_str());
+  const bool good = status.ok() && test.problems() == 0;
+  if (!good) {
+    std::printf("again: kill_test --seed %llu --kills %d --monitors %d\n",
+                static_cast<unsigned long long>(options.seed), options.kills, options.monitors);
+  }
+  std::puts(good ? "all as it must be" : "FAILED");
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest();  // the harness expects it
+  return plimsoll::testing::Main(argc, argv);
+}
