@@ -37,11 +37,6 @@ TEST_F(FailuresTest, AMissingCrunNamesThePackage) {
   EXPECT_THAT(said, HasSubstr("crun"));
 }
 
-TEST_F(FailuresTest, AMissingConmonIsNamed) {
-  Node node("conmon: /no/such/conmon\n");
-  EXPECT_THAT(FailureOf(node), HasSubstr("/no/such/conmon"));
-}
-
 TEST_F(FailuresTest, AWrongKeyHasFileAndLine) {
   Node node("colour: blue\n");
   EXPECT_THAT(FailureOf(node), HasSubstr(absl::StrCat(node.config_path(), ":5:")));

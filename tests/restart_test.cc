@@ -82,7 +82,7 @@ TEST_F(RestartTest, NamesLabelsAndImagesAreKept) {
 
 TEST_F(RestartTest, AKilledMonitorEndsItsContainerAsUnknown) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
-  const std::vector<std::string> monitors = ProcessesWith(absl::StrCat("conmon"));
+  const std::vector<std::string> monitors = ProcessesWith("plimsoll-monitor");
   pid_t monitor = 0;
   for (const std::string& line : monitors) {
     if (absl::StrContains(line, id)) monitor = std::stoi(line);

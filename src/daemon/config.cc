@@ -251,8 +251,7 @@ absl::Status ValidateConfig(const Config& config) {
                                                    "' on this machine; make it (groupadd --system ",
                                                    config.socket_group, ") or leave it out"));
   }
-  PLIMSOLL_RETURN_IF_ERROR(CheckProgram("crun", config.crun));
-  return CheckProgram("conmon", config.conmon);
+  return CheckProgram("crun", config.crun);
 }
 
 std::string SocketPath(const Config& config) {

@@ -34,7 +34,6 @@ struct Config {
   LogConfig log;
   std::string metrics_address;  // "127.0.0.1:9464"; empty: no metrics endpoint
   std::string crun;             // absolute path; empty: looked for in PATH
-  std::string conmon;
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

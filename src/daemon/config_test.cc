@@ -33,7 +33,6 @@ log: {level: debug, format: json}
 metrics:
   address: "[::1]:9464"
 crun: /opt/crun
-conmon: /opt/conmon
 cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
@@ -56,7 +55,6 @@ feature_gates:
   expected.log = {"debug", "json"};
   expected.metrics_address = "[::1]:9464";
   expected.crun = "/opt/crun";
-  expected.conmon = "/opt/conmon";
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
@@ -86,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-              "run_dir, log, metrics, crun, conmon, cgroup_parent, cgroup_driver, "
+              "run_dir, log, metrics, crun, cgroup_parent, cgroup_driver, "
               "restrict_oom_score_adj, workers, event_log, registries, feature_gates"},
         Wrong{"log:\n  levl: info\n",
               "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},

@@ -37,16 +37,12 @@ namespace {
 
 // Before anything is made, so that on a machine without them nothing is left behind.
 absl::Status CheckPrograms(const Config& config) {
-  for (const auto& [name, path] : {std::pair<std::string, std::string>("crun", config.crun),
-                                   std::pair<std::string, std::string>("conmon", config.conmon)}) {
-    if (!path.empty()) continue;  // looked at by ValidateConfig
-    if (const absl::Status found = FindProgram(name).status(); !found.ok()) {
-      return absl::Status(found.code(),
-                          absl::StrCat(found.message(), "; install it (Debian: apt-get install ",
-                                       name, ") or set ", name, " in the configuration"));
-    }
-  }
-  return absl::OkStatus();
+  if (!config.crun.empty()) return absl::OkStatus();  // looked at by ValidateConfig
+  const absl::Status found = FindProgram("crun").status();
+  if (found.ok()) return found;
+  return absl::Status(found.code(), absl::StrCat(found.message(),
+                                                 "; install it (Debian: apt-get install crun) or "
+                                                 "set crun in the configuration"));
 }
 
 // Each container costs some descriptors (monitor, exec, streams): as many as are allowed.
@@ -176,7 +172,6 @@ class DaemonImpl final : public Daemon {
                             .state = *state_,
                             .run = run_->root(),
                             .crun = config.crun,
-                            .conmon = config.conmon,
                             .restrict_oom_score_adj = config.restrict_oom_score_adj,
                             .cgroups = cgroups_.get()};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
@@ -229,8 +224,7 @@ class DaemonImpl final : public Daemon {
     info.state_directory = options_.config.state_dir;
     info.run_directory = options_.config.run_dir;
     info.config_path = options_.config_path;
-    info.programs = {NameAndVersion(runtime_->runtime_version()),
-                     NameAndVersion(runtime_->monitor_version())};
+    info.programs = {NameAndVersion(runtime_->runtime_version())};
     info.cgroup_layout = LayoutName(cgroups_->layout());
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
     info.limitations = [this] { return runtime_->Limitations(); };

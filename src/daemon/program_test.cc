@@ -150,12 +150,10 @@ TEST_F(ProgramTest, AMissingProgramIsNamedAndNothingIsLeft) {
   Command command;
   command.argv = Flags();
   command.environment = {"PATH=" + dir_.path()};
-  for (const std::string name : {"crun", "conmon"}) {
-    ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", name + ": /nonexistent/program\n").ok());
-    const RunResult result = Run(Flags());
-    EXPECT_EQ(result.exit.code, 2);
-    EXPECT_THAT(result.err, HasSubstr(name + ": no program at /nonexistent/program"));
-  }
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "crun: /nonexistent/program\n").ok());
+  const RunResult result = Run(Flags());
+  EXPECT_EQ(result.exit.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("crun: no program at /nonexistent/program"));
   EXPECT_FALSE(dir_.root().Exists("state"));
   EXPECT_FALSE(dir_.root().Exists("run"));
   EXPECT_THAT(Mounts(), IsEmpty());

@@ -48,7 +48,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   if (!seen) Warn(before.sandbox_id, before.id, KillContainer(*container));
 
   const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
-  const bool oom = (oom_kills.ok() && *oom_kills > 0) || options_.runtime->MonitorSawOom(before.id);
+  const bool oom = oom_kills.ok() && *oom_kills > 0;
   const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
   // With the group goes the kernel memory that it holds; its last values are kept.
   KillContainer(*container).IgnoreError();

@@ -64,7 +64,6 @@ class FakeRuntime : public ContainerRuntime {
 
   std::vector<std::string> Limitations() const override { return {}; }
   std::string runtime_version() const override { return "fake 1"; }
-  std::string monitor_version() const override { return "fake 1"; }
   absl::StatusOr<Created> Create(const CreateRequest& request) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
     absl::StatusOr<Child> monitor = Spawn({.argv = {"/bin/sleep", "300"}});
@@ -99,7 +98,6 @@ class FakeRuntime : public ContainerRuntime {
   }
   void CancelExecs() override {}
   absl::Status ReopenLog(absl::string_view) override { return absl::OkStatus(); }
-  bool MonitorSawOom(absl::string_view) const override { return false; }
   absl::StatusOr<std::vector<std::string>> ListTraces() const override {
     absl::MutexLock lock(&mutex_);
     return std::vector<std::string>(traces_.begin(), traces_.end());

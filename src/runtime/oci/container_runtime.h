@@ -1,5 +1,5 @@
 // The engine's view of OCI runtime and monitor: one interface for all that happens to a container's
-// processes. Everything particular to crun and conmon is behind it.
+// processes. Everything particular to crun and the monitor is behind it.
 #ifndef PLIMSOLL_RUNTIME_OCI_CONTAINER_RUNTIME_H_
 #define PLIMSOLL_RUNTIME_OCI_CONTAINER_RUNTIME_H_
 
@@ -77,8 +77,8 @@ struct OciOptions {
   FsRoot state;      // writable layers and bundles: <state>/containers/<id>/
   FsRoot run;        // on a private mount point; crun's state, sockets: <run>/oci/
   std::string crun;  // empty: from PATH
-  std::string conmon;
-  std::string launcher;  // plimsoll-launch; empty: beside this program, else libexec
+  // Directory of plimsoll-monitor and plimsoll-launch; empty: this program's own, else libexec.
+  std::string helpers;
   // "auto", "true", "false": whether oom_score_adj is raised to this process's own where the
   // machine does not let us lower it.
   std::string restrict_oom_score_adj = "auto";
@@ -97,9 +97,7 @@ class ContainerRuntime {
 
   // What the machine lacks and what that costs, one sentence each, for Status.
   virtual std::vector<std::string> Limitations() const = 0;
-  // "crun 1.8.1", "conmon 2.1.6".
-  virtual std::string runtime_version() const = 0;
-  virtual std::string monitor_version() const = 0;
+  virtual std::string runtime_version() const = 0;  // "crun 1.8.1"
 
   // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file.
   virtual absl::StatusOr<Created> Create(const CreateRequest& request) = 0;
@@ -117,8 +115,6 @@ class ContainerRuntime {
   virtual void CancelExecs() = 0;
   // The monitor closes its log file and opens the path anew.
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
-  // The monitor's own note that the kernel's OOM killer was at work.
-  virtual bool MonitorSawOom(absl::string_view id) const = 0;
   // Ids that have anything on disk or in crun's state: for finding leftovers.
   virtual absl::StatusOr<std::vector<std::string>> ListTraces() const = 0;
 };

@@ -36,7 +36,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         "failed (",
         message, ")"));
   }
-  if (says("conmon:") || says("Failed to open log file")) {
+  if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, "its monitor can't start (", message, ")"));
   }

@@ -17,9 +17,9 @@
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "linux/process.h"
-#include "runtime/oci/conmon.h"
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec.h"
+#include "runtime/oci/monitor.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -27,6 +27,8 @@ namespace {
 constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 // A monitor whose container is dead ends in a millisecond or two.
 constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
+constexpr char kMonitor[] = "plimsoll-monitor";
+constexpr char kLauncher[] = "plimsoll-launch";
 constexpr char kCgroupMount[] = "sys/fs/cgroup";
 
 // An id becomes a file name in three places.
@@ -47,25 +49,28 @@ std::string LayerPath(absl::string_view id) {
   return absl::StrCat("containers/", id);
 }
 
-absl::StatusOr<std::string> FindLauncher(const OciOptions& options) {
+// The directory of the programs that are parts of Plimsoll themselves.
+absl::StatusOr<std::string> FindHelpers(const OciOptions& options) {
   std::vector<std::string> places;
-  if (!options.launcher.empty()) {
-    places.push_back(options.launcher);
+  if (!options.helpers.empty()) {
+    places.push_back(options.helpers);
   } else {
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
     const absl::string_view path(self, n > 0 ? static_cast<size_t>(n) : 0);
-    places.push_back(absl::StrCat(path.substr(0, path.rfind('/')), "/plimsoll-launch"));
-    places.push_back("/usr/libexec/plimsoll/plimsoll-launch");
-    places.push_back("/usr/local/libexec/plimsoll/plimsoll-launch");
+    places.emplace_back(path.substr(0, path.rfind('/')));
+    places.emplace_back("/usr/libexec/plimsoll");
+    places.emplace_back("/usr/local/libexec/plimsoll");
   }
   for (const std::string& place : places) {
-    if (access(place.c_str(), X_OK) == 0) return place;
+    const auto has = [&](const char* program) {
+      return access(absl::StrCat(place, "/", program).c_str(), X_OK) == 0;
+    };
+    if (has(kMonitor) && has(kLauncher)) return place;
   }
-  return absl::NotFoundError(
-      absl::StrCat("the program plimsoll-launch, which is a part of Plimsoll, "
-                   "is missing; looked for ",
-                   absl::StrJoin(places, ", ")));
+  return absl::NotFoundError(absl::StrCat("the programs ", kMonitor, " and ", kLauncher,
+                                          ", which are parts of Plimsoll, are missing; looked in ",
+                                          absl::StrJoin(places, ", ")));
 }
 
 int StopSignal(const CreateRequest& request) {
@@ -85,23 +90,19 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs("containers"));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot crun_state, options.run.Sub("oci/crun"));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Crun> crun, Crun::Load(options.crun, crun_state));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Monitor> monitor,
-                            LoadConmon(options.conmon, options.host));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string launcher, FindLauncher(options));
+  PLIMSOLL_ASSIGN_OR_RETURN(options.helpers, FindHelpers(options));
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
   return std::unique_ptr<ContainerRuntime>(
-      std::make_unique<CrunRuntime>(std::move(options), std::move(launcher), std::move(machine),
-                                    std::move(crun), std::move(monitor)));
+      std::make_unique<CrunRuntime>(std::move(options), std::move(machine), std::move(crun)));
 }
 
-CrunRuntime::CrunRuntime(OciOptions options, std::string launcher, Machine machine,
-                         std::unique_ptr<Crun> crun, std::unique_ptr<Monitor> monitor)
+CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun)
     : options_(std::move(options)),
-      launcher_(std::move(launcher)),
+      launcher_(absl::StrCat(options_.helpers, "/", kLauncher)),
+      monitor_(absl::StrCat(options_.helpers, "/", kMonitor)),
       machine_(std::move(machine)),
       crun_(std::move(crun)),
-      monitor_(std::move(monitor)),
       cancel_execs_(eventfd(0, EFD_CLOEXEC)),
       seccomp_(options_.host) {}
 
@@ -135,9 +136,8 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   return BuildSpec(input);
 }
 
-absl::StatusOr<std::string> CrunRuntime::MakePlan(const CreateRequest& request,
-                                                  const FsRoot& bundle,
-                                                  const BuiltSpec& spec) const {
+LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bundle,
+                                 const BuiltSpec& spec) const {
   const std::string layer = LayerPath(request.id);
   LaunchPlan plan;
   plan.Add("runtime", crun_->executable());
@@ -156,30 +156,27 @@ absl::StatusOr<std::string> CrunRuntime::MakePlan(const CreateRequest& request,
   }
   // crun writes nothing for 0: then it is what the process inherits.
   if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
-  PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("plan", plan.text()));
-  return bundle.PathOf("plan");
+  plan.Add("bundle", bundle.path());
+  if (!request.log_path.empty()) plan.Add("log", request.log_path);
+  if (request.spec->tty) plan.Add("terminal", "yes");
+  if (request.spec->open_stdin) plan.Add("stdin", "yes");
+  return plan;
 }
 
 absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(absl::StrCat(BundlePath(request.id), "/rootfs")));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
+  // The monitor finds its feet while the rest is made.
+  PLIMSOLL_ASSIGN_OR_RETURN(StartingMonitor monitor, StartMonitor(monitor_, bundle, request.id));
+  PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs"));
   const std::string layer = LayerPath(request.id);
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));
   // The upper directory's mode becomes the container's root directory's.
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/upper"), 0755));
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
   PLIMSOLL_ASSIGN_OR_RETURN(const BuiltSpec spec, MakeSpec(request, bundle));
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
-
-  MonitorRequest monitor;
-  monitor.id = request.id;
-  monitor.runtime = launcher_;
-  PLIMSOLL_ASSIGN_OR_RETURN(monitor.plan, MakePlan(request, bundle, spec));
-  monitor.log_path = request.log_path;
-  monitor.terminal = request.spec->tty;
-  monitor.open_stdin = request.spec->open_stdin;
-  monitor.stdin_once = request.spec->stdin_once;
-  PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored, monitor_->Start(bundle, monitor));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
+                            monitor.Create(options_.host, MakePlan(request, bundle, spec)));
 
   Created created;
   created.monitor = monitored.monitor;
@@ -209,7 +206,7 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
 
 absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
-  return monitor_->ReadExit(bundle, id);
+  return runtime::ReadExit(bundle);
 }
 
 absl::Status CrunRuntime::KillInit(const CrunStatus& status) const {
@@ -234,7 +231,7 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   if (has_cgroup) result = options_.cgroups->KillAll(cgroup, absl::Now() + kKillTimeout);
   if (status && status->pid > 0) result = FirstError(result, KillInit(*status));
   if (const absl::StatusOr<FsRoot> bundle = Bundle(id); bundle.ok()) {
-    result = FirstError(result, monitor_->End(*bundle, id, absl::Now() + kMonitorGrace));
+    result = FirstError(result, EndMonitor(*bundle, absl::Now() + kMonitorGrace));
   }
   // What still runs would be lost from sight without its traces: they stay for the next attempt.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));
@@ -261,12 +258,7 @@ void CrunRuntime::CancelExecs() {
 
 absl::Status CrunRuntime::ReopenLog(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
-  return monitor_->ReopenLog(bundle);
-}
-
-bool CrunRuntime::MonitorSawOom(absl::string_view id) const {
-  const absl::StatusOr<FsRoot> bundle = Bundle(id);
-  return bundle.ok() && monitor_->SawOom(*bundle);
+  return runtime::ReopenLog(bundle);
 }
 
 absl::StatusOr<std::vector<std::string>> CrunRuntime::ListTraces() const {

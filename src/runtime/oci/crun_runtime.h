@@ -1,4 +1,4 @@
-// ContainerRuntime with crun, a monitor and plimsoll-launch.
+// ContainerRuntime with crun, plimsoll-monitor and plimsoll-launch.
 #ifndef PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
 #define PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
 
@@ -10,7 +10,6 @@
 #include "runtime/oci/crun.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
-#include "runtime/oci/monitor.h"
 #include "runtime/oci/plan.h"
 #include "runtime/oci/seccomp.h"
 #include "runtime/oci/spec_builder.h"
@@ -19,18 +18,16 @@ namespace plimsoll::runtime {
 
 // Where things are:
 //   <run>/oci/crun/<id>/         crun's own state
-//   <run>/oci/containers/<id>/   bundle: config.json, plan, rootfs (mount point, empty on the
-//   host),
-//                                the monitor's pid files, FIFOs, socket and exit record
+//   <run>/oci/containers/<id>/   bundle: config.json, rootfs (mount point, empty on the host), the
+//                                monitor's lock, socket and exit record
 //   <state>/containers/<id>/     upper and work of the root filesystem's overlay
 class CrunRuntime : public ContainerRuntime {
  public:
-  CrunRuntime(OciOptions options, std::string launcher, Machine machine, std::unique_ptr<Crun> crun,
-              std::unique_ptr<Monitor> monitor);
+  // `options.helpers` is known.
+  CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
 
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
   std::string runtime_version() const override { return crun_->version(); }
-  std::string monitor_version() const override { return monitor_->version(); }
   absl::StatusOr<Created> Create(const CreateRequest& request) override;
   absl::Status Start(absl::string_view id) override { return crun_->Start(id); }
   absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override;
@@ -39,23 +36,22 @@ class CrunRuntime : public ContainerRuntime {
                                   const ExecRequest& request) override;
   void CancelExecs() override;
   absl::Status ReopenLog(absl::string_view id) override;
-  bool MonitorSawOom(absl::string_view id) const override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
 
  private:
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
-  absl::StatusOr<std::string> MakePlan(const CreateRequest& request, const FsRoot& bundle,
-                                       const BuiltSpec& spec) const;
+  LaunchPlan MakePlan(const CreateRequest& request, const FsRoot& bundle,
+                      const BuiltSpec& spec) const;
   absl::StatusOr<Created> Launch(const CreateRequest& request);
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
   // SIGKILL to the container's init, if crun remembers one and it still is that process.
   absl::Status KillInit(const CrunStatus& status) const;
 
   const OciOptions options_;
-  const std::string launcher_;
+  const std::string launcher_;  // paths of the two programs
+  const std::string monitor_;
   const Machine machine_;
   const std::unique_ptr<Crun> crun_;
-  const std::unique_ptr<Monitor> monitor_;
   const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
   SeccompCompiler seccomp_;
   ImageFiles image_files_;

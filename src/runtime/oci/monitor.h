@@ -1,5 +1,5 @@
-// The monitor: the process that outlives the daemon and holds one container's log, terminal and
-// exit code. conmon is behind this interface today.
+// The daemon's side of plimsoll-monitor, the process that outlives the daemon and holds one
+// container's log, terminal and exit code (monitor/protocol.h).
 #ifndef PLIMSOLL_RUNTIME_OCI_MONITOR_H_
 #define PLIMSOLL_RUNTIME_OCI_MONITOR_H_
 
@@ -13,47 +13,61 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
 #include "linux/process.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/plan.h"
 
 namespace plimsoll::runtime {
-
-struct MonitorRequest {
-  std::string id;
-  std::string runtime;   // program to run for `create`
-  std::string plan;      // its first argument
-  std::string log_path;  // empty: no log
-  bool terminal = false;
-  bool open_stdin = false;
-  bool stdin_once = false;
-};
 
 struct Monitored {
   linux::ProcessId monitor;
   pid_t init = 0;
 };
 
-// `directory` is always the container's own run directory, which is its bundle too. Thread-safe for
-// different containers.
-class Monitor {
+// A monitor on its way: started, and without a plan yet. Destroyed before Create has succeeded, it
+// and whatever it runs are killed.
+class StartingMonitor {
  public:
-  virtual ~Monitor() = default;
+  StartingMonitor(StartingMonitor&&) = default;
+  StartingMonitor& operator=(StartingMonitor&&) = default;
+  ~StartingMonitor();
 
-  virtual std::string version() const = 0;  // "conmon 2.1.6"
-  // Starts a monitor that runs `<runtime> <plan> create --bundle <directory> ... <id>` and stays.
-  // A failed create is an error with the runtime's own message, INTERNAL; then no monitor is left.
-  virtual absl::StatusOr<Monitored> Start(const FsRoot& directory,
-                                          const MonitorRequest& request) const = 0;
-  virtual absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory,
-                                                             absl::string_view id) const = 0;
-  // Returns when the file at `log_path` is there again.
-  virtual absl::Status ReopenLog(const FsRoot& directory) const = 0;
-  virtual bool SawOom(const FsRoot& directory) const = 0;
-  // Gives the monitor of a dead container until `deadline` to end by itself, then kills it. OK when
-  // there is none.
-  virtual absl::Status End(const FsRoot& directory, absl::string_view id,
-                           absl::Time deadline) const = 0;
+  // Hands over the plan and waits until the container is created. A failed create is INTERNAL with
+  // the OCI runtime's own message, a monitor that doesn't answer DEADLINE_EXCEEDED; then no monitor
+  // is left. Once.
+  absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan);
+
+ private:
+  friend absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program,
+                                                      const FsRoot& directory,
+                                                      absl::string_view id);
+  StartingMonitor(Child child, UniqueFd socket, UniqueFd errors)
+      : child_(std::move(child)), socket_(std::move(socket)), errors_(std::move(errors)) {}
+
+  absl::StatusOr<pid_t> Talk(const LaunchPlan& plan);
+
+  Child child_;
+  UniqueFd socket_;  // invalid: moved from, or created
+  UniqueFd errors_;
 };
+
+// In all of these `directory` is the container's own run directory, which is its bundle too.
+// Thread-safe for different containers.
+
+// Starts the program, which needs a while until it can take a plan: meanwhile one can be made.
+absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
+                                             absl::string_view id);
+// nullopt while the container runs, or when its monitor ended without a word.
+absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory);
+// Returns when the file at the log's path is there again. FAILED_PRECONDITION without a monitor.
+absl::Status ReopenLog(const FsRoot& directory);
+// The pidfd of the container's monitor. NOT_FOUND when none runs.
+absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory);
+// Gives the monitor of a dead container until `deadline` to end by itself, then kills it. OK when
+// there is none.
+absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline);
 
 }  // namespace plimsoll::runtime
 

@@ -1,4 +1,5 @@
-// What plimsoll-launch is told to do (launch/plimsoll_launch.cc says what each key means).
+// Writes the plan that plimsoll-monitor and plimsoll-launch act upon: monitor/launch_plan.h and
+// monitor/protocol.h say what each key means.
 #ifndef PLIMSOLL_RUNTIME_OCI_PLAN_H_
 #define PLIMSOLL_RUNTIME_OCI_PLAN_H_
 

@@ -82,7 +82,6 @@ TestMachine::~TestMachine() {
 std::optional<std::string> TestMachine::Lacks() {
   if (geteuid() != 0) return "containers need root";
   if (!FindProgram("crun").ok()) return "no crun";
-  if (!FindProgram("conmon").ok()) return "no conmon";
   if (access(kBusybox, X_OK) != 0) return "no /bin/busybox (package busybox-static)";
   return std::nullopt;
 }

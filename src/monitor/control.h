@@ -1,0 +1,38 @@
+// The monitor's control socket (see protocol.h). A client that says nothing holds up other clients,
+// never the container.
+#ifndef PLIMSOLL_MONITOR_CONTROL_H_
+#define PLIMSOLL_MONITOR_CONTROL_H_
+
+#include "monitor/log_file.h"
+
+namespace plimsoll::monitor {
+
+class Control {
+ public:
+  // `log_path` may be null: no log.
+  Control(LogFile* log, const char* log_path) : log_(log), log_path_(log_path) {}
+
+  // Makes the socket in the working directory. 0 or an errno.
+  int Listen();
+  // The master of the terminal, if the container has one.
+  void SetTerminal(int terminal) { terminal_ = terminal; }
+
+  // What to poll for input; then call Serve.
+  int fd() const { return client_ >= 0 ? client_ : listener_; }
+  // Takes a client, or answers the one that is there.
+  void Serve();
+
+ private:
+  void Answer(const char* request);
+  void Reply(const char* what, int error);
+
+  LogFile* log_;
+  const char* log_path_;
+  int terminal_ = -1;
+  int listener_ = -1;
+  int client_ = -1;
+};
+
+}  // namespace plimsoll::monitor
+
+#endif  // PLIMSOLL_MONITOR_CONTROL_H_

@@ -1,0 +1,156 @@
+#include "monitor/creation.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "monitor/console.h"
+#include "monitor/fail.h"
+#include "monitor/launch.h"
+
+namespace plimsoll::monitor {
+namespace {
+
+constexpr char kPidFile[] = "pid";
+
+struct Pipe {
+  int reader = -1;
+  int writer = -1;
+};
+
+Pipe MakePipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) Fail("make", "a pipe");
+  return {fds[0], fds[1]};
+}
+
+// The child's half, which ends with its parent: a runtime that nobody waits for must not go on.
+[[noreturn]] void BecomeRuntime(const char* id, const LaunchPlan& plan, pid_t parent, int input,
+                                int output, int errors) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  if (dup2(errors, 2) < 0) _exit(1);
+  if (dup2(input, 0) < 0 || dup2(output, 1) < 0) Fail("set up", "standard streams");
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_DFL);
+
+  const char* arguments[12] = {"", ""};
+  int count = 2;
+  for (const char* argument : {"create", "--bundle", plan.Get("bundle"), "--pid-file", kPidFile}) {
+    arguments[count++] = argument;
+  }
+  if (plan.Has("terminal")) {
+    arguments[count++] = "--console-socket";
+    arguments[count++] = kConsoleSocket;
+  }
+  arguments[count++] = id;
+  arguments[count] = nullptr;
+  Launch(plan, const_cast<char**>(arguments));
+}
+
+// fork(2) into a mount namespace of the child's own.
+pid_t ForkIntoMountNamespace() {
+  return static_cast<pid_t>(
+      syscall(SYS_clone, CLONE_NEWNS | SIGCHLD, nullptr, nullptr, nullptr, 0));
+}
+
+int OpenMountNamespace(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+pid_t ReadPidFile() {
+  char text[32] = {};
+  const int fd = open(kPidFile, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  const ssize_t n = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  return n > 0 ? atoi(text) : -1;
+}
+
+void Say(Creation* creation, const char* what) {
+  snprintf(creation->error, sizeof(creation->error), "%s: %s", what, strerror(errno));
+}
+
+// Whether the runtime ended well; its own words are in its standard error.
+bool AwaitRuntime(pid_t runtime, OutputStream* errors, Creation* creation) {
+  int status = 0;
+  // Only the runtime: should init be dead already, the caller wants to see that.
+  while (waitpid(runtime, &status, 0) < 0) {
+    if (errno != EINTR) {
+      Say(creation, "wait for the OCI runtime");
+      return false;
+    }
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+  const char* said = errors->Unlogged();
+  if (*said != '\0') {
+    snprintf(creation->error, sizeof(creation->error), "%s", said);
+  } else if (WIFSIGNALED(status)) {
+    snprintf(creation->error, sizeof(creation->error), "the OCI runtime was killed by signal %d",
+             WTERMSIG(status));
+  } else {
+    snprintf(creation->error, sizeof(creation->error),
+             "the OCI runtime ended with exit code %d and said nothing", WEXITSTATUS(status));
+  }
+  return false;
+}
+
+}  // namespace
+
+void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, OutputStream* err,
+                     Creation* creation) {
+  const bool terminal = plan.Has("terminal");
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return Say(creation, "open /dev/null");
+  const int console = terminal ? ListenForConsole() : -1;
+  if (terminal && console < 0) return Say(creation, "listen for the terminal");
+  // With a terminal the container has no use for these: then they carry the runtime's own words.
+  const Pipe output = MakePipe();
+  const Pipe errors = MakePipe();
+  Pipe input = {null, -1};
+  if (plan.Has("stdin") && !terminal) input = MakePipe();
+  out->Read(output.reader);
+  err->Read(errors.reader);
+
+  const pid_t parent = getpid();
+  const pid_t runtime = ForkIntoMountNamespace();
+  if (runtime < 0) return Say(creation, "start the OCI runtime");
+  if (runtime == 0) BecomeRuntime(id, plan, parent, input.reader, output.writer, errors.writer);
+  // Held beyond the runtime's end: the kernel takes half a millisecond and more to take a mount
+  // namespace down, and whoever drops it last waits for that.
+  creation->mount_namespace = OpenMountNamespace(runtime);
+  close(output.writer);
+  close(errors.writer);
+  close(input.reader);
+
+  if (!AwaitRuntime(runtime, err, creation)) return;
+  if (terminal) {
+    creation->terminal = ReceiveConsole(console);
+    if (creation->terminal < 0) return Say(creation, "receive the terminal");
+    out->Read(creation->terminal);
+    close(console);
+    unlink(kConsoleSocket);
+  }
+  creation->init = ReadPidFile();
+  if (creation->init <= 0) {
+    creation->init = -1;
+    Say(creation, "read the pid file of the OCI runtime");
+  }
+}
+
+}  // namespace plimsoll::monitor

@@ -1,0 +1,65 @@
+#include "monitor/launch.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+
+#include "monitor/fail.h"
+#include "monitor/root_filesystem.h"
+
+namespace plimsoll::monitor {
+namespace {
+
+void Require(const LaunchPlan& plan, const char* key) {
+  if (plan.Has(key)) return;
+  errno = EINVAL;
+  Fail("the plan lacks", key);
+}
+
+void BindAll(const LaunchPlan& plan) {
+  const char* from = plan.Get("bind");
+  const char* over = plan.Get("over");
+  for (; from != nullptr && over != nullptr;
+       from = plan.Next("bind", from), over = plan.Next("over", over)) {
+    if (mount(from, over, nullptr, MS_BIND, nullptr) != 0) Fail("bind over", over);
+  }
+}
+
+void WriteOomScoreAdj(const char* value) {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, value, strlen(value)) < 0) Fail("set oom_score_adj to", value);
+  close(fd);
+}
+
+}  // namespace
+
+void Launch(const LaunchPlan& plan, char** argv) {
+  for (const char* key : {"runtime", "root"}) Require(plan, key);
+  const char* target = plan.Get("target");
+  if (target != nullptr) {
+    for (const char* key : {"lower", "upper", "work"}) Require(plan, key);
+  }
+  const char* path = plan.Get("private");
+  if (path != nullptr && mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    Fail("make private", path);
+  }
+  BindAll(plan);
+  if (target != nullptr) MountRootFilesystem(plan);
+  if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) MakeDirectoryBelow(target, path);
+  if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
+
+  static char root[4096];
+  snprintf(root, sizeof(root), "--root=%s", plan.Get("root"));
+  static char name[] = "crun";
+  argv[0] = name;
+  argv[1] = root;
+  execv(plan.Get("runtime"), argv);
+  Fail("execute", plan.Get("runtime"));
+}
+
+}  // namespace plimsoll::monitor

@@ -1,0 +1,37 @@
+// The plan: what is to be prepared before an OCI runtime runs. A list of "key=value" strings, each
+// ended by a NUL byte:
+//   runtime   program to become                 root     the runtime's state directory
+//   target    where the root filesystem goes; without it, none is mounted
+//   lower     a lower directory, top first; repeated
+//   upper     the writable layer                work     overlayfs's work directory
+//   mkdir     directory to make in the root filesystem if it isn't there
+//   private   mount point to make private, with everything below, in the new mount namespace
+//   bind      what to bind over `over` in the new namespace; may come in several pairs
+//   oom       oom_score_adj to take on
+#ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
+#define PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
+
+#include <cstddef>
+
+namespace plimsoll::monitor {
+
+// Looks into a text that it does not own. Values are good while that text is.
+class LaunchPlan {
+ public:
+  LaunchPlan() = default;
+  // `text` ends with a NUL byte, unless it is empty.
+  LaunchPlan(const char* text, size_t size) : text_(text), size_(size) {}
+
+  // The next value of `key` after `previous` (null: the first); null if there is none.
+  const char* Next(const char* key, const char* previous) const;
+  const char* Get(const char* key) const { return Next(key, nullptr); }
+  bool Has(const char* key) const { return Get(key) != nullptr; }
+
+ private:
+  const char* text_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace plimsoll::monitor
+
+#endif  // PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

@@ -1,0 +1,102 @@
+#include "monitor/log_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace plimsoll::monitor {
+namespace {
+
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+// "2026-11-21T03:10:53" "." nine digits "Z stdout F " and the newline.
+constexpr size_t kMaxOverhead = 48;
+
+}  // namespace
+
+LogFile::~LogFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+int LogFile::Open(const char* path) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+  if (fd < 0) return errno;
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+  return 0;
+}
+
+void LogFile::Add(const char* stream, bool full, const char* text, size_t size,
+                  int64_t unix_nanos) {
+  if (size + kMaxOverhead > sizeof(buffer_) - size_) Flush();
+  size_ += Format(buffer_ + size_, stream, full, text, size, unix_nanos);
+  last_nanos_ = unix_nanos;
+}
+
+size_t LogFile::Format(char* to, const char* stream, bool full, const char* text, size_t size,
+                       int64_t unix_nanos) {
+  const int64_t second = unix_nanos / kNanosPerSecond;
+  if (second != formatted_second_) {
+    const time_t seconds = static_cast<time_t>(second);
+    struct tm utc = {};
+    gmtime_r(&seconds, &utc);
+    strftime(formatted_, sizeof(formatted_), "%Y-%m-%dT%H:%M:%S", &utc);
+    formatted_second_ = second;
+  }
+  char* at = to;
+  memcpy(at, formatted_, 19);
+  at += 19;
+  int64_t nanos = unix_nanos % kNanosPerSecond;
+  for (int digit = 9; digit >= 1; --digit, nanos /= 10) {
+    at[digit] = static_cast<char>('0' + nanos % 10);
+  }
+  at[0] = '.';
+  memcpy(at + 10, "Z ", 2);
+  memcpy(at + 12, stream, 6);
+  memcpy(at + 18, full ? " F " : " P ", 3);
+  memcpy(at + 21, text, size);
+  at += 21 + size;
+  *at++ = '\n';
+  return static_cast<size_t>(at - to);
+}
+
+// All of it or nothing: an entry cut in the middle would swallow the next.
+bool LogFile::Append(const char* bytes, size_t size) {
+  struct stat before = {};
+  if (fstat(fd_, &before) != 0) return false;
+  while (size > 0) {
+    const ssize_t n = write(fd_, bytes, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      lost_errno_ = errno;
+      if (ftruncate(fd_, before.st_size) != 0) lost_errno_ = errno;
+      return false;
+    }
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool LogFile::AppendLossNote() {
+  char text[160];
+  char note[sizeof(text) + kMaxOverhead];
+  const int length = snprintf(text, sizeof(text), "[plimsoll: %llu bytes of log lost: %s]",
+                              static_cast<unsigned long long>(lost_bytes_), strerror(lost_errno_));
+  const size_t size = Format(note, "stderr", true, text, static_cast<size_t>(length), last_nanos_);
+  return Append(note, size);
+}
+
+void LogFile::Flush() {
+  const size_t size = size_;
+  size_ = 0;
+  if (size == 0 || fd_ < 0) return;
+  if (lost_bytes_ > 0 && AppendLossNote()) lost_bytes_ = 0;
+  if (lost_bytes_ > 0 || !Append(buffer_, size)) lost_bytes_ += size;
+}
+
+}  // namespace plimsoll::monitor

@@ -1,0 +1,54 @@
+// A container's log in the format that kubelet reads: one entry a line,
+//
+//   2026-11-21T03:10:53.123456789Z stdout F the line, without its newline
+//
+// with tag P instead of F where the text goes on in the stream's next entry (CRI, "Container
+// logging"). Used by one thread.
+#ifndef PLIMSOLL_MONITOR_LOG_FILE_H_
+#define PLIMSOLL_MONITOR_LOG_FILE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plimsoll::monitor {
+
+class LogFile {
+ public:
+  LogFile() = default;
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  // Opens or makes the file, mode 0640, and closes the one before. 0 or an errno; then the one
+  // before stays.
+  int Open(const char* path);
+  bool is_open() const { return fd_ >= 0; }
+
+  // Adds one entry, at `unix_nanos`, to what Flush writes. `stream` is "stdout" or "stderr".
+  void Add(const char* stream, bool full, const char* text, size_t size, int64_t unix_nanos);
+  // A container never waits for its log: what the file doesn't take (a full disk) is dropped, whole
+  // entries only, and an entry that says so follows as soon as there is room.
+  void Flush();
+
+ private:
+  size_t Format(char* to, const char* stream, bool full, const char* text, size_t size,
+                int64_t unix_nanos);
+  bool Append(const char* bytes, size_t size);
+  bool AppendLossNote();
+
+  int fd_ = -1;
+  size_t size_ = 0;  // of what buffer_ holds
+  char buffer_[64 * 1024];
+  uint64_t lost_bytes_ = 0;
+  int lost_errno_ = 0;
+  int64_t last_nanos_ = 0;
+  // The formatted time up to the second, for the next entry of the same second.
+  int64_t formatted_second_ = -1;
+  char formatted_[20];
+};
+
+}  // namespace plimsoll::monitor
+
+#endif  // PLIMSOLL_MONITOR_LOG_FILE_H_

@@ -1,0 +1,118 @@
+#include "monitor/log_file.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/fs_root.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::monitor {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr size_t kOverhead = 41;                      // of an entry: time, stream, tag, newline
+constexpr int64_t kTime = 1'795'230'653'012'345'678;  // 2026-11-21T03:10:53.012345678Z
+
+class LogFileTest : public ::testing::Test {
+ protected:
+  std::string path() const { return dir_.path() + "/log"; }
+  std::string Text(const std::string& name = "log") const {
+    return dir_.root().Read(name).value_or("");
+  }
+  void Add(const std::string& text, bool full = true) {
+    log_.Add("stdout", full, text.data(), text.size(), kTime);
+    log_.Flush();
+  }
+
+  TestDir dir_;
+  LogFile log_;
+};
+
+TEST_F(LogFileTest, EntriesHaveTimeStreamAndTag) {
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  Add("hello");
+  log_.Add("stderr", false, "wor", 3, kTime + 1'000'000'000);
+  log_.Flush();
+  EXPECT_EQ(Text(),
+            "2026-11-21T03:10:53.012345678Z stdout F hello\n"
+            "2026-11-21T03:10:54.012345678Z stderr P wor\n");
+  EXPECT_EQ(dir_.root().Stat("log")->st_mode & 07777, 0640u);
+}
+
+TEST_F(LogFileTest, NothingIsWrittenBeforeFlush) {
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  log_.Add("stdout", true, "x", 1, kTime);
+  EXPECT_EQ(Text(), "");
+  log_.Flush();
+  EXPECT_THAT(Text(), EndsWith(" x\n"));
+}
+
+TEST_F(LogFileTest, MoreThanItsBufferIsWrittenInOrder) {
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  const std::string line(10'000, 'a');
+  for (int i = 0; i < 30; ++i) log_.Add("stdout", true, line.data(), line.size(), kTime);
+  log_.Flush();
+  EXPECT_EQ(Text().size(), 30 * (line.size() + kOverhead));
+}
+
+TEST_F(LogFileTest, OpensAnewAndAppendsToWhatIsThere) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("log", "before\n").ok());
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  Add("one");
+  ASSERT_EQ(rename(path().c_str(), (path() + ".1").c_str()), 0);
+  Add("two");
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  Add("three");
+  EXPECT_THAT(Text("log.1"), StartsWith("before\n"));
+  EXPECT_THAT(Text("log.1"), HasSubstr(" two\n"));
+  EXPECT_THAT(Text(), EndsWith(" three\n"));
+}
+
+TEST_F(LogFileTest, APathThatCannotBeOpenedKeepsTheFileBefore) {
+  ASSERT_EQ(log_.Open(path().c_str()), 0);
+  EXPECT_EQ(log_.Open("/no/such/directory/log"), ENOENT);
+  Add("kept");
+  EXPECT_THAT(Text(), EndsWith(" kept\n"));
+}
+
+TEST_F(LogFileTest, WithoutAFileEntriesAreDropped) {
+  Add("nobody reads this");
+  EXPECT_FALSE(log_.is_open());
+}
+
+// A full disk: what did not fit is missing as a whole, and the log says so when there is room
+// again.
+TEST_F(LogFileTest, AFullDiskCostsWholeEntriesAndIsNoted) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  ASSERT_TRUE(dir_.root().MakeDirs("small").ok());
+  const std::string small = dir_.path() + "/small";
+  ASSERT_EQ(mount("plimsoll-test", small.c_str(), "tmpfs", 0, "size=64k"), 0);
+  ASSERT_EQ(log_.Open((small + "/log").c_str()), 0);
+  // Four fill it to the last byte, so that there is no room for the note either.
+  const std::string line(16 * 1024 - kOverhead, 'x');
+  for (int i = 0; i < 8; ++i) Add(line);
+  const std::string full = Text("small/log");
+  EXPECT_EQ(full.size() % (line.size() + kOverhead), 0u) << "an entry is cut";
+  EXPECT_EQ(full.size(), 64u * 1024);
+  ASSERT_EQ(truncate((small + "/log").c_str(), 0), 0);
+  Add("after");
+  EXPECT_THAT(Text("small/log"),
+              HasSubstr(" stderr F [plimsoll: " +
+                        std::to_string(8 * (line.size() + kOverhead) - full.size()) +
+                        " bytes of log lost: No space left on device]\n"));
+  EXPECT_THAT(Text("small/log"), EndsWith(" stdout F after\n"));
+  EXPECT_EQ(log_.Open("/dev/null"), 0);  // lets go of the mount
+  EXPECT_EQ(umount(small.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::monitor

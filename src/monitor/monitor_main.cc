@@ -1,0 +1,181 @@
+// plimsoll-monitor: creates one container, keeps its log, and says how it ended. Outlives
+// plimsolld, which starts it; protocol.h says what the two expect of each other.
+//
+// Static and without the C++ library's start-up cost: there is one for each running container.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <initializer_list>
+
+#include "monitor/control.h"
+#include "monitor/creation.h"
+#include "monitor/fail.h"
+#include "monitor/protocol.h"
+
+namespace plimsoll::monitor {
+namespace {
+
+// Objects of the whole life of the process; large, so not on the stack.
+char plan_text[kMaxPlan];
+LogFile log_file;
+OutputStream out("stdout", &log_file);
+OutputStream err("stderr", &log_file);
+Creation creation;
+
+struct Exit {
+  int code = 0;
+  timespec at = {};
+};
+
+// The lock tells whoever asks which process is this container's monitor. Kept to the end.
+void TakeLock() {
+  const int fd = open(kLockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) Fail("open", kLockFile);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(fd, F_SETLK, &lock) != 0) Fail("lock (is there another monitor?)", kLockFile);
+}
+
+// False when the daemon is gone.
+bool Tell(const char* text) {
+  size_t left = strlen(text);
+  while (left > 0) {
+    const ssize_t n = send(kSyncDescriptor, text, left, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text += n;
+    left -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+[[noreturn]] void GiveUp(const char* message) {
+  Tell("error ");
+  Tell(message);
+  _exit(1);
+}
+
+// Ends the process when the daemon goes before it has said everything.
+LaunchPlan ReceivePlan() {
+  size_t size = 0;
+  while (size < 2 || plan_text[size - 1] != '\0' || plan_text[size - 2] != '\0') {
+    if (size == sizeof(plan_text)) GiveUp("the plan is too long");
+    const ssize_t n = recv(kSyncDescriptor, plan_text + size, sizeof(plan_text) - size, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(1);
+    size += static_cast<size_t>(n);
+  }
+  return LaunchPlan(plan_text, size - 1);
+}
+
+// SIGCHLD comes through the descriptor that is returned. Of the others, those that end a session or
+// a machine are for the container to act upon; the monitor stays to say how it did.
+int PrepareSignals() {
+  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_IGN);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, nullptr);
+  const int fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) Fail("make", "a signalfd");
+  return fd;
+}
+
+// Reaps whatever has ended; whether init was among it.
+bool Reap(pid_t init, Exit* exit) {
+  bool found = false;
+  int status = 0;
+  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+    if (pid != init) continue;
+    clock_gettime(CLOCK_REALTIME, &exit->at);
+    exit->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    found = true;
+  }
+  return found;
+}
+
+// Carries output and answers requests until init ends.
+Exit Watch(pid_t init, int signals, Control* control) {
+  Exit exit;
+  while (!Reap(init, &exit)) {
+    pollfd polls[4] = {{signals, POLLIN, 0},
+                       {out.fd(), POLLIN, 0},
+                       {err.fd(), POLLIN, 0},
+                       {control->fd(), POLLIN, 0}};
+    if (poll(polls, 4, -1) < 0) continue;
+    signalfd_siginfo ignored;
+    if (polls[0].revents != 0 && read(signals, &ignored, sizeof(ignored)) < 0) continue;
+    if (polls[1].revents != 0) out.Pump();
+    if (polls[2].revents != 0) err.Pump();
+    if (polls[3].revents != 0) control->Serve();
+  }
+  return exit;
+}
+
+void WriteExit(const Exit& exit) {
+  constexpr char kNew[] = "exit.new";
+  const int fd = open(kNew, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;  // the directory is gone, and with it whoever would ask
+  const long long nanos = exit.at.tv_sec * 1'000'000'000LL + exit.at.tv_nsec;
+  const bool written = dprintf(fd, "%d %lld\n", exit.code, nanos) > 0;
+  close(fd);
+  if (written) rename(kNew, kExitFile);
+}
+
+void Run(const char* id) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int signals = PrepareSignals();
+  TakeLock();
+  Tell("ready\n");
+  const LaunchPlan plan = ReceivePlan();
+
+  const char* log_path = plan.Get("log");
+  const int error = log_path == nullptr ? 0 : log_file.Open(log_path);
+  if (error != 0) {
+    errno = error;
+    Fail("open the container's log", log_path);
+  }
+  Control control(&log_file, log_path);
+  if (const int failed = control.Listen(); failed != 0) {
+    errno = failed;
+    Fail("listen at", kControlSocket);
+  }
+  CreateContainer(id, plan, &out, &err, &creation);
+  if (creation.init < 0) GiveUp(creation.error);
+  control.SetTerminal(creation.terminal);
+  char message[32];
+  snprintf(message, sizeof(message), "pid %d\n", creation.init);
+  // A container that nobody was told of is nobody's: the next daemon would remove it.
+  if (!Tell(message)) kill(creation.init, SIGKILL);
+  close(kSyncDescriptor);
+  if (creation.mount_namespace >= 0) close(creation.mount_namespace);
+
+  const Exit exit = Watch(creation.init, signals, &control);
+  out.Finish();
+  err.Finish();
+  WriteExit(exit);
+}
+
+}  // namespace
+}  // namespace plimsoll::monitor
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    dprintf(2, "usage: plimsoll-monitor ID\nStarted by plimsolld; of no use by hand.\n");
+    return 2;
+  }
+  plimsoll::monitor::Run(argv[1]);
+  // Not exit(3): nothing is left to do that a destructor would.
+  _exit(0);
+}

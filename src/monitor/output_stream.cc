@@ -1,0 +1,88 @@
+#include "monitor/output_stream.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace plimsoll::monitor {
+namespace {
+
+// The most that a pipe holds when its writers may not make it larger (fs.pipe-max-size).
+constexpr size_t kMaxRest = 1024 * 1024;
+
+int64_t NowUnixNanos() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+void OutputStream::Read(int fd) {
+  Close();
+  fd_ = fd;
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+size_t OutputStream::Pump() {
+  if (fd_ < 0) return 0;
+  const ssize_t n = read(fd_, buffer_ + size_, sizeof(buffer_) - size_);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (n <= 0) {  // EIO: a terminal whose other side is closed
+    Close();
+    return 0;
+  }
+  size_ += static_cast<size_t>(n);
+  LogLines(NowUnixNanos());
+  log_->Flush();
+  return static_cast<size_t>(n);
+}
+
+void OutputStream::LogLines(int64_t now) {
+  const char* at = buffer_;
+  size_t left = size_;
+  while (left > 0) {
+    const void* newline = memchr(at, '\n', left < kMaxLine ? left : kMaxLine);
+    size_t line = kMaxLine;
+    if (newline != nullptr) {
+      line = static_cast<size_t>(static_cast<const char*>(newline) - at);
+    } else if (left < kMaxLine) {
+      break;
+    }
+    log_->Add(name_, newline != nullptr, at, line, now);
+    const size_t used = line + (newline != nullptr ? 1 : 0);
+    at += used;
+    left -= used;
+  }
+  memmove(buffer_, at, left);
+  size_ = left;
+}
+
+void OutputStream::Finish() {
+  size_t taken = 0;
+  for (size_t n = Pump(); n > 0 && taken < kMaxRest; n = Pump()) taken += n;
+  if (size_ > 0) log_->Add(name_, false, buffer_, size_, NowUnixNanos());
+  size_ = 0;
+  log_->Flush();
+  Close();
+}
+
+const char* OutputStream::Unlogged() {
+  while (fd_ >= 0 && size_ < sizeof(buffer_) - 1) {
+    const ssize_t n = read(fd_, buffer_ + size_, sizeof(buffer_) - 1 - size_);
+    if (n <= 0) break;
+    size_ += static_cast<size_t>(n);
+  }
+  buffer_[size_ < sizeof(buffer_) ? size_ : sizeof(buffer_) - 1] = '\0';
+  return buffer_;
+}
+
+void OutputStream::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace plimsoll::monitor

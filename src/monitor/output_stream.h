@@ -1,0 +1,48 @@
+// One output stream of a container on its way into the log, cut into lines. Used by one thread.
+#ifndef PLIMSOLL_MONITOR_OUTPUT_STREAM_H_
+#define PLIMSOLL_MONITOR_OUTPUT_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "monitor/log_file.h"
+
+namespace plimsoll::monitor {
+
+class OutputStream {
+ public:
+  // A line longer than this becomes several entries.
+  static constexpr size_t kMaxLine = 16 * 1024;
+
+  // `name` is "stdout" or "stderr".
+  OutputStream(const char* name, LogFile* log) : name_(name), log_(log) {}
+  ~OutputStream() { Close(); }
+  OutputStream(const OutputStream&) = delete;
+  OutputStream& operator=(const OutputStream&) = delete;
+
+  // Reads from `fd` from now on, which it owns and makes non-blocking.
+  void Read(int fd);
+  int fd() const { return fd_; }  // -1 once the writers are gone
+
+  // Takes what is there, at most one buffer, and logs the lines that are complete. How many bytes
+  // it took: 0 when nothing was there or the writers are gone.
+  size_t Pump();
+  // Takes what the pipe holds, whoever goes on writing, and logs what is left of a last line.
+  void Finish();
+  // What was read and not logged yet: for the message of a runtime that failed. Null-terminated.
+  const char* Unlogged();
+
+ private:
+  void LogLines(int64_t now);
+  void Close();
+
+  const char* name_;
+  LogFile* log_;
+  int fd_ = -1;
+  size_t size_ = 0;  // what buffer_ holds
+  char buffer_[4 * kMaxLine];
+};
+
+}  // namespace plimsoll::monitor
+
+#endif  // PLIMSOLL_MONITOR_OUTPUT_STREAM_H_

@@ -1,0 +1,164 @@
+#include "monitor/root_filesystem.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "monitor/fail.h"
+
+// <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
+extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
+
+namespace plimsoll::monitor {
+namespace {
+
+constexpr size_t kMaxOptions = 4096;  // mount(2) takes one page
+constexpr unsigned long kNoFlags = 0;
+
+// A text of bounded length; remembers that something didn't fit.
+struct Text {
+  char bytes[kMaxOptions];
+  size_t size = 0;
+  bool full = false;
+
+  void Add(char c) {
+    if (size + 1 >= sizeof(bytes)) {
+      full = true;
+      return;
+    }
+    bytes[size++] = c;
+    bytes[size] = '\0';
+  }
+  void Add(const char* text) {
+    while (*text != '\0') Add(*text++);
+  }
+  // As overlayfs wants a path: ':' divides lower directories, ',' options.
+  void AddPath(const char* path) {
+    for (; *path != '\0'; ++path) {
+      if (*path == ':' || *path == ',' || *path == '\\') Add('\\');
+      Add(*path);
+    }
+  }
+};
+
+// Bytes that every lower directory's path begins with, up to and including a slash.
+size_t CommonPrefix(const LaunchPlan& plan) {
+  const char* first = plan.Get("lower");
+  size_t common = strlen(first);
+  for (const char* lower = first; lower != nullptr; lower = plan.Next("lower", lower)) {
+    size_t same = 0;
+    while (same < common && lower[same] == first[same]) ++same;
+    common = same;
+  }
+  while (common > 0 && first[common - 1] != '/') --common;
+  return common;
+}
+
+// With one mount(2); 0, or an errno. E2BIG: the options don't fit.
+int MountByOptions(const LaunchPlan& plan, const char* extra, size_t skip) {
+  static Text options;
+  options.size = 0;
+  options.full = false;
+  options.Add("lowerdir=");
+  for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
+    if (lower != plan.Get("lower")) options.Add(':');
+    options.AddPath(lower + skip);
+  }
+  options.Add(",upperdir=");
+  options.AddPath(plan.Get("upper"));
+  options.Add(",workdir=");
+  options.AddPath(plan.Get("work"));
+  options.Add(extra);
+  if (options.full) return E2BIG;
+  return mount("overlay", plan.Get("target"), "overlay", kNoFlags, options.bytes) == 0 ? 0 : errno;
+}
+
+int SetOption(int context, const char* key, const char* value) {
+  const unsigned command = value == nullptr ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
+  return static_cast<int>(syscall(SYS_fsconfig, context, command, key, value, 0));
+}
+
+// Layer by layer, for lists of any length: Linux 6.5 and later. 0 or an errno.
+int MountByLayer(const LaunchPlan& plan) {
+  const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
+  if (context < 0) return errno;
+  for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
+    if (SetOption(context, "lowerdir+", lower) != 0) return errno;
+  }
+  if (SetOption(context, "upperdir", plan.Get("upper")) != 0) return errno;
+  if (SetOption(context, "workdir", plan.Get("work")) != 0) return errno;
+  if (SetOption(context, "volatile", nullptr) != 0) return errno;
+  if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return errno;
+  const int tree = static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0));
+  if (tree < 0) return errno;
+  if (syscall(SYS_move_mount, tree, "", AT_FDCWD, plan.Get("target"), MOVE_MOUNT_F_EMPTY_PATH) !=
+      0) {
+    return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+// volatile: a writable layer doesn't outlive its container, so nothing in it needs to be on disk;
+// without it, the end of every container syncs the whole file system that the layer is on.
+void MountRootFilesystem(const LaunchPlan& plan) {
+  int error = MountByOptions(plan, ",volatile", 0);
+  if (error == EINVAL) error = MountByOptions(plan, "", 0);  // before Linux 5.10
+  if (error == E2BIG) error = MountByLayer(plan);
+  if (error != 0 && MountByOptions(plan, "", 0) == E2BIG) {
+    // An older kernel: shorten the paths.
+    static char prefix[kMaxOptions];
+    const size_t skip = CommonPrefix(plan);
+    const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (skip > 0 && skip < sizeof(prefix)) {
+      memcpy(prefix, plan.Get("lower"), skip);
+      if (chdir(prefix) == 0) error = MountByOptions(plan, ",volatile", skip);
+      if (fchdir(here) != 0) Fail("change back to", "the working directory");
+    }
+    close(here);
+  }
+  if (error != 0) {
+    errno = error;
+    Fail("mount the root filesystem at", plan.Get("target"));
+  }
+}
+
+void MakeDirectoryBelow(const char* root_path, const char* path) {
+  int at = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (at < 0) Fail("open", root_path);
+  const int root = at;
+  static char so_far[kMaxOptions];
+  size_t size = 0;
+  while (*path != '\0') {
+    while (*path == '/') ++path;
+    const size_t length = strcspn(path, "/");
+    if (length == 0 || size + length + 2 > sizeof(so_far)) return;
+    struct open_how how = {};
+    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT;
+    char name[256];
+    if (length >= sizeof(name)) return;
+    memcpy(name, path, length);
+    name[length] = '\0';
+    if (size > 0) so_far[size++] = '/';
+    memcpy(so_far + size, path, length + 1);
+    size += length;
+    so_far[size] = '\0';
+    int next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
+    if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0) {
+      next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
+    }
+    if (next < 0) return;
+    at = next;
+    path += length;
+  }
+}
+
+}  // namespace plimsoll::monitor

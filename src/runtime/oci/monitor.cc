@@ -1,0 +1,228 @@
+#include "runtime/oci/monitor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "monitor/protocol.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr absl::Duration kCreateTimeout = absl::Minutes(2);
+constexpr absl::Duration kRequestTimeout = absl::Seconds(5);
+// How long a monitor may take to end after SIGKILL, or after a failed create.
+constexpr absl::Duration kEndTimeout = absl::Seconds(5);
+
+// Waits until `fd` is readable. False at the deadline.
+bool WaitReadable(int fd, absl::Time deadline) {
+  while (true) {
+    struct pollfd poller = {fd, POLLIN, 0};
+    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now()) + 1;
+    const int ready = poll(&poller, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno == EINTR) continue;
+    return false;
+  }
+}
+
+// Receives until `text` ends with a newline, `enough` bytes are there, or the other end is closed.
+absl::Status ReceiveLine(int socket, size_t enough, absl::Time deadline, std::string* text) {
+  char buffer[monitor::kMaxMessage];
+  while (!absl::EndsWith(*text, "\n") && text->size() < enough) {
+    if (!WaitReadable(socket, deadline)) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the monitor said nothing for ", absl::FormatDuration(kCreateTimeout)));
+    }
+    const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "hear the monitor");
+    if (n <= 0) break;
+    text->append(buffer, static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Send(int socket, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = send(socket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "tell the monitor");
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+std::string ReadMemfd(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t n = pread(fd, text.data(), text.size(), 0);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  return std::string(absl::StripAsciiWhitespace(text));
+}
+
+// A connection to the control socket in `directory`, whose own path may be too long for an address.
+absl::StatusOr<UniqueFd> Connect(const FsRoot& directory) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return ErrnoStatus(errno, "make a socket");
+  const std::string path =
+      absl::StrCat("/proc/self/fd/", directory.fd(), "/", monitor::kControlSocket);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return ErrnoStatus(errno,
+                       absl::StrCat("connect to ", directory.PathOf(monitor::kControlSocket)));
+  }
+  return socket;
+}
+
+absl::Status Request(const FsRoot& directory, absl::string_view what) {
+  const absl::StatusOr<UniqueFd> socket = Connect(directory);
+  if (!socket.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": the container's monitor isn't there: ", socket.status().message()));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Send(socket->get(), what), what));
+  if (!WaitReadable(socket->get(), absl::Now() + kRequestTimeout)) {
+    return absl::DeadlineExceededError(absl::StrCat(what, ": the monitor doesn't answer"));
+  }
+  char answer[monitor::kMaxMessage];
+  const ssize_t n = recv(socket->get(), answer, sizeof(answer), 0);
+  const absl::string_view text(answer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  if (text == "ok") return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(what, ": the monitor can't: ", text));
+}
+
+}  // namespace
+
+absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
+                                             absl::string_view id) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return ErrnoStatus(errno, "make a socket pair");
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  UniqueFd errors(memfd_create("monitor-errors", MFD_CLOEXEC));
+  if (!errors.valid()) return ErrnoStatus(errno, "memfd for the monitor's errors");
+  Command command;
+  command.executable = program;
+  command.argv = {"plimsoll-monitor", std::string(id)};
+  command.descriptors = {{theirs.get(), monitor::kSyncDescriptor}, {errors.get(), 2}};
+  command.working_directory = directory.path();
+  command.new_session = true;  // what ends this process must not end the monitor
+  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+  return StartingMonitor(std::move(child), std::move(ours), std::move(errors));
+}
+
+StartingMonitor::~StartingMonitor() {
+  if (!socket_.valid()) return;
+  socket_.Reset();
+  // After a failure it is on its way out already.
+  child_.Signal(SIGKILL).IgnoreError();
+  child_.Wait(absl::Now() + kEndTimeout).IgnoreError();
+}
+
+absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan) {
+  const absl::Time deadline = absl::Now() + kCreateTimeout;
+  std::string said;
+  PLIMSOLL_RETURN_IF_ERROR(ReceiveLine(socket_.get(), monitor::kMaxMessage, deadline, &said));
+  if (said != "ready\n") {
+    return absl::InternalError(
+        absl::StrCat("the monitor gave up: ", said, ReadMemfd(errors_.get())));
+  }
+  const absl::string_view end("\0", 1);
+  PLIMSOLL_RETURN_IF_ERROR(Send(socket_.get(), absl::StrCat(plan.text(), end)));
+  said.clear();
+  PLIMSOLL_RETURN_IF_ERROR(ReceiveLine(socket_.get(), monitor::kMaxMessage, deadline, &said));
+  absl::string_view text = said;
+  pid_t pid = 0;
+  if (absl::ConsumePrefix(&text, "pid ") && absl::SimpleAtoi(text, &pid) && pid > 0) return pid;
+  if (absl::ConsumePrefix(&text, "error ")) {
+    return absl::InternalError(absl::StripAsciiWhitespace(text));
+  }
+  const std::string errors = ReadMemfd(errors_.get());
+  return absl::InternalError(
+      absl::StrCat("the monitor gave up: ", errors.empty() ? "it said nothing" : errors));
+}
+
+absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, LaunchPlan plan) {
+  Monitored result;
+  PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(plan));
+  PLIMSOLL_ASSIGN_OR_RETURN(result.monitor, linux::IdentifyProcess(host, child_.pid()));
+  socket_.Reset();
+  return result;
+}
+
+absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory) {
+  const absl::StatusOr<std::string> text = directory.Read(monitor::kExitFile, 64);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(*text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  ExitRecord record;
+  if (words.size() == 2 && absl::SimpleAtoi(words[0], &record.code) &&
+      absl::SimpleAtoi(words[1], &record.finished_unix_nanos)) {
+    return record;
+  }
+  return absl::DataLossError(absl::StrCat(directory.PathOf(monitor::kExitFile), " says \"", *text,
+                                          "\" instead of exit code and time"));
+}
+
+absl::Status ReopenLog(const FsRoot& directory) {
+  return Request(directory, "reopen-log");
+}
+
+absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory) {
+  absl::StatusOr<UniqueFd> file = directory.OpenFile(monitor::kLockFile, O_RDWR);
+  if (absl::IsNotFound(file.status())) return absl::NotFoundError("no monitor");
+  PLIMSOLL_RETURN_IF_ERROR(file.status());
+  const auto holder = [&]() -> absl::StatusOr<pid_t> {
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(file->get(), F_GETLK, &lock) != 0) {
+      return ErrnoStatus(errno,
+                         absl::StrCat("ask who locks ", directory.PathOf(monitor::kLockFile)));
+    }
+    if (lock.l_type == F_UNLCK || lock.l_pid <= 0) return absl::NotFoundError("no monitor");
+    return lock.l_pid;
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(const pid_t pid, holder());
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd pidfd, linux::OpenPidfd(pid));
+  // Still the holder, so the pidfd is the holder's.
+  PLIMSOLL_ASSIGN_OR_RETURN(const pid_t again, holder());
+  if (again != pid) return absl::NotFoundError("no monitor");
+  return pidfd;
+}
+
+absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline) {
+  const absl::StatusOr<UniqueFd> pidfd = FindMonitor(directory);
+  if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
+  if (WaitReadable(pidfd->get(), deadline)) return absl::OkStatus();
+  const absl::Status killed = linux::SignalProcess(*pidfd, SIGKILL);
+  if (!killed.ok() && !absl::IsNotFound(killed)) return killed;
+  if (WaitReadable(pidfd->get(), absl::Now() + kEndTimeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("the monitor in ", directory.path(), " survives SIGKILL"));
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,241 @@
+// The daemon's side of the monitor, against the real plimsoll-monitor. The OCI runtime is a script
+// where it has to misbehave; with the real one crun_runtime_test.cc has tests.
+#include "runtime/oci/monitor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
+bool Ended(int pidfd) {
+  struct pollfd poller = {pidfd, POLLIN, 0};
+  return poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(kPatience))) == 1;
+}
+
+class MonitorTest : public ::testing::Test {
+ protected:
+  MonitorTest() : host_(*FsRoot::Open("/")) {
+    char self[4096] = {};
+    EXPECT_GT(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
+    program_ = self;
+    program_ = program_.substr(0, program_.rfind('/')) + "/plimsoll-monitor";
+  }
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";
+  }
+
+  // A runtime that does what `script` says; the container's process is what it leaves running with
+  // its pid in the file `pid`.
+  LaunchPlan PlanFor(const std::string& script) {
+    const absl::Status made = dir_.root().ReplaceFile("runtime", "#!/bin/sh\n" + script + "\n");
+    EXPECT_TRUE(made.ok()) << made;
+    EXPECT_EQ(chmod((dir_.path() + "/runtime").c_str(), 0755), 0);
+    LaunchPlan plan;
+    plan.Add("runtime", dir_.path() + "/runtime");
+    plan.Add("root", dir_.path());
+    plan.Add("bundle", dir_.path());
+    plan.Add("log", dir_.path() + "/log");
+    return plan;
+  }
+  absl::StatusOr<Monitored> Create(const std::string& script) {
+    LaunchPlan plan = PlanFor(script);
+    auto monitor = StartMonitor(program_, dir_.root(), "c");
+    if (!monitor.ok()) return monitor.status();
+    return monitor->Create(host_, std::move(plan));
+  }
+  std::optional<ExitRecord> AwaitExit() {
+    for (const absl::Time end = absl::Now() + kPatience; absl::Now() < end;) {
+      const auto exit = ReadExit(dir_.root());
+      EXPECT_TRUE(exit.ok()) << exit.status();
+      if (!exit.ok() || exit->has_value()) return exit.value_or(std::nullopt);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return std::nullopt;
+  }
+  std::string Log() const { return dir_.root().Read("log").value_or(""); }
+
+  TestDir dir_;
+  FsRoot host_;
+  std::string program_;
+};
+
+TEST_F(MonitorTest, RecordsTheExitOfAProcessThatItInherits) {
+  const int64_t before = absl::GetCurrentTimeNanos();
+  const auto created = Create("(echo hello; exit 7) & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_GT(created->init, 0);
+  const auto exit = AwaitExit();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 7);
+  EXPECT_GE(exit->finished_unix_nanos, before);
+  EXPECT_LE(exit->finished_unix_nanos, absl::GetCurrentTimeNanos());
+  EXPECT_THAT(Log(), EndsWith(" stdout F hello\n"));
+  EXPECT_TRUE(EndMonitor(dir_.root(), absl::Now() + kPatience).ok());
+}
+
+TEST_F(MonitorTest, IsFoundByItsLockAndEndsWithTheContainer) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto found = FindMonitor(dir_.root());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_FALSE(linux::HasExited(*found));
+  ASSERT_EQ(kill(created->init, SIGKILL), 0);
+  ASSERT_TRUE(Ended(found->get()));
+  EXPECT_EQ(AwaitExit()->code, 137);
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+}
+
+TEST_F(MonitorTest, OnlySigkillEndsIt) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto found = FindMonitor(dir_.root());
+  ASSERT_TRUE(found.ok()) << found.status();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) {
+    ASSERT_TRUE(linux::SignalProcess(*found, signal).ok());
+  }
+  EXPECT_TRUE(ReopenLog(dir_.root()).ok());  // it lives and answers
+  EXPECT_TRUE(EndMonitor(dir_.root(), absl::InfinitePast()).ok());
+  EXPECT_TRUE(linux::HasExited(*found));
+  const auto exit = ReadExit(dir_.root());
+  EXPECT_TRUE(exit.ok() && !exit->has_value()) << "an exit that nobody saw";
+  kill(created->init, SIGKILL);
+}
+
+TEST_F(MonitorTest, ASecondOneForTheSameContainerIsRefused) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto second = Create("true");
+  EXPECT_TRUE(absl::IsInternal(second.status())) << second.status();
+  EXPECT_THAT(second.status().message(), HasSubstr("is there another monitor?"));
+  EXPECT_TRUE(FindMonitor(dir_.root()).ok());
+  kill(created->init, SIGKILL);
+  EXPECT_EQ(AwaitExit()->code, 137);
+}
+
+TEST_F(MonitorTest, ReopensTheLog) {
+  const auto created =
+      Create("(while [ ! -e go ]; do sleep 0.01; done; echo two) & echo $! > pid; echo one");
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_EQ(rename((dir_.path() + "/log").c_str(), (dir_.path() + "/log.1").c_str()), 0);
+  const absl::Status reopened = ReopenLog(dir_.root());
+  ASSERT_TRUE(reopened.ok()) << reopened;
+  EXPECT_TRUE(dir_.root().Exists("log"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("go", "").ok());
+  ASSERT_TRUE(AwaitExit().has_value());
+  EXPECT_THAT(Log(), EndsWith(" stdout F two\n"));
+}
+
+TEST_F(MonitorTest, ALogThatCannotBeReopenedIsAnError) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_EQ(rename((dir_.path() + "/log").c_str(), (dir_.path() + "/log.1").c_str()), 0);
+  ASSERT_TRUE(dir_.root().MakeDirs("log").ok());
+  const absl::Status reopened = ReopenLog(dir_.root());
+  EXPECT_TRUE(absl::IsInternal(reopened)) << reopened;
+  EXPECT_THAT(reopened.message(), HasSubstr("Is a directory"));
+  kill(created->init, SIGKILL);
+  ASSERT_TRUE(AwaitExit().has_value());
+  EXPECT_TRUE(absl::IsFailedPrecondition(ReopenLog(dir_.root())));
+}
+
+TEST_F(MonitorTest, AFailedRuntimeIsQuotedAndLeavesNoMonitor) {
+  const auto failed = Create("echo 'no such thing' >&2; exit 1");
+  EXPECT_TRUE(absl::IsInternal(failed.status())) << failed.status();
+  EXPECT_EQ(failed.status().message(), "no such thing");
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+  EXPECT_EQ(Log(), "");
+}
+
+TEST_F(MonitorTest, ASilentRuntimeIsAnErrorToo) {
+  EXPECT_THAT(Create("exit 3").status().message(), HasSubstr("exit code 3 and said nothing"));
+  EXPECT_THAT(Create("kill -9 $$").status().message(), HasSubstr("killed by signal 9"));
+  EXPECT_THAT(Create("true").status().message(), HasSubstr("read the pid file"));
+}
+
+TEST_F(MonitorTest, ALogInADirectoryThatIsMissing) {
+  LaunchPlan plan;
+  for (const char* key : {"runtime", "root", "bundle"}) plan.Add(key, dir_.path());
+  plan.Add("log", dir_.path() + "/missing/log");
+  auto monitor = StartMonitor(program_, dir_.root(), "c");
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  EXPECT_THAT(monitor->Create(host_, plan).status().message(),
+              HasSubstr("open the container's log"));
+}
+
+TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
+  LaunchPlan plan = PlanFor("true");
+  plan.Add("lower", std::string(300 * 1024, 'x'));
+  auto monitor = StartMonitor(program_, dir_.root(), "c");
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  EXPECT_FALSE(monitor->Create(host_, plan).ok());
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+}
+
+// As when the daemon fails, or is killed, between the two steps.
+TEST_F(MonitorTest, WithoutAPlanItEnds) {
+  {
+    auto monitor = StartMonitor(program_, dir_.root(), "c");
+    ASSERT_TRUE(monitor.ok()) << monitor.status();
+  }
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+}
+
+// What the monitor was running ends with it, so that nobody creates a container behind our back.
+TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
+  LaunchPlan plan = PlanFor("echo $$ > runtime.pid; exec sleep 1000");
+  auto monitor = StartMonitor(program_, dir_.root(), "c");
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  std::thread killer([this] {
+    const absl::Time end = absl::Now() + kPatience;
+    while (!dir_.root().Exists("runtime.pid") && absl::Now() < end) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    EXPECT_TRUE(EndMonitor(dir_.root(), absl::InfinitePast()).ok());
+  });
+  EXPECT_FALSE(monitor->Create(host_, plan).ok());
+  killer.join();
+  const pid_t runtime = std::stoi(dir_.root().Read("runtime.pid").value_or("0"));
+  ASSERT_GT(runtime, 0);
+  for (const absl::Time end = absl::Now() + kPatience;
+       kill(runtime, 0) == 0 && absl::Now() < end;) {
+    const auto stat = host_.Read(absl::StrCat("proc/", runtime, "/stat"));
+    if (!stat.ok() || stat->find(") Z ") != std::string::npos) break;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  const auto stat = host_.Read(absl::StrCat("proc/", runtime, "/stat"));
+  EXPECT_TRUE(!stat.ok() || stat->find(") Z ") != std::string::npos) << *stat;
+}
+
+TEST_F(MonitorTest, ADamagedExitRecordIsNamed) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("exit", "seven\n").ok());
+  const auto exit = ReadExit(dir_.root());
+  EXPECT_EQ(exit.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(exit.status().message(), HasSubstr("\"seven\n\" instead of exit code and time"));
+}
+
+TEST_F(MonitorTest, AProgramThatIsMissing) {
+  EXPECT_TRUE(absl::IsNotFound(StartMonitor("/no/such/program", dir_.root(), "c").status()));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
