@@ -54,9 +54,9 @@ TEST_F(PodsTest, DeathBySignalIs128PlusSignal) {
 }
 
 TEST_F(PodsTest, StopSendsTheSignalAndWaits) {
-  const std::string id = Start(RunPod(), Shell("trap 'exit 7' TERM; while :; do sleep 0.05; done"));
-  ASSERT_TRUE(Eventually([&] { return Status(id).state() == cri::CONTAINER_RUNNING; }));
-  ExecOutput(id, "true");  // the shell has had time to set its trap
+  const std::string id =
+      Start(RunPod(), Shell("trap 'exit 7' TERM; touch /ready; while :; do sleep 0.05; done"));
+  ExecOutput(id, "while [ ! -e /ready ]; do sleep 0.01; done");
   EXPECT_TRUE(StopContainer(id, 20).ok());
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
   EXPECT_EQ(Status(id).exit_code(), 7);

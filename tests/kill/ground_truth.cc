@@ -13,12 +13,11 @@
 namespace plimsoll::testing {
 namespace {
 
-// "123: /usr/bin/conmon --cid ..." is a monitor.
+// "123: plimsoll-monitor <id>" is a monitor.
 bool IsMonitor(absl::string_view line) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
   return words.size() > 1 &&
-         (words[1] == "conmon" || absl::EndsWith(words[1], "/conmon") ||
-          words[1] == "plimsoll-monitor" || absl::EndsWith(words[1], "/plimsoll-monitor"));
+         (words[1] == "plimsoll-monitor" || absl::EndsWith(words[1], "/plimsoll-monitor"));
 }
 
 std::vector<std::string> List(const std::string& directory) {
