@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -285,11 +286,30 @@ void PrintJson(const Result& result, const Options& options) {
 absl::StatusOr<Result> Measure(BareRunner& bare, Pods& pods, int rounds) {
   constexpr int kWarmUp = 3;
   Result result;
+  absl::Duration bare_time;
+  PodTimes pod;
+  PodTimes seccomp;
+  const std::function<absl::Status()> measurements[] = {
+      [&]() -> absl::Status {
+        PLIMSOLL_ASSIGN_OR_RETURN(bare_time, bare.Run());
+        return absl::OkStatus();
+      },
+      [&]() -> absl::Status {
+        PLIMSOLL_ASSIGN_OR_RETURN(pod, pods.Run(cri::SecurityProfile::Unconfined));
+        return absl::OkStatus();
+      },
+      [&]() -> absl::Status {
+        PLIMSOLL_ASSIGN_OR_RETURN(seccomp, pods.Run(cri::SecurityProfile::RuntimeDefault));
+        return absl::OkStatus();
+      }};
   for (int round = -kWarmUp; round < rounds; ++round) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration bare_time, bare.Run());
-    PLIMSOLL_ASSIGN_OR_RETURN(const PodTimes pod, pods.Run(cri::SecurityProfile::Unconfined));
-    PLIMSOLL_ASSIGN_OR_RETURN(const PodTimes seccomp,
-                              pods.Run(cri::SecurityProfile::RuntimeDefault));
+    // In each order as often as in any other: what ran just before decides how long the kernel lets
+    // one wait (for RCU, when a process enters a cgroup).
+    constexpr int kOrders[6][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0},
+                                   {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
+    for (const int which : kOrders[(round + kWarmUp) % 6]) {
+      PLIMSOLL_RETURN_IF_ERROR(measurements[which]());
+    }
     if (round < 0) continue;
     result.bare.Add(bare_time);
     result.pod.Add(pod.total());
