@@ -2,6 +2,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
+SECONDS ?= 60
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +49,11 @@ asan tsan clang: setup ## all tests, built so
 	@cmake --build --preset $@ -j $(JOBS)
 	@tools/run_tests.sh $@
 
+fuzz: setup ## run each fuzzer for SECONDS (60); fails when one finds something
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS)
+	@JOBS=$(JOBS) tools/fuzz.sh $(SECONDS) $(FUZZERS)
+
 install: setup-build ## install programs, unit file and man pages below DESTDIR and PREFIX
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build --preset release -j $(JOBS)
@@ -62,5 +68,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench kill-test asan tsan clang install clean \
+.PHONY: help demo check build release lint lint-all format bench kill-test asan tsan clang fuzz install clean \
 	setup setup-build

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 mode=${1:?usage: tools/lint.sh changed|all|format}
 jobs=${JOBS:-$(nproc)}
 preset=dev
-roots=(src tests bench)
+roots=(src tests bench fuzz)
 
 lint_base() {
   if [ -n "${LINT_BASE:-}" ]; then

@@ -18,6 +18,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "daemon/config_options.h"
+#include "daemon/yaml_documents.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -49,7 +50,7 @@ class Parser {
   absl::StatusOr<Config> Parse(absl::string_view text) const {
     Config config;
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+      const std::vector<YAML::Node> documents = LoadYamlDocuments(std::string(text));
       if (documents.size() > 1) {
         return Error(documents[1].Mark(), "a second document; one file holds one configuration");
       }
