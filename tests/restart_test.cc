@@ -1,10 +1,14 @@
 // The daemon goes and comes; workloads don't notice.
 #include <csignal>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/random_id.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "linux/process.h"
+#include "runtime/store/store.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -92,6 +96,120 @@ TEST_F(RestartTest, AKilledMonitorEndsItsContainerAsUnknown) {
   const cri::ContainerStatus status = AwaitExit(id);
   EXPECT_EQ(status.exit_code(), 255);
   EXPECT_EQ(status.reason(), "Unknown");
+}
+
+// What a reboot leaves: rows of another boot. (That the processes are gone too is the virtual
+// machine's to test.)
+TEST_F(RestartTest, AfterARebootEverythingHasEnded) {
+  const std::string pod = RunPod();
+  const std::string created = Create(pod, Shell("exit 6"));
+  const std::string running = Start(pod, Shell("sleep 1000"));
+  const std::string ended = Start(pod, Shell("exit 3"));
+  EXPECT_EQ(AwaitExit(ended).exit_code(), 3);
+  node_.KillDaemon();
+  {
+    const auto store = runtime::Store::Open(*FsRoot::Open(node_.state_directory()));
+    ASSERT_TRUE(store.ok()) << store.status();
+    auto containers = *(*store)->LoadContainers();
+    auto sandboxes = *(*store)->LoadSandboxes();
+    for (auto& record : containers) {
+      record.boot_id = "another";
+      ASSERT_TRUE((*store)->PutContainer(record).ok());
+    }
+    for (auto& record : sandboxes) {
+      record.boot_id = "another";
+      ASSERT_TRUE((*store)->PutSandbox(record).ok());
+    }
+  }
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  for (const std::string& id : {created, running}) {
+    const cri::ContainerStatus status = Status(id);
+    EXPECT_EQ(status.state(), cri::CONTAINER_EXITED);
+    EXPECT_EQ(status.exit_code(), 255);
+    EXPECT_EQ(status.reason(), "Unknown");
+  }
+  EXPECT_EQ(Status(ended).exit_code(), 3) << "what had ended keeps its code";
+  EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+  for (const std::string& mount : MountsBelow(node_.run_directory())) {
+    EXPECT_EQ(mount, node_.run_directory()) << "still mounted";
+  }
+}
+
+TEST_F(RestartTest, ACommandThatNobodyWaitsForIsEnded) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  for (const int64_t timeout : {0, 100}) {
+    std::thread caller([&] {
+      cri::ExecSyncResponse response;
+      EXPECT_FALSE(Exec(id, {"/bin/sh", "-c", "sleep 777; :"}, &response, timeout).ok());
+    });
+    EXPECT_TRUE(Eventually([&] { return !ProcessesWith("sleep 777; :").empty(); }));
+    node_.KillDaemon();
+    caller.join();
+    EXPECT_FALSE(ProcessesWith("sleep 777; :").empty()) << "it runs on";
+    const absl::Status started = node_.StartDaemon();
+    ASSERT_TRUE(started.ok()) << started;
+    EXPECT_TRUE(Eventually([&] { return ProcessesWith("sleep 777").empty(); }));
+    EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+    EXPECT_EQ(ExecOutput(id, "env | grep PLIMSOLL; echo"), "\n");
+  }
+}
+
+// Rows without much behind them: one process is the monitor of all. The goal is a second for a
+// release build on a quiet machine.
+TEST_F(RestartTest, AThousandContainersAreFoundQuickly) {
+  node_.KillDaemon();
+  auto monitor = Spawn({.argv = {"/bin/sleep", "1000"}});
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  {
+    const auto store = runtime::Store::Open(*FsRoot::Open(node_.state_directory()));
+    ASSERT_TRUE(store.ok()) << store.status();
+    const auto images = (*store)->LoadImages();
+    ASSERT_TRUE(images.ok() && !images->empty());
+    const std::string boot_id = *linux::ReadBootId(Host());
+    std::string sandbox_id;
+    for (int i = 0; i < 1000; ++i) {
+      if (i % 10 == 0) {
+        runtime::SandboxRecord sandbox;
+        sandbox.id = sandbox_id = RandomId();
+        sandbox.state = runtime::SandboxState::kReady;
+        sandbox.boot_id = boot_id;
+        sandbox.spec.name = absl::StrCat("pod", i);
+        sandbox.spec.namespaces.network = runtime::NamespaceMode::kNode;
+        sandbox.spec.namespaces.ipc = runtime::NamespaceMode::kNode;
+        sandbox.cgroup_path = absl::StrCat(node_.cgroup_parent(), "/", sandbox.id);
+        ASSERT_TRUE((*store)->PutSandbox(sandbox).ok());
+      }
+      runtime::ContainerRecord container;
+      container.id = RandomId();
+      container.sandbox_id = sandbox_id;
+      container.state = runtime::ContainerState::kRunning;
+      container.boot_id = boot_id;
+      container.spec.name = absl::StrCat("container", i);
+      container.chain_ids = images->front().chain_ids;
+      container.cgroup_path = absl::StrCat(node_.cgroup_parent(), "/", sandbox_id, "/", i);
+      container.monitor = *linux::IdentifyProcess(Host(), monitor->pid());
+      container.init = container.monitor;
+      for (const char* place : {"/run/oci/containers/", "/state/containers/"}) {
+        ASSERT_TRUE(Host().MakeDirs(absl::StrCat(node_.directory(), place, container.id)).ok());
+      }
+      ASSERT_TRUE((*store)->PutContainer(container).ok());
+    }
+  }
+  const absl::Time start = absl::Now();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  const absl::Duration took = absl::Now() - start;
+  RecordProperty("milliseconds", static_cast<int>(absl::ToInt64Milliseconds(took)));
+  GTEST_LOG_(INFO) << "a start with 1,000 containers took " << took;
+  EXPECT_LT(took, absl::Seconds(10)) << "an unoptimised build on a busy machine";
+  cri::ListContainersResponse containers;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().ListContainers(&context, {}, &containers).ok());
+  EXPECT_EQ(containers.containers_size(), 1000);
+  EXPECT_EQ(containers.containers(0).state(), cri::CONTAINER_RUNNING);
+  node_.KillDaemon();  // TearDown has nothing to take down
+  monitor->Signal(SIGKILL).IgnoreError();
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
   MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, WaitContainer,
               (absl::string_view, absl::Time), (override));
+  MOCK_METHOD(std::vector<runtime::Finding>, Inspect, (), (override));
+  MOCK_METHOD(std::vector<std::string>, RecoveryTroubles, (), (const, override));
 };
 
 class MockImages : public image::ImageService {

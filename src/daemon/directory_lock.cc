@@ -8,26 +8,49 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
+#include "linux/process.h"
 
 namespace plimsoll::daemon {
 namespace {
 
 constexpr char kLockName[] = "lock";
 
+// A daemon that is killed while it starts a program leaves a child behind that has not become the
+// program yet, and that has a copy of every descriptor until then.
+constexpr absl::Duration kSpawnTime = absl::Seconds(5);
+
+// Whether the process runs that has put its pid into the file.
+bool HolderRuns(const FsRoot& directory) {
+  const std::string text = directory.Read(kLockName, 32).value_or("");
+  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  pid_t pid = 0;
+  if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is just about to
+  const absl::StatusOr<linux::ProcessId> holder = linux::IdentifyProcess(*host, pid);
+  return holder.ok() && linux::IsRunning(*host, *holder);
+}
+
+absl::Status Taken(const FsRoot& directory, absl::string_view what) {
+  const std::string holder = directory.Read(kLockName, 32).value_or("");
+  const absl::string_view pid = absl::StripAsciiWhitespace(holder);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "another plimsolld", pid.empty() ? "" : absl::StrCat(" (pid ", pid, ")"), " uses the ", what,
+      " ", directory.path(), "; stop it, or give this one a directory of its own"));
+}
+
 }  // namespace
 
 absl::StatusOr<DirectoryLock> DirectoryLock::Take(const FsRoot& directory, absl::string_view what) {
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, directory.OpenFile(kLockName, O_RDWR | O_CREAT, 0600));
   const std::string path = directory.PathOf(kLockName);
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  const absl::Time deadline = absl::Now() + kSpawnTime;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock " + path);
-    const std::string holder = directory.Read(kLockName, 32).value_or("");
-    const absl::string_view pid = absl::StripAsciiWhitespace(holder);
-    return absl::FailedPreconditionError(absl::StrCat(
-        "another plimsolld", pid.empty() ? "" : absl::StrCat(" (pid ", pid, ")"), " uses the ",
-        what, " ", directory.path(), "; stop it, or give this one a directory of its own"));
+    if (HolderRuns(directory) || absl::Now() > deadline) return Taken(directory, what);
+    absl::SleepFor(absl::Milliseconds(1));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(fd.get(), 0) != 0 ||
@@ -35,6 +58,17 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const FsRoot& directory, absl:
     return ErrnoStatus(errno, "write " + path);
   }
   return DirectoryLock(std::move(fd));
+}
+
+absl::Status DirectoryLock::CheckFree(const FsRoot& directory, absl::string_view what) {
+  const absl::StatusOr<UniqueFd> fd = directory.OpenFile(kLockName, O_RDONLY);
+  if (absl::IsNotFound(fd.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(fd.status());
+  // Held for this moment only, and shared: a daemon that starts right now is not kept from it
+  // twice.
+  if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock " + directory.PathOf(kLockName));
+  return Taken(directory, what);
 }
 
 absl::StatusOr<UniqueFd> WaitUntilNoClientIsLeft(const FsRoot& directory) {

@@ -16,8 +16,12 @@ namespace plimsoll::daemon {
 // kernel with the process, however that ends; the file stays.
 class DirectoryLock {
  public:
-  // FAILED_PRECONDITION names the process that holds it. `what`: "state directory".
+  // FAILED_PRECONDITION names the process that holds it. `what`: "state directory". Waits a while
+  // for a lock whose holder is dead.
   static absl::StatusOr<DirectoryLock> Take(const FsRoot& directory, absl::string_view what);
+
+  // OK when nobody holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.
+  static absl::Status CheckFree(const FsRoot& directory, absl::string_view what);
 
  private:
   explicit DirectoryLock(UniqueFd fd) : fd_(std::move(fd)) {}

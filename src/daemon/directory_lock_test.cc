@@ -32,6 +32,22 @@ TEST(DirectoryLockTest, TheSecondIsToldWhoTheFirstIs) {
   EXPECT_TRUE(DirectoryLock::Take(dir.root(), "state directory").ok());
 }
 
+// A child of a daemon that was killed while it started a program holds the lock a little longer.
+TEST(DirectoryLock, ALockWhoseHolderIsDeadIsWaitedFor) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("lock", "1234567890\n").ok());
+  UniqueFd child(*dir.root().OpenFile("lock", O_RDWR));
+  ASSERT_EQ(flock(child.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(DirectoryLock::CheckFree(dir.root(), "directory")));
+  std::thread exec([&] {
+    absl::SleepFor(absl::Milliseconds(200));
+    child.Reset();
+  });
+  const auto lock = DirectoryLock::Take(dir.root(), "state directory");
+  exec.join();
+  EXPECT_TRUE(lock.ok()) << lock.status();
+}
+
 // A daemon that was killed leaves its lock file, with a pid that may be anybody's by now.
 TEST(DirectoryLockTest, AnOldFileIsNoLock) {
   TestDir dir;

@@ -410,7 +410,8 @@ absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(const FsRoot& d
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("work"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory.List("work"));
   for (const std::string& name : left) {
-    PLIMSOLL_RETURN_IF_ERROR(directory.RemoveTree(absl::StrCat("work/", name)));
+    // A skopeo whose daemon was killed may still write into it. What can't go now goes next time.
+    directory.RemoveTree(absl::StrCat("work/", name)).IgnoreError();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> blobs, BlobStore::Open(directory));

@@ -1,11 +1,13 @@
 #include "linux/namespaces.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -160,6 +162,12 @@ absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& requ
         absl::StrCat("start the thread that makes namespaces: ", error.what()));
   }
   return status;
+}
+
+bool IsPinned(const FsRoot& directory, const char* name) {
+  const absl::StatusOr<UniqueFd> file = directory.OpenFile(name, O_PATH);
+  struct statfs info = {};
+  return file.ok() && fstatfs(file->get(), &info) == 0 && info.f_type == NSFS_MAGIC;
 }
 
 absl::Status UnpinNamespaces(const FsRoot& directory) {

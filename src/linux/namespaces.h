@@ -26,6 +26,9 @@ struct NamespaceRequest {
 // INVALID_ARGUMENT. On failure nothing is left. Thread-safe: works in a thread of its own.
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request);
 
+// True when <directory>/<name> ("net", "ipc", "uts") is a pinned namespace.
+bool IsPinned(const FsRoot& directory, const char* name);
+
 // Removes what PinNamespaces made there. OK for whatever is missing.
 absl::Status UnpinNamespaces(const FsRoot& directory);
 

@@ -50,9 +50,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
   const bool oom = oom_kills.ok() && *oom_kills > 0;
   const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
-  // With the group goes the kernel memory that it holds; its last values are kept.
   KillContainer(*container).IgnoreError();
-  options_.cgroups->Remove(before.cgroup_path).IgnoreError();  // Delete will try again
 
   absl::Status saved;
   {
@@ -65,13 +63,17 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
                 seen ? **read : ExitRecord{kUnknownExitCode, options_.clock->NowUnixNanos()}, oom);
       if (!seen) {
         record.reason = "Unknown";
-        record.message = read.ok() ? "its monitor ended without a record of the exit"
-                                   : std::string(read.status().message());
+        record.message = before.boot_id != boot_id_ ? "the machine was restarted while it ran"
+                         : read.ok() ? "its monitor ended without a record of the exit"
+                                     : std::string(read.status().message());
       }
     }
     saved = options_.store->PutContainer(record);
   }
   Warn(before.sandbox_id, before.id, saved);
+  // After the exit is on record, since with the group goes the count of OOM kills; but not left to
+  // Delete, since with it goes the kernel memory that it holds.
+  options_.cgroups->Remove(before.cgroup_path).IgnoreError();  // Delete will try again
   const ContainerRecord after = container->Snapshot();
   if (oom) {
     options_.events->Add(EventType::kContainerOom, after.sandbox_id, after.id,

@@ -21,6 +21,7 @@
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "runtime/event_log.h"
+#include "runtime/inspection.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
@@ -60,7 +61,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Loads the store and finds every sandbox and container in its true state before it returns.
+  // Loads the store and finds every sandbox and container in its true state before it returns. What
+  // can't be put in order is no error: see RecoveryTroubles.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
 
   // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
@@ -95,6 +97,12 @@ class Engine {
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
+
+  // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes
+  // nothing. What operations have under way is left out (it looks twice).
+  virtual std::vector<Finding> Inspect() { return {}; }
+  // What recovery could not do when this engine was created, one sentence each.
+  virtual std::vector<std::string> RecoveryTroubles() const { return {}; }
 
   // Blocks until the container has exited. DEADLINE_EXCEEDED.
   virtual absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id,

@@ -46,6 +46,8 @@ class EngineImpl : public Engine {
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
+  std::vector<Finding> Inspect() override;
+  std::vector<std::string> RecoveryTroubles() const override;
 
  private:
   absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
@@ -56,9 +58,15 @@ class EngineImpl : public Engine {
   absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
   void ReleaseName(const std::string& key);
 
-  // The pod's group, made if it is not there; fills the record's two fields.
-  absl::Status PlacePodCgroup(SandboxRecord* record);
+  // Fills the record's two fields about groups: where the pod's is, and which of it and its parents
+  // have to be made.
+  absl::Status PlanPodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
+  // Makes what is planned. The caller undoes it.
+  absl::Status MakePodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
   absl::Status RemoveOwnedCgroups(const SandboxRecord& record);
+  // Another sandbox that uses the group owns it from now on. False: there is none.
+  absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
@@ -79,13 +87,24 @@ class EngineImpl : public Engine {
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
 
-  absl::Status RecoverSandbox(SandboxRecord record);
-  absl::Status RecoverContainer(ContainerRecord record);
-  absl::Status RemoveStrays();
+  // `finding`: null when there is nothing to put in order.
+  void RecoverContainer(ContainerRecord record, const Finding* finding);
+  void RecoverSandbox(SandboxRecord record, const Finding* finding);
+  std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
+  void Adopt(SandboxRecord record, const Finding& finding);
+  absl::Status FinishSandboxRemoval(const SandboxRecord& record);
+  // Notes an error of recovery that concerns the finding's object.
+  void Trouble(const Finding& finding, const absl::Status& status);
+  std::vector<Finding> LookOnce();
 
   const EngineOptions options_;
   std::string boot_id_;
+  // Who owns which group changes only under this lock. Taken before any other `mutex`.
+  absl::Mutex cgroups_mutex_;
+  // Sandboxes that are in no map: being made, or waiting for their recovery.
+  std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(cgroups_mutex_);
   mutable absl::Mutex mutex_;
+  std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
   IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id

@@ -1,14 +1,9 @@
-// The engine's error paths and its recovery, over stand-ins that can be told to fail.
+// The engine's error paths, over stand-ins that can be told to fail.
 #include "runtime/engine.h"
 
-#include <unistd.h>
-
-#include "base/random_id.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
-#include "runtime/fakes_for_test.h"
+#include "runtime/engine_fixture_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -16,77 +11,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class EngineTest : public ::testing::Test {
- protected:
-  EngineTest()
-      : host_(*FsRoot::Open("/")),
-        run_(*FsRoot::OpenOrCreate(dir_.path() + "/run")),
-        store_(*Store::Open(*FsRoot::OpenOrCreate(dir_.path() + "/state"))),
-        runtime_(host_) {}
-  ~EngineTest() override {
-    engine_.reset();
-    // A directory that is open can't be unmounted.
-    const std::string run = run_.path();
-    run_ = host_;
-    EXPECT_TRUE(linux::UnmountBelow(host_, run).ok());
-  }
-
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "namespaces need root";
-    ASSERT_TRUE(linux::MakePrivateMountPoint(host_, run_.path()).ok());
-    run_ = *FsRoot::Open(run_.path());  // what is mounted there now
-    StartEngine();
-  }
-  void StartEngine() {
-    engine_.reset();
-    EngineOptions options{.host = host_, .state = dir_.root(), .run = run_};
-    options.store = &store_;
-    options.images = &images_;
-    options.cgroups = &cgroups_;
-    options.runtime = &runtime_;
-    options.events = &events_;
-    auto engine = Engine::Create(options);
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
-  }
-  static SandboxSpec PodSpec(const std::string& name = "pod") {
-    SandboxSpec spec;
-    spec.name = name;
-    spec.uid = "uid";
-    spec.pod_namespace = "default";
-    return spec;
-  }
-  static ContainerSpec Spec(const std::string& name = "container") {
-    ContainerSpec spec;
-    spec.name = name;
-    spec.image = "busybox";
-    return spec;
-  }
-  ContainerRecord Wait(const std::string& id) {
-    auto record = engine_->WaitContainer(id, absl::Now() + absl::Seconds(20));
-    EXPECT_TRUE(record.ok()) << record.status();
-    return record.ok() ? *record : ContainerRecord();
-  }
-  void ExpectNothingLeft() {
-    EXPECT_THAT(engine_->ListSandboxes(), IsEmpty());
-    EXPECT_THAT(*store_.LoadSandboxes(), IsEmpty());
-    EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
-    EXPECT_THAT(cgroups_.groups, IsEmpty());
-    EXPECT_THAT(*run_.List("sandboxes"), IsEmpty());
-    EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
-  }
-
-  TestDir dir_;
-  FsRoot host_;
-  FsRoot run_;
-  FaultyStore store_;
-  FakeRuntime runtime_;
-  FakeImages images_;
-  FakeCgroups cgroups_;
-  EventLog events_;
-  std::unique_ptr<Engine> engine_;
-};
 
 TEST_F(EngineTest, EachFailingStepOfASandboxLeavesNothing) {
   for (Faults* faults : {&store_.faults, &cgroups_.faults}) {
@@ -206,65 +130,6 @@ TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
   // The fake's KillAll kills nothing: the inits are killed as processes of their own.
   ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();
-}
-
-TEST_F(EngineTest, ARestartFindsEverythingAgain) {
-  const std::string pod = *engine_->RunSandbox(PodSpec(), "opaque");
-  const std::string id = *engine_->CreateContainer(pod, Spec(), "bytes");
-  ASSERT_TRUE(engine_->StartContainer(id).ok());
-  StartEngine();
-  EXPECT_EQ(engine_->GetSandbox(pod)->client_config, "opaque");
-  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
-  EXPECT_TRUE(absl::IsAlreadyExists(engine_->RunSandbox(PodSpec(), "").status()));
-  runtime_.EndMonitor(id, ExitRecord{4, 5});
-  EXPECT_EQ(Wait(id).exit_code, 4);
-}
-
-TEST_F(EngineTest, AnExitDuringTheDowntimeIsFound) {
-  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
-  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
-  ASSERT_TRUE(engine_->StartContainer(id).ok());
-  engine_.reset();
-  runtime_.EndMonitor(id, ExitRecord{7, 8});
-  StartEngine();
-  EXPECT_EQ(Wait(id).exit_code, 7);
-}
-
-TEST_F(EngineTest, WhatWasHalfMadeIsSweptAtTheNextStart) {
-  SandboxRecord sandbox;
-  sandbox.id = RandomId();
-  sandbox.spec = PodSpec();
-  ContainerRecord container;
-  container.id = RandomId();
-  container.sandbox_id = sandbox.id;
-  container.spec = Spec();
-  ASSERT_TRUE(store_.PutSandbox(sandbox).ok());
-  ASSERT_TRUE(store_.PutContainer(container).ok());
-  runtime_.AddTrace(container.id);
-  const std::string stray = RandomId();
-  runtime_.AddTrace(stray);
-  ASSERT_TRUE(run_.MakeDirs("sandboxes/" + RandomId()).ok());
-  StartEngine();
-  ExpectNothingLeft();
-}
-
-TEST_F(EngineTest, AfterARebootEverythingHasEnded) {
-  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
-  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
-  ASSERT_TRUE(engine_->StartContainer(id).ok());
-  engine_.reset();
-  SandboxRecord sandbox = store_.LoadSandboxes()->front();
-  sandbox.boot_id = "another boot";
-  ContainerRecord container = store_.LoadContainers()->front();
-  container.boot_id = "another boot";
-  ASSERT_TRUE(store_.PutSandbox(sandbox).ok());
-  ASSERT_TRUE(store_.PutContainer(container).ok());
-  StartEngine();
-  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
-  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kExited);
-  EXPECT_EQ(engine_->GetContainer(id)->reason, "Unknown");
-  // The process that has the old pid now was not touched.
-  EXPECT_TRUE(linux::IsRunning(host_, container.monitor));
 }
 
 TEST_F(EngineTest, EventsTellTheStory) {

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/subprocess.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
+#include "linux/cgroup_tree.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
 
@@ -56,6 +58,15 @@ class FakeRuntime : public ContainerRuntime {
   bool has_traces(const std::string& id) {
     absl::MutexLock lock(&mutex_);
     return traces_.contains(id);
+  }
+  // As if the daemon had died between letting the process run and writing it down.
+  void SetStarted(const std::string& id, int64_t unix_nanos) {
+    absl::MutexLock lock(&mutex_);
+    started_[id] = unix_nanos;
+  }
+  void AddStray(StrayExec stray) {
+    absl::MutexLock lock(&mutex_);
+    strays_.push_back(std::move(stray));
   }
   void AddTrace(const std::string& id) {
     absl::MutexLock lock(&mutex_);
@@ -102,6 +113,28 @@ class FakeRuntime : public ContainerRuntime {
     absl::MutexLock lock(&mutex_);
     return std::vector<std::string>(traces_.begin(), traces_.end());
   }
+  std::optional<int64_t> StartedAt(absl::string_view id, const linux::ProcessId&) const override {
+    absl::MutexLock lock(&mutex_);
+    const auto it = started_.find(std::string(id));
+    if (it == started_.end()) return std::nullopt;
+    return it->second;
+  }
+  absl::StatusOr<std::vector<StrayExec>> FindStrayExecs(
+      const std::vector<ContainerGroup>&) const override {
+    absl::MutexLock lock(&mutex_);
+    return strays_;
+  }
+  absl::Status EndStrayExec(const StrayExec& stray) override {
+    if (absl::Status fault = faults.Check("EndStrayExec"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
+    std::erase_if(strays_, [&](const StrayExec& each) { return each.group == stray.group; });
+    return absl::OkStatus();
+  }
+  absl::Status FinishStart(absl::string_view id) override {
+    absl::MutexLock lock(&mutex_);
+    started_.erase(std::string(id));
+    return absl::OkStatus();
+  }
 
  private:
   const FsRoot host_;
@@ -109,6 +142,8 @@ class FakeRuntime : public ContainerRuntime {
   std::map<std::string, Child> monitors_;
   std::map<std::string, ExitRecord> exits_;
   std::set<std::string> traces_;
+  std::map<std::string, int64_t> started_;
+  std::vector<StrayExec> strays_;
 };
 
 class FakeLease : public image::LayerLease {
@@ -156,6 +191,7 @@ class FakeCgroups : public linux::CgroupManager {
  public:
   Faults faults;
   uint64_t oom_kills = 0;
+  std::function<void()> on_create;
   std::set<std::string> groups;
 
   linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
@@ -163,15 +199,26 @@ class FakeCgroups : public linux::CgroupManager {
   std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
-    groups.insert(std::string(path));
-    return std::vector<std::string>{std::string(path)};
+    if (on_create) on_create();
+    std::vector<std::string> made;
+    for (const std::string& group : linux::GroupAndParents(path)) {
+      if (group != "/" && groups.insert(group).second) made.push_back(group);
+    }
+    return made;
   }
   bool Exists(absl::string_view path) const override { return groups.contains(std::string(path)); }
   absl::Status Remove(absl::string_view path) override {
     groups.erase(std::string(path));
     return absl::OkStatus();
   }
-  absl::Status RemoveIfUnused(absl::string_view) override { return absl::OkStatus(); }
+  absl::Status RemoveIfUnused(absl::string_view path) override {
+    const std::string below = absl::StrCat(path, "/");
+    for (const std::string& group : groups) {
+      if (group.compare(0, below.size(), below) == 0) return absl::OkStatus();
+    }
+    groups.erase(std::string(path));
+    return absl::OkStatus();
+  }
   absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
     if (absl::Status fault = faults.Check("Apply"); !fault.ok()) return fault;
     settings_ = settings;
@@ -219,6 +266,7 @@ class FaultyStore : public Store {
   absl::Status RemoveContainer(const std::string& id) override {
     return store_->RemoveContainer(id);
   }
+  std::vector<DamagedRow> Damaged() const override { return store_->Damaged(); }
   absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
     return store_->LoadImages();
   }

@@ -1,7 +1,16 @@
-// Finding sandboxes and containers again after a restart of the daemon or of the machine.
+// Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
+// rebuilt from the store, and each difference that inspection.h finds gets its action.
+//
+// One broken object must not keep the others from being served: what fails is kept as it is, tried
+// again at the next start or when a client removes it, and told (event, log, RecoveryTroubles).
+#include <algorithm>
+#include <csignal>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -9,96 +18,247 @@
 #include "runtime/sandbox_place.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// A difference that is there now and still then is no operation under way.
+constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
+
+bool IsLive(ContainerState state) {
+  return state == ContainerState::kCreated || state == ContainerState::kRunning;
+}
+
+}  // namespace
 
 absl::Status EngineImpl::Recover() {
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<SandboxRecord> sandboxes, options_.store->LoadSandboxes());
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<ContainerRecord> containers,
-                            options_.store->LoadContainers());
+  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
+  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
+  input.damaged = options_.store->Damaged();
+  input.cgroups = options_.cgroups;
+  input.runtime = options_.runtime;
+  const std::vector<Finding> findings = runtime::Inspect(input);
+
+  absl::flat_hash_map<std::string, const Finding*> by_id;
+  for (const Finding& finding : findings) {
+    if (finding.difference == Difference::kStrayCommand) {
+      Trouble(finding, options_.runtime->EndStrayExec(finding.stray));
+    } else if (finding.difference == Difference::kNotInspected) {
+      Trouble(finding, absl::InternalError(finding.what));
+    } else {
+      by_id[finding.container_id.empty() ? finding.sandbox_id : finding.container_id] = &finding;
+    }
+  }
+  const auto found = [&by_id](const std::string& id) {
+    const auto it = by_id.find(id);
+    return it == by_id.end() ? nullptr : it->second;
+  };
   // Containers first: a sandbox can be removed only when it has none.
-  for (ContainerRecord& record : containers) {
-    PLIMSOLL_RETURN_IF_ERROR(RecoverContainer(std::move(record)));
+  for (ContainerRecord& record : input.containers) {
+    RecoverContainer(std::move(record), found(record.id));
   }
-  for (SandboxRecord& record : sandboxes) {
-    PLIMSOLL_RETURN_IF_ERROR(RecoverSandbox(std::move(record)));
+  // Those that go come last: what they own has to be handed to one that stays, or to one that goes
+  // later.
+  std::stable_partition(
+      input.sandboxes.begin(), input.sandboxes.end(), [](const SandboxRecord& record) {
+        return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
+      });
+  {
+    absl::MutexLock lock(&cgroups_mutex_);
+    for (SandboxRecord& record : input.sandboxes) in_the_making_.push_back(&record);
   }
-  PLIMSOLL_RETURN_IF_ERROR(RemoveStrays());
-  return options_.images->CollectGarbage();
+  for (SandboxRecord& record : input.sandboxes) {
+    {
+      absl::MutexLock lock(&cgroups_mutex_);
+      std::erase(in_the_making_, &record);
+    }
+    RecoverSandbox(std::move(record), found(record.id));
+  }
+  for (const Finding& finding : findings) {
+    if (finding.difference == Difference::kStrayContainer) {
+      Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
+    } else if (finding.difference == Difference::kStraySandbox) {
+      Trouble(finding, RemoveSandboxPlace(options_.host, options_.run, finding.sandbox_id));
+    }
+  }
+  // Which layers a damaged row stands for can't be told.
+  if (input.damaged.empty()) Trouble({}, options_.images->CollectGarbage());
+  return absl::OkStatus();
 }
 
-absl::Status EngineImpl::RecoverContainer(ContainerRecord record) {
-  if (record.state == ContainerState::kCreating || record.state == ContainerState::kRemoving) {
-    // Nobody was told of its creation, or somebody of its removal: finish by removing.
-    PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
-    return options_.store->RemoveContainer(record.id);
-  }
-  const std::string id = record.id;
-  const std::string sandbox_id = record.sandbox_id;
-  const bool was_live =
-      record.state == ContainerState::kCreated || record.state == ContainerState::kRunning;
-  const bool rebooted = record.boot_id != boot_id_;
-  PLIMSOLL_RETURN_IF_ERROR(
-      ReserveName(NameKey(sandbox_id, record.spec), id, absl::StrCat("container ", id)));
-  absl::StatusOr<std::shared_ptr<image::LayerLease>> layers =
-      options_.images->LeaseChain(record.chain_ids);
-  Warn(sandbox_id, id, layers.status());
-  if (rebooted) {  // no pid of another boot means anything
-    record.monitor = {};
-    record.init = {};
-  }
-  const auto container = std::make_shared<Container>(std::move(record));
-  {
-    absl::MutexLock lock(&container->mutex);
-    if (layers.ok()) container->layers = *std::move(layers);
-  }
+void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
+  if (status.ok()) return;
+  const std::string text = absl::StrCat("recovery: ", status.message());
   {
     absl::MutexLock lock(&mutex_);
-    containers_.Insert(id, container);
+    troubles_.push_back(finding.container_id.empty() && finding.sandbox_id.empty()
+                            ? text
+                            : absl::StrCat(finding.container_id.empty()
+                                               ? absl::StrCat("sandbox ", finding.sandbox_id)
+                                               : absl::StrCat("container ", finding.container_id),
+                                           ": ", text));
   }
-  return was_live ? WatchMonitor(container) : absl::OkStatus();
+  options_.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
 }
 
-absl::Status EngineImpl::RecoverSandbox(SandboxRecord record) {
-  const bool finish_removal =
-      record.state == SandboxState::kCreating || record.state == SandboxState::kRemoving;
-  if (finish_removal) {
-    for (const auto& container : ContainersOf(record.id)) {
-      PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-    // A creation that was cut off may have made its group before it could be recorded.
-    if (record.spec.cgroup_parent.empty()) {
-      record.owned_cgroups = {absl::StrCat(options_.default_cgroup_parent, "/", record.id)};
-    }
-    PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroups(record));
-    return options_.store->RemoveSandbox(record.id);
-  }
-  if (record.boot_id != boot_id_ && record.state == SandboxState::kReady) {
-    record.state = SandboxState::kNotReady;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(
-      ReserveName(NameKey(record.spec), record.id, absl::StrCat("sandbox ", record.id)));
+std::vector<std::string> EngineImpl::RecoveryTroubles() const {
+  absl::MutexLock lock(&mutex_);
+  return troubles_;
+}
+
+std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Finding& finding) {
   const std::string id = record.id;
+  const bool damaged = finding.difference == Difference::kDamagedRow;
+  const std::string key =
+      damaged ? absl::StrCat("damaged/", id) : NameKey(record.sandbox_id, record.spec);
+  Trouble(finding, ReserveName(key, id, absl::StrCat("container ", id)));
+  auto container = std::make_shared<Container>(std::move(record));
+  {
+    absl::MutexLock lock(&container->mutex);
+    absl::StatusOr<std::shared_ptr<image::LayerLease>> layers =
+        options_.images->LeaseChain(container->record.chain_ids);
+    if (layers.ok()) {
+      container->layers = *std::move(layers);
+    } else {
+      Trouble(finding, layers.status());
+    }
+  }
+  absl::MutexLock lock(&mutex_);
+  containers_.Insert(id, container);
+  return container;
+}
+
+void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
+  Finding finding;
+  finding.difference = Difference::kNotInspected;
+  if (found != nullptr) finding = *found;
+  finding.sandbox_id = record.sandbox_id;
+  finding.container_id = record.id;
+  const bool is_live = IsLive(record.state);
+  switch (finding.difference) {
+    case Difference::kContainerHalfMade:
+    case Difference::kContainerHalfRemoved: {
+      // Nobody was told of its creation, or somebody of its removal: finish by removing.
+      absl::Status removed = options_.runtime->Delete(record.id, record.cgroup_path);
+      if (removed.ok()) removed = options_.store->RemoveContainer(record.id);
+      if (removed.ok()) return;
+      Trouble(finding, removed);
+      record.state = ContainerState::kRemoving;  // a client can try again
+      Adopt(std::move(record), finding);
+      return;
+    }
+    case Difference::kContainerRebooted:
+      record.monitor = {};  // no pid of another boot means anything
+      record.init = {};
+      RecordExit(Adopt(std::move(record), finding));
+      return;
+    case Difference::kContainerGroupLeft: {
+      const std::string group = record.cgroup_path;
+      Adopt(std::move(record), finding);
+      absl::Status gone = options_.cgroups->KillAll(group, absl::Now() + absl::Seconds(10));
+      if (gone.ok()) gone = options_.cgroups->Remove(group);
+      Trouble(finding, gone);
+      return;
+    }
+    case Difference::kContainerStarted:
+    case Difference::kContainerEnded: {
+      if (finding.started_unix_nanos != 0) {
+        record.state = ContainerState::kRunning;
+        record.started_unix_nanos = finding.started_unix_nanos;
+        Trouble(finding, options_.runtime->FinishStart(record.id));
+      }
+      const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
+      if (finding.difference == Difference::kContainerStarted) Trouble(finding, Save(*container));
+      Trouble(finding, WatchMonitor(container));
+      return;
+    }
+    default: {
+      const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
+      if (is_live) Trouble(finding, WatchMonitor(container));
+      return;
+    }
+  }
+}
+
+void EngineImpl::Adopt(SandboxRecord record, const Finding& finding) {
+  const std::string id = record.id;
+  const std::string key = finding.difference == Difference::kDamagedRow
+                              ? absl::StrCat("damaged/", id)
+                              : NameKey(record.spec);
+  Trouble(finding, ReserveName(key, id, absl::StrCat("sandbox ", id)));
   absl::MutexLock lock(&mutex_);
   sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
-  return absl::OkStatus();
 }
 
-absl::Status EngineImpl::RemoveStrays() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> traces, options_.runtime->ListTraces());
-  for (const std::string& id : traces) {
-    if (FindContainer(id).ok()) continue;
-    PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(id, ""));
+absl::Status EngineImpl::FinishSandboxRemoval(const SandboxRecord& record) {
+  for (const auto& container : ContainersOf(record.id)) {
+    PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> places, options_.run.List("sandboxes"));
-  for (const std::string& id : places) {
-    if (FindSandbox(id).ok() || !IsId(id)) continue;
-    PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, id));
+  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
+  PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroups(record));
+  return options_.store->RemoveSandbox(record.id);
+}
+
+void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
+  Finding finding;
+  finding.difference = Difference::kNotInspected;
+  if (found != nullptr) finding = *found;
+  finding.sandbox_id = record.id;
+  switch (finding.difference) {
+    case Difference::kSandboxHalfMade:
+    case Difference::kSandboxHalfRemoved: {
+      const absl::Status removed = FinishSandboxRemoval(record);
+      if (removed.ok()) return;
+      Trouble(finding, removed);
+      record.state = SandboxState::kRemoving;  // a client can try again
+      break;
+    }
+    case Difference::kSandboxRebooted:
+    case Difference::kSandboxBroken:
+      Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      record.state = SandboxState::kNotReady;
+      Trouble(finding, options_.store->PutSandbox(record));
+      break;
+    case Difference::kSandboxStillHeld:
+      Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      break;
+    default:
+      break;
   }
-  return absl::OkStatus();
+  Adopt(std::move(record), finding);
+}
+
+std::vector<Finding> EngineImpl::LookOnce() {
+  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
+  {
+    // Names that are taken by what is not in the maps (yet): it is being made.
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [key, id] : names_) {
+      if (!sandboxes_.Find(id).ok() && !containers_.Find(id).ok()) input.under_way.push_back(id);
+    }
+  }
+  input.sandboxes = ListSandboxes();
+  input.containers = ListContainers();
+  input.damaged = options_.store->Damaged();
+  input.cgroups = options_.cgroups;
+  input.runtime = options_.runtime;
+  return runtime::Inspect(input);
+}
+
+std::vector<Finding> EngineImpl::Inspect() {
+  const std::vector<Finding> first = LookOnce();
+  if (first.empty()) return {};
+  absl::SleepFor(kSecondLook);
+  std::vector<Finding> second = LookOnce();
+  std::erase_if(second, [&first](const Finding& finding) {
+    return std::none_of(first.begin(), first.end(), [&](const Finding& other) {
+      return other.difference == finding.difference && other.what == finding.what &&
+             other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
+    });
+  });
+  return second;
 }
 
 }  // namespace plimsoll::runtime

@@ -1,39 +1,89 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "linux/cgroup_tree.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
 
-absl::Status EngineImpl::PlacePodCgroup(SandboxRecord* record) {
+absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
   const std::string& parent = record->spec.cgroup_parent;
   if (parent.empty()) {
     record->cgroup_path = absl::StrCat(options_.default_cgroup_parent, "/", record->id);
   } else {
     PLIMSOLL_ASSIGN_OR_RETURN(record->cgroup_path, linux::ExpandCgroupParent(parent));
-    if (options_.cgroups->Exists(record->cgroup_path)) return absl::OkStatus();
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(record->owned_cgroups, options_.cgroups->Create(record->cgroup_path));
-  // Our own group is kept for the next pod: only what is below it belongs to this one.
-  std::erase(record->owned_cgroups, options_.default_cgroup_parent);
+  for (const std::string& group : linux::GroupAndParents(record->cgroup_path)) {
+    // Our own group is kept for the next pod: only what is below it belongs to this one.
+    if (group == "/" || group == options_.default_cgroup_parent) continue;
+    if (!options_.cgroups->Exists(group)) record->owned_cgroups.push_back(group);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
+  if (record->owned_cgroups.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> made,
+                            options_.cgroups->Create(record->cgroup_path));
+  // What somebody else has made since it was planned is not ours.
+  std::erase_if(record->owned_cgroups,
+                [&](const std::string& group) { return !absl::c_linear_search(made, group); });
   if (record->spec.resources == linux::CgroupSettings()) return absl::OkStatus();
-  const absl::Status applied = options_.cgroups->Apply(record->cgroup_path, record->spec.resources);
-  if (!applied.ok()) Warn(record->id, "", RemoveOwnedCgroups(*record));
-  return applied;
+  return options_.cgroups->Apply(record->cgroup_path, record->spec.resources);
 }
 
 absl::Status EngineImpl::RemoveOwnedCgroups(const SandboxRecord& record) {
+  absl::MutexLock lock(&cgroups_mutex_);
   absl::Status status;
   for (auto it = record.owned_cgroups.rbegin(); it != record.owned_cgroups.rend(); ++it) {
-    status = FirstError(status, options_.cgroups->Remove(*it));
+    const absl::StatusOr<bool> taken = HandOver(*it, record.id);
+    status = FirstError(status, taken.status());
+    if (!taken.ok() || *taken) continue;
+    // Above the pod there may be groups of others by now; and in one that never had a container of
+    // ours whatever is there is somebody else's.
+    const bool whole = *it == record.cgroup_path && record.state != SandboxState::kCreating;
+    status = FirstError(
+        status, whole ? options_.cgroups->Remove(*it) : options_.cgroups->RemoveIfUnused(*it));
   }
   return status;
+}
+
+absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::string& from) {
+  const auto uses = [&](const SandboxRecord& record) {
+    return record.id != from && (record.cgroup_path == group ||
+                                 absl::StartsWith(record.cgroup_path, absl::StrCat(group, "/")));
+  };
+  const auto give_to = [&](SandboxRecord* heir) -> absl::StatusOr<bool> {
+    if (absl::c_linear_search(heir->owned_cgroups, group)) return true;
+    const auto longer = [&](const std::string& other) { return other.size() > group.size(); };
+    // Outermost first.
+    heir->owned_cgroups.insert(absl::c_find_if(heir->owned_cgroups, longer), group);
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(*heir));
+    return true;
+  };
+  for (SandboxRecord* record : in_the_making_) {
+    if (uses(*record)) return give_to(record);
+  }
+  std::vector<std::shared_ptr<Sandbox>> all;
+  {
+    absl::MutexLock lock(&mutex_);
+    all = sandboxes_.All();
+  }
+  for (const std::shared_ptr<Sandbox>& sandbox : all) {
+    absl::MutexLock lock(&sandbox->mutex);
+    // One that is being removed has looked at what it owns already.
+    if (sandbox->record.state == SandboxState::kRemoving) continue;
+    if (uses(sandbox->record)) return give_to(&sandbox->record);
+  }
+  return false;
 }
 
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
@@ -50,27 +100,42 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] { ReleaseName(key); };
-
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   absl::Cleanup remove_row = [&] { Warn(record.id, "", options_.store->RemoveSandbox(record.id)); };
-  PLIMSOLL_RETURN_IF_ERROR(PlacePodCgroup(&record));
   absl::Cleanup remove_cgroups = [&] { Warn(record.id, "", RemoveOwnedCgroups(record)); };
+  absl::Cleanup forget = [&] {
+    absl::MutexLock lock(&cgroups_mutex_);
+    std::erase(in_the_making_, &record);
+  };
+  {
+    // Written down before it is made, so that nothing is ours that the store doesn't know of.
+    absl::MutexLock lock(&cgroups_mutex_);
+    PLIMSOLL_RETURN_IF_ERROR(PlanPodCgroup(&record));
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
+    in_the_making_.push_back(&record);
+    PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
+  }
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
   absl::Cleanup remove_place = [&] {
     Warn(record.id, "", RemoveSandboxPlace(options_.host, options_.run, record.id));
   };
 
-  record.state = SandboxState::kReady;
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
+  std::string id = record.id;
+  {
+    absl::MutexLock lock(&cgroups_mutex_);
+    record.state = SandboxState::kReady;
+    if (absl::Status saved = options_.store->PutSandbox(record); !saved.ok()) {
+      record.state = SandboxState::kCreating;
+      return saved;
+    }
+    std::move(forget).Cancel();
+    std::erase(in_the_making_, &record);
+    absl::MutexLock maps(&mutex_);
+    sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
+  }
   std::move(remove_place).Cancel();
   std::move(remove_cgroups).Cancel();
   std::move(remove_row).Cancel();
   std::move(release_name).Cancel();
-  std::string id = record.id;
-  {
-    absl::MutexLock lock(&mutex_);
-    sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
-  }
   options_.events->Add(EventType::kSandboxStarted, id, "",
                        absl::StrCat(spec.pod_namespace, "/", spec.name));
   return id;

@@ -105,6 +105,21 @@ absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std
   return run.RemoveTree(DirectoryOf(id));
 }
 
+PlaceState LookAtSandboxPlace(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
+  const absl::StatusOr<FsRoot> directory = run.Sub(DirectoryOf(id));
+  const bool network = spec.namespaces.network == NamespaceMode::kPod;
+  int wanted = 0;
+  int pinned = 0;
+  for (const auto& [name, want] :
+       {std::pair("net", network), std::pair("ipc", spec.namespaces.ipc == NamespaceMode::kPod),
+        std::pair("uts", HasOwnHostname(spec))}) {
+    wanted += want;
+    pinned += directory.ok() && linux::IsPinned(*directory, name);
+  }
+  if (pinned == wanted) return PlaceState::kWhole;
+  return pinned == 0 ? PlaceState::kNone : PlaceState::kPart;
+}
+
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
   const std::string directory = run.PathOf(DirectoryOf(id));
   SandboxPlace place;

@@ -22,6 +22,10 @@ absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const st
 // Releases and removes everything.
 absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
 
+// How much of its namespaces is pinned.
+enum class PlaceState { kNone, kPart, kWhole };  // kWhole also where it has none of its own
+PlaceState LookAtSandboxPlace(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
+
 // What containers of the sandbox are given of it.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
 

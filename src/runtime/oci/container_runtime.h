@@ -72,6 +72,21 @@ struct ExecResult {
   std::string err;
 };
 
+struct ContainerGroup {
+  std::string id;
+  std::string cgroup_path;
+};
+
+// A command that an Exec of a process which is gone started, or the group that held one: exactly
+// one of `process` and `group` is set.
+struct StrayExec {
+  std::string container_id;  // empty: not known
+  std::string command;       // for messages
+  linux::ProcessId process;  // the OCI runtime's, above the command
+  std::string container_group;
+  std::string group;  // name below container_group
+};
+
 struct OciOptions {
   FsRoot host;       // "/"
   FsRoot state;      // writable layers and bundles: <state>/containers/<id>/
@@ -117,6 +132,23 @@ class ContainerRuntime {
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
   // Ids that have anything on disk or in crun's state: for finding leftovers.
   virtual absl::StatusOr<std::vector<std::string>> ListTraces() const = 0;
+
+  // --- for recovery. The first two change nothing.
+
+  // When the container was started (Unix nanoseconds), as far as can be told; nullopt: it was not.
+  // `init` is its init as Create gave it.
+  virtual std::optional<int64_t> StartedAt(absl::string_view, const linux::ProcessId&) const {
+    return std::nullopt;
+  }
+  // `containers`: all that are live.
+  virtual absl::StatusOr<std::vector<StrayExec>> FindStrayExecs(
+      const std::vector<ContainerGroup>&) const {
+    return std::vector<StrayExec>();
+  }
+  // Ends it with all that it started. OK when it has ended.
+  virtual absl::Status EndStrayExec(const StrayExec&) { return absl::OkStatus(); }
+  // Makes up for the last step of a Start that was cut off. OK when there is nothing to do.
+  virtual absl::Status FinishStart(absl::string_view) { return absl::OkStatus(); }
 };
 
 }  // namespace plimsoll::runtime

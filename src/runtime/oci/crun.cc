@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
@@ -17,13 +18,16 @@
 namespace plimsoll::runtime {
 namespace {
 
+// As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
+constexpr char kMemfdName[] = "plimsoll-crun";
+
 absl::StatusOr<UniqueFd> SealedCopy(const std::string& path) {
   const UniqueFd source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info = {};
   if (!source.valid() || fstat(source.get(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("open ", path));
   }
-  UniqueFd copy(memfd_create("crun", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd copy(memfd_create(kMemfdName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!copy.valid()) return ErrnoStatus(errno, "memfd for crun");
   off_t left = info.st_size;
   while (left > 0) {
@@ -105,13 +109,32 @@ absl::Status Crun::Start(absl::string_view id) const {
     return absl::FailedPreconditionError(
         absl::StrCat("start container ", id, ": ", started.status().message()));
   }
-  // In crun's order: without the file, the container counts as running.
-  PLIMSOLL_RETURN_IF_ERROR(state_.RemoveFile(path));
+  // Without the file, crun counts the container as running. It goes last (crun does it first): cut
+  // off in between, the process at least does not sleep for ever beside a file that is gone.
   if (write(fifo->get(), "", 1) != 1) {
     if (errno == EPIPE) return NotCreated(id);
     return ErrnoStatus(errno, absl::StrCat("start container ", id));
   }
-  return absl::OkStatus();
+  return FinishStart(id);
+}
+
+absl::Status Crun::FinishStart(absl::string_view id) const {
+  return state_.RemoveFile(absl::StrCat(id, "/exec.fifo"));
+}
+
+std::optional<int64_t> Crun::StartedAt(const FsRoot& host, absl::string_view id,
+                                       const linux::ProcessId& init) const {
+  const absl::StatusOr<struct stat> directory = state_.Stat(id);
+  if (!directory.ok() || !state_.Exists(absl::StrCat(id, "/status"))) return std::nullopt;
+  if (state_.Exists(absl::StrCat(id, "/exec.fifo"))) {
+    // Its process is crun until it is let run.
+    const absl::StatusOr<std::string> program =
+        host.ReadLink(absl::StrCat("proc/", init.pid, "/exe"));
+    if (!program.ok() || !linux::IsRunning(host, init)) return std::nullopt;
+    if (absl::StrContains(*program, kMemfdName)) return std::nullopt;
+  }
+  // The directory changed last when the FIFO was taken out of it.
+  return directory->st_mtim.tv_sec * int64_t{1000000000} + directory->st_mtim.tv_nsec;
 }
 
 std::optional<CrunStatus> Crun::Status(absl::string_view id) const {

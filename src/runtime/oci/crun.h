@@ -15,6 +15,7 @@
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
+#include "linux/process.h"
 
 namespace plimsoll::runtime {
 
@@ -46,6 +47,13 @@ class Crun {
   // the FIFO isn't as expected, `crun start` is run and says why. FAILED_PRECONDITION when the
   // container isn't in state created.
   absl::Status Start(absl::string_view id) const;
+
+  // When the container's process was let run, Unix nanoseconds; nullopt: it sleeps still, or crun
+  // doesn't know the container. `host` holds proc/.
+  std::optional<int64_t> StartedAt(const FsRoot& host, absl::string_view id,
+                                   const linux::ProcessId& init) const;
+  // What a Start that was cut off after the process ran has left undone.
+  absl::Status FinishStart(absl::string_view id) const;
 
   // nullopt when crun doesn't know the container, or when its status file is damaged.
   std::optional<CrunStatus> Status(absl::string_view id) const;

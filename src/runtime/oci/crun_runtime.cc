@@ -221,21 +221,31 @@ absl::Status CrunRuntime::KillInit(const CrunStatus& status) const {
   return absl::DeadlineExceededError(absl::StrCat("process ", status.pid, " survives SIGKILL"));
 }
 
+absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgroup) const {
+  const std::optional<CrunStatus> status = crun_->Status(id);
+  if (cgroup->empty() && status) *cgroup = status->cgroup_path;
+  absl::Status result;
+  if (!cgroup->empty() && *cgroup != "/") {
+    result = options_.cgroups->KillAll(*cgroup, absl::Now() + kKillTimeout);
+  }
+  if (status && status->pid > 0) result = FirstError(result, KillInit(*status));
+  return result;
+}
+
 absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_path) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
-  const std::optional<CrunStatus> status = crun_->Status(id);
   std::string cgroup(cgroup_path);
-  if (cgroup.empty() && status) cgroup = status->cgroup_path;
-  absl::Status result;
-  const bool has_cgroup = !cgroup.empty() && cgroup != "/";
-  if (has_cgroup) result = options_.cgroups->KillAll(cgroup, absl::Now() + kKillTimeout);
-  if (status && status->pid > 0) result = FirstError(result, KillInit(*status));
-  if (const absl::StatusOr<FsRoot> bundle = Bundle(id); bundle.ok()) {
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  const bool monitored = bundle.ok() && FindMonitor(*bundle).ok();
+  absl::Status result = KillProcesses(id, &cgroup);
+  if (monitored) {
     result = FirstError(result, EndMonitor(*bundle, absl::Now() + kMonitorGrace));
+    // It may have been in the middle of a create, for a daemon that is gone.
+    result = FirstError(result, KillProcesses(id, &cgroup));
   }
   // What still runs would be lost from sight without its traces: they stay for the next attempt.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));
-  if (has_cgroup) result = options_.cgroups->Remove(cgroup);
+  if (!cgroup.empty() && cgroup != "/") result = options_.cgroups->Remove(cgroup);
   result = FirstError(result, options_.state.RemoveTree(LayerPath(id)));
   result = FirstError(result, options_.run.RemoveTree(BundlePath(id)));
   result = FirstError(result, crun_->Forget(id));

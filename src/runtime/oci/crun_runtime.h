@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
+#include "runtime/oci/exec_strays.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/plan.h"
@@ -37,6 +39,18 @@ class CrunRuntime : public ContainerRuntime {
   void CancelExecs() override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
+  std::optional<int64_t> StartedAt(absl::string_view id,
+                                   const linux::ProcessId& init) const override {
+    return crun_->StartedAt(options_.host, id, init);
+  }
+  absl::StatusOr<std::vector<StrayExec>> FindStrayExecs(
+      const std::vector<ContainerGroup>& containers) const override {
+    return FindExecStrays(options_.host, machine_.layout, crun_->state(), containers);
+  }
+  absl::Status EndStrayExec(const StrayExec& stray) override {
+    return EndExecStray(options_.host, machine_.layout, stray, absl::Now() + absl::Seconds(10));
+  }
+  absl::Status FinishStart(absl::string_view id) override { return crun_->FinishStart(id); }
 
  private:
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
@@ -46,6 +60,9 @@ class CrunRuntime : public ContainerRuntime {
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
   // SIGKILL to the container's init, if crun remembers one and it still is that process.
   absl::Status KillInit(const CrunStatus& status) const;
+  // Everything in the container's group, and its init. An empty `cgroup` is filled in from what
+  // crun remembers.
+  absl::Status KillProcesses(absl::string_view id, std::string* cgroup) const;
 
   const OciOptions options_;
   const std::string launcher_;  // paths of the two programs

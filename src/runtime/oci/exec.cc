@@ -18,7 +18,9 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "linux/process_tree.h"
 #include "runtime/oci/exec_group.h"
+#include "runtime/oci/exec_strays.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -74,6 +76,7 @@ class Output {
     reader_.Reset();
   }
 
+  bool StartsWith(absl::string_view text) const { return absl::StartsWith(text_, text); }
   std::string Text() && {
     if (dropped_)
       absl::StrAppend(&text_, "\n[plimsoll: output truncated after ", max_, " bytes]\n");
@@ -116,35 +119,6 @@ Ending Collect(int pidfd, int cancel_fd, absl::Time deadline, Output* out, Outpu
   return Ending::kExit;
 }
 
-// Pids of `root` and of every process below it.
-std::vector<pid_t> Descendants(const FsRoot& host, pid_t root) {
-  std::vector<std::pair<pid_t, pid_t>> processes;  // pid, parent
-  const absl::StatusOr<std::vector<std::string>> names = host.List("proc");
-  if (!names.ok()) return {root};
-  for (const std::string& name : *names) {
-    pid_t pid = 0;
-    if (!absl::SimpleAtoi(name, &pid)) continue;
-    const absl::StatusOr<std::string> stat = host.Read(absl::StrCat("proc/", name, "/stat"));
-    if (!stat.ok()) continue;
-    // "pid (comm) state ppid ...", and comm may hold anything.
-    const size_t after = stat->rfind(')');
-    if (after == std::string::npos) continue;
-    const std::vector<std::string> fields =
-        absl::StrSplit(stat->substr(after + 1), ' ', absl::SkipEmpty());
-    pid_t parent = 0;
-    if (fields.size() > 1 && absl::SimpleAtoi(fields[1], &parent)) {
-      processes.emplace_back(pid, parent);
-    }
-  }
-  std::vector<pid_t> found = {root};
-  for (size_t i = 0; i < found.size(); ++i) {
-    for (const auto& [pid, parent] : processes) {
-      if (parent == found[i]) found.push_back(pid);
-    }
-  }
-  return found;
-}
-
 // The usual case: the group dies, crun sees it and ends. If crun was still on its way into the
 // container, its children are not in the group yet. Without a group (a call without a timeout that
 // is cancelled) what the command left in the background stays until its container goes.
@@ -153,11 +127,13 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
   const auto kill_group = [&] { return group ? group->Kill(deadline) : absl::OkStatus(); };
   absl::Status killed = kill_group();
   if (!child->Wait(absl::Now() + absl::Milliseconds(200)).ok()) {
-    for (const pid_t pid : Descendants(host, child->pid())) {
-      const absl::StatusOr<linux::ProcessId> process = linux::IdentifyProcess(host, pid);
-      if (!process.ok()) continue;
-      const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, *process);
-      if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+    const auto table = linux::ListProcessTable(host);
+    child->Signal(SIGKILL).IgnoreError();
+    if (table.ok()) {
+      for (const linux::ProcessEntry& each : linux::DescendantsOf(*table, child->pid())) {
+        const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, each.id);
+        if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+      }
     }
     child->Wait(deadline).IgnoreError();
     killed = FirstError(killed, kill_group());
@@ -221,6 +197,7 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   LaunchPlan plan;
   if (!group || !group->AddToPlan(&plan)) {
     Command command = tools.crun->MakeCommand(arguments);
+    command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{memfds->log.get(), kLogDescriptor}};
     return command;
   }
@@ -232,6 +209,7 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
     return ErrnoStatus(errno, "memfd for exec");
   }
   Command command;
+  command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {tools.launcher, absl::StrCat("/proc/self/fd/", kPlanDescriptor)};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.descriptors = {{memfds->plan.get(), kPlanDescriptor},
@@ -283,6 +261,10 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
   const std::string message = RuntimeMessage(memfds.log.get());
+  // The launcher finds the container's group by its path, which a container that ends takes away.
+  const bool launched = exit.code != 1 || !message.empty() || !err.StartsWith("plimsoll: ");
+  if (group && !launched && !group->HasContainer())
+    return Translate("the container is not running", request, id);
   if (!exit.success() && !message.empty()) return Translate(message, request, id);
   return ExecResult{
       .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};

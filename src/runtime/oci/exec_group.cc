@@ -5,11 +5,15 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <iterator>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
@@ -23,7 +27,34 @@ constexpr char kMount[] = "sys/fs/cgroup";
 // Hierarchies of a v1 or hybrid machine, in the order of preference.
 constexpr const char* kHierarchies[] = {"unified", "systemd", "freezer", "pids"};
 
+constexpr char kPrefix[] = "exec-";
+constexpr size_t kDigits = 16;
+
+bool IsGroupName(absl::string_view name) {
+  return absl::ConsumePrefix(&name, kPrefix) && name.size() == kDigits &&
+         absl::c_all_of(name, [](char c) { return absl::ascii_isxdigit(c); });
+}
+
 }  // namespace
+
+std::vector<ExecGroup> ExecGroup::FindAll(const FsRoot& host, linux::CgroupLayout layout,
+                                          absl::string_view container_group) {
+  std::vector<std::string> hierarchies = {""};
+  if (layout != linux::CgroupLayout::kV2) {
+    hierarchies.assign(std::begin(kHierarchies), std::end(kHierarchies));
+  }
+  std::vector<ExecGroup> found;
+  for (const std::string& hierarchy : hierarchies) {
+    const std::string container =
+        absl::StrCat(kMount, hierarchy.empty() ? "" : "/", hierarchy, "/", container_group);
+    const absl::StatusOr<std::vector<std::string>> names = host.List(container);
+    if (!names.ok()) continue;
+    for (const std::string& name : *names) {
+      if (IsGroupName(name)) found.push_back(ExecGroup(host, hierarchy, container, name));
+    }
+  }
+  return found;
+}
 
 absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayout layout,
                                           absl::string_view container_group) {
@@ -42,7 +73,7 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
     return absl::FailedPreconditionError(
         absl::StrCat("the container has no control group: ", parent.status().message()));
   }
-  const std::string name = absl::StrCat("exec-", RandomId().substr(0, 16));
+  const std::string name = absl::StrCat(kPrefix, RandomId().substr(0, kDigits));
   if (mkdirat(parent->fd(), name.c_str(), 0755) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make ", parent->PathOf(name)));
   }

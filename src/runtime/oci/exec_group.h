@@ -3,6 +3,7 @@
 #define PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,14 @@ class ExecGroup {
   // FAILED_PRECONDITION when the container has no group (any more). `host` holds sys/fs/cgroup.
   static absl::StatusOr<ExecGroup> Make(const FsRoot& host, linux::CgroupLayout layout,
                                         absl::string_view container_group);
+
+  // Every group that a call of Make made for that container and that is still there. For those
+  // whose maker is gone.
+  static std::vector<ExecGroup> FindAll(const FsRoot& host, linux::CgroupLayout layout,
+                                        absl::string_view container_group);
+  const std::string& name() const { return name_; }
+  // False when the container's group is gone, and the container with it.
+  bool HasContainer() const { return host_.Exists(container_); }
 
   // An argument for `crun exec`, or empty.
   std::string RuntimeOption() const;

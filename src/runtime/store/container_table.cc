@@ -6,18 +6,18 @@
 namespace plimsoll::runtime {
 namespace {
 
+// Each column by itself; the first that can't be read is the result.
 absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_column,
                        int chain_ids_column, int resources_column, ContainerRecord& record) {
   absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
-  PLIMSOLL_RETURN_IF_ERROR(Damaged(spec.status(), name, "spec"));
   absl::StatusOr<std::vector<std::string>> chain = StringListFromJson(row.Bytes(chain_ids_column));
-  PLIMSOLL_RETURN_IF_ERROR(Damaged(chain.status(), name, "chain_ids"));
   absl::StatusOr<linux::CgroupSettings> last = CgroupSettingsFromJson(row.Bytes(resources_column));
-  PLIMSOLL_RETURN_IF_ERROR(Damaged(last.status(), name, "last_resources"));
-  record.spec = *std::move(spec);
-  record.chain_ids = *std::move(chain);
-  record.last_resources = *std::move(last);
-  return absl::OkStatus();
+  if (spec.ok()) record.spec = *std::move(spec);
+  if (chain.ok()) record.chain_ids = *std::move(chain);
+  if (last.ok()) record.last_resources = *std::move(last);
+  return FirstError(Damaged(spec.status(), name, "spec"),
+                    FirstError(Damaged(chain.status(), name, "chain_ids"),
+                               Damaged(last.status(), name, "last_resources")));
 }
 
 linux::ProcessId ReadProcess(const Statement& row, int column) {
@@ -25,7 +25,8 @@ linux::ProcessId ReadProcess(const Statement& row, int column) {
           .start_time_ticks = static_cast<uint64_t>(row.Integer(column + 1))};
 }
 
-absl::StatusOr<ContainerRecord> ReadRow(const Statement& row) {
+// `damage`: the first column that can't be read; the record has the others.
+ContainerRecord ReadRow(const Statement& row, absl::Status* damage) {
   ContainerRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
@@ -33,8 +34,8 @@ absl::StatusOr<ContainerRecord> ReadRow(const Statement& row) {
   const std::string name = "container " + record.id;
   const int64_t state = row.Integer(column++);
   if (state < 0 || state > static_cast<int64_t>(ContainerState::kRemoving)) {
-    return Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name,
-                   "state");
+    *damage =
+        Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name, "state");
   }
   record.state = static_cast<ContainerState>(state);
   record.created_unix_nanos = row.Integer(column++);
@@ -57,7 +58,12 @@ absl::StatusOr<ContainerRecord> ReadRow(const Statement& row) {
   column += 2;
   record.init = ReadProcess(row, column);
   column += 2;
-  PLIMSOLL_RETURN_IF_ERROR(ReadSpecs(row, name, spec, chain_ids, column, record));
+  *damage = FirstError(*damage, ReadSpecs(row, name, spec, chain_ids, column, record));
+  if (!damage->ok()) {
+    record.state = ContainerState::kUnknown;
+    record.reason = "Damaged";
+    record.message = std::string(damage->message());
+  }
   return record;
 }
 
@@ -97,9 +103,11 @@ absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
 
 absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
   std::vector<ContainerRecord> records;
-  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&]() -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(ContainerRecord record, ReadRow(load_));
-    records.push_back(std::move(record));
+  damaged_.clear();
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    absl::Status damage;
+    records.push_back(ReadRow(load_, &damage));
+    if (!damage.ok()) damaged_.push_back({records.back().id, std::string(damage.message())});
     return absl::OkStatus();
   }));
   return records;

@@ -65,6 +65,13 @@ struct ContainerRecord {
   bool operator==(const ContainerRecord&) const = default;
 };
 
+// A row that holds something that can't be read. Its record has what could be: a container is
+// Unknown then, a sandbox NotReady.
+struct DamagedRow {
+  std::string id;
+  std::string what;  // "database row container abc, column spec: ..."
+};
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_STORE_RECORDS_H_

@@ -6,27 +6,29 @@
 namespace plimsoll::runtime {
 namespace {
 
-absl::StatusOr<SandboxRecord> ReadRow(const Statement& row) {
+// `damage`: the first column that can't be read; the record has the others.
+SandboxRecord ReadRow(const Statement& row, absl::Status* damage) {
   SandboxRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
   const std::string name = "sandbox " + record.id;
   const int64_t state = row.Integer(column++);
   if (state < 0 || state > static_cast<int64_t>(SandboxState::kRemoving)) {
-    return Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name,
-                   "state");
+    *damage =
+        Damaged(absl::InvalidArgumentError(absl::StrCat("no such state: ", state)), name, "state");
   }
   record.state = static_cast<SandboxState>(state);
   record.created_unix_nanos = row.Integer(column++);
   record.boot_id = row.Bytes(column++);
   absl::StatusOr<SandboxSpec> spec = SandboxSpecFromJson(row.Bytes(column++));
-  PLIMSOLL_RETURN_IF_ERROR(Damaged(spec.status(), name, "spec"));
-  record.spec = *std::move(spec);
+  *damage = FirstError(*damage, Damaged(spec.status(), name, "spec"));
+  if (spec.ok()) record.spec = *std::move(spec);
   record.client_config = row.Bytes(column++);
   record.cgroup_path = row.Bytes(column++);
   absl::StatusOr<std::vector<std::string>> owned = StringListFromJson(row.Bytes(column++));
-  PLIMSOLL_RETURN_IF_ERROR(Damaged(owned.status(), name, "owned_cgroups"));
-  record.owned_cgroups = *std::move(owned);
+  *damage = FirstError(*damage, Damaged(owned.status(), name, "owned_cgroups"));
+  if (owned.ok()) record.owned_cgroups = *std::move(owned);
+  if (!damage->ok()) record.state = SandboxState::kNotReady;
   return record;
 }
 
@@ -45,9 +47,11 @@ absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
 
 absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
   std::vector<SandboxRecord> records;
-  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&]() -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(SandboxRecord record, ReadRow(load_));
-    records.push_back(std::move(record));
+  damaged_.clear();
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    absl::Status damage;
+    records.push_back(ReadRow(load_, &damage));
+    if (!damage.ok()) damaged_.push_back({records.back().id, std::string(damage.message())});
     return absl::OkStatus();
   }));
   return records;

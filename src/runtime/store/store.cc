@@ -64,6 +64,14 @@ class SqliteStore : public Store {
                     absl::StrCat("remove container ", id, " from the store"));
   }
 
+  std::vector<DamagedRow> Damaged() const override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<DamagedRow> all = sandboxes_.damaged();
+    const std::vector<DamagedRow>& containers = containers_.damaged();
+    all.insert(all.end(), containers.begin(), containers.end());
+    return all;
+  }
+
   absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
     absl::MutexLock lock(&mutex_);
     return images_.Load();
@@ -78,7 +86,7 @@ class SqliteStore : public Store {
   }
 
  private:
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   // Statements are finalised before their connections are closed: order matters.
   std::unique_ptr<Database> pods_;
   std::unique_ptr<Database> images_database_;

@@ -26,6 +26,8 @@ class Store : public image::Catalog {
   // is touched.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const FsRoot& directory);
 
+  // Load gives every row. One damaged row must not hide the others: it comes as a record that has
+  // what could be read of it, and is listed by Damaged.
   virtual absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() = 0;
   virtual absl::Status PutSandbox(const SandboxRecord& sandbox) = 0;  // inserts or replaces
   // Fails, FAILED_PRECONDITION, while it still has containers.
@@ -34,6 +36,9 @@ class Store : public image::Catalog {
   virtual absl::StatusOr<std::vector<ContainerRecord>> LoadContainers() = 0;
   virtual absl::Status PutContainer(const ContainerRecord& container) = 0;
   virtual absl::Status RemoveContainer(const std::string& id) = 0;
+
+  // Sandboxes and containers whose rows were found damaged when last loaded.
+  virtual std::vector<DamagedRow> Damaged() const { return {}; }
 };
 
 }  // namespace plimsoll::runtime

@@ -208,18 +208,43 @@ TEST_F(StoreTest, ADamagedFileIsDataLoss) {
   EXPECT_THAT(status.message(), HasSubstr(root_.PathOf("plimsoll.db")));
 }
 
-TEST_F(StoreTest, ARowThatCannotBeReadIsNamed) {
+TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
   auto store = Open(root_);
-  ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
-  ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
+  for (const char* id : {"s", "t"}) ASSERT_TRUE(store->PutSandbox(FullSandbox(id)).ok());
+  for (const char* id : {"c", "d"}) ASSERT_TRUE(store->PutContainer(FullContainer(id, "s")).ok());
+  ASSERT_TRUE(store->LoadContainers().ok());
+  EXPECT_THAT(store->Damaged(), IsEmpty());
   auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
-  ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET state = 9").ok());
-  ASSERT_TRUE((*database)->Execute("UPDATE containers SET spec = '{\"tty\":3}'").ok());
-  const absl::Status sandbox = store->LoadSandboxes().status();
-  EXPECT_EQ(sandbox, absl::DataLossError("database row sandbox s, column state: no such state: 9"));
-  EXPECT_EQ(store->LoadContainers().status(),
-            absl::DataLossError("database row container c, column spec: container spec: member "
-                                "'tty': expected true or false, found number"));
+  ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET state = 9 WHERE id = 's'").ok());
+  ASSERT_TRUE(
+      (*database)->Execute("UPDATE containers SET spec = '{\"tty\":3}' WHERE id = 'c'").ok());
+
+  const auto sandboxes = store->LoadSandboxes();
+  const auto containers = store->LoadContainers();
+  ASSERT_TRUE(sandboxes.ok() && containers.ok());
+  SandboxRecord sandbox = FullSandbox("s");
+  sandbox.state = SandboxState::kNotReady;
+  EXPECT_THAT(*sandboxes, ElementsAre(sandbox, FullSandbox("t")));
+  const std::string what =
+      "database row container c, column spec: container spec: member 'tty': expected true or "
+      "false, found number";
+  ContainerRecord container = FullContainer("c", "s");
+  container.state = ContainerState::kUnknown;
+  container.reason = "Damaged";
+  container.message = what;
+  container.spec = {};
+  EXPECT_THAT(*containers, ElementsAre(container, FullContainer("d", "s")));
+
+  const std::vector<DamagedRow> damaged = store->Damaged();
+  ASSERT_EQ(damaged.size(), 2u);
+  EXPECT_EQ(damaged[0].id, "s");
+  EXPECT_EQ(damaged[0].what, "database row sandbox s, column state: no such state: 9");
+  EXPECT_EQ(damaged[1].id, "c");
+  EXPECT_EQ(damaged[1].what, what);
+  // Whoever gives it up can remove it.
+  EXPECT_TRUE(store->RemoveContainer("c").ok());
+  ASSERT_TRUE(store->LoadContainers().ok());
+  EXPECT_EQ(store->Damaged().size(), 1u);
 }
 
 // A tmpfs of its own for each test below.

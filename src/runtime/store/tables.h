@@ -15,13 +15,15 @@
 
 namespace plimsoll::runtime {
 
-// In all three: Load returns every row, oldest first; DATA_LOSS names a row that cannot be read.
+// In all three: Load returns every row, oldest first. A row of sandboxes or containers of which a
+// column can't be read is listed by damaged() afterwards; of images: DATA_LOSS names it.
 // Put inserts or replaces by id. Remove is OK when there is no such row.
 
 class SandboxTable {
  public:
   static absl::StatusOr<SandboxTable> Open(Database& database);
   absl::StatusOr<std::vector<SandboxRecord>> Load();
+  const std::vector<DamagedRow>& damaged() const { return damaged_; }
   absl::Status Put(const SandboxRecord& record);
   // FAILED_PRECONDITION while it has containers.
   absl::Status Remove(const std::string& id);
@@ -30,12 +32,14 @@ class SandboxTable {
   SandboxTable(Statement load, Statement put, Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
   Statement load_, put_, remove_;
+  std::vector<DamagedRow> damaged_;
 };
 
 class ContainerTable {
  public:
   static absl::StatusOr<ContainerTable> Open(Database& database);
   absl::StatusOr<std::vector<ContainerRecord>> Load();
+  const std::vector<DamagedRow>& damaged() const { return damaged_; }
   // FAILED_PRECONDITION when there is no such sandbox.
   absl::Status Put(const ContainerRecord& record);
   absl::Status Remove(const std::string& id);
@@ -44,6 +48,7 @@ class ContainerTable {
   ContainerTable(Statement load, Statement put, Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
   Statement load_, put_, remove_;
+  std::vector<DamagedRow> damaged_;
 };
 
 class ImageTable {

@@ -1,0 +1,29 @@
+// Who is whose child.
+#ifndef PLIMSOLL_LINUX_PROCESS_TREE_H_
+#define PLIMSOLL_LINUX_PROCESS_TREE_H_
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "linux/process.h"
+
+namespace plimsoll::linux {
+
+struct ProcessEntry {
+  ProcessId id;
+  pid_t parent = 0;
+  bool zombie = false;
+};
+
+// Every process that `root`'s proc/ shows. One that ends meanwhile may be missing.
+absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
+
+// Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.
+std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_PROCESS_TREE_H_

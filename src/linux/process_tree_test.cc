@@ -1,0 +1,56 @@
+#include "linux/process_tree.h"
+
+#include <unistd.h>
+
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::linux {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string Stat(const std::string& name, const std::string& rest) {
+  return "7 (" + name + ") " + rest + " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4711 0 0\n";
+}
+
+std::vector<pid_t> Pids(const std::vector<ProcessEntry>& entries) {
+  std::vector<pid_t> pids;
+  for (const ProcessEntry& entry : entries) pids.push_back(entry.id.pid);
+  return pids;
+}
+
+TEST(ProcessTree, ReadsWhatTheKernelWrites) {
+  TestDir dir;
+  for (const auto& [pid, text] :
+       {std::pair("1", Stat("init", "S 0")), std::pair("7", Stat("a) S 1 (b", "S 1")),
+        std::pair("9", Stat("child", "Z 7")), std::pair("11", Stat("grandchild", "R 9")),
+        std::pair("12", std::string("12 (cut off"))}) {
+    ASSERT_TRUE(dir.root().MakeDirs(std::string("proc/") + pid).ok());
+    ASSERT_TRUE(dir.root().ReplaceFile(std::string("proc/") + pid + "/stat", text).ok());
+  }
+  ASSERT_TRUE(dir.root().MakeDirs("proc/self").ok());
+  const auto table = ListProcessTable(dir.root());
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(Pids(*table), ElementsAre(1, 11, 7, 9));
+  EXPECT_EQ((*table)[0].id.start_time_ticks, 4711u);
+  EXPECT_TRUE((*table)[3].zombie);
+  EXPECT_THAT(Pids(DescendantsOf(*table, 7)), ElementsAre(9, 11));
+  EXPECT_THAT(DescendantsOf(*table, 11), IsEmpty());
+}
+
+TEST(ProcessTree, FindsAChildOfThisProcess) {
+  const FsRoot host = *FsRoot::Open("/");
+  auto child = Spawn({.argv = {"/bin/sleep", "100"}});
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_THAT(Pids(DescendantsOf(*ListProcessTable(host), getpid())),
+              ::testing::Contains(child->pid()));
+  ASSERT_TRUE(child->Signal(9).ok());
+  ASSERT_TRUE(child->Wait().ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::linux

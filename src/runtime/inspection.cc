@@ -1,0 +1,246 @@
+#include "runtime/inspection.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/random_id.h"
+#include "linux/process.h"
+#include "runtime/sandbox_place.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using D = Difference;
+
+bool IsLive(ContainerState state) {
+  return state == ContainerState::kCreated || state == ContainerState::kRunning;
+}
+
+class Inspector {
+ public:
+  explicit Inspector(const InspectionInput& input)
+      : input_(input), under_way_(input.under_way.begin(), input.under_way.end()) {
+    for (const DamagedRow& row : input.damaged) damaged_[row.id] = row.what;
+  }
+
+  std::vector<Finding> Run() {
+    LookForCommands();
+    for (const ContainerRecord& record : input_.containers) {
+      known_containers_.insert(record.id);
+      if (!under_way_.contains(record.id)) LookAt(record);
+    }
+    for (const SandboxRecord& record : input_.sandboxes) {
+      known_sandboxes_.insert(record.id);
+      if (!under_way_.contains(record.id)) LookAt(record);
+    }
+    LookForStrays();
+    return std::move(findings_);
+  }
+
+ private:
+  Finding& Add(Difference difference, std::string what, std::string action) {
+    Finding& finding = findings_.emplace_back();
+    finding.difference = difference;
+    finding.what = std::move(what);
+    finding.action = std::move(action);
+    return finding;
+  }
+
+  void Add(Difference difference, const ContainerRecord& record, std::string what,
+           std::string action, int64_t started_unix_nanos = 0) {
+    Finding& finding = Add(difference, std::move(what), std::move(action));
+    finding.sandbox_id = record.sandbox_id;
+    finding.container_id = record.id;
+    finding.started_unix_nanos = started_unix_nanos;
+  }
+
+  void Add(Difference difference, const SandboxRecord& record, std::string what,
+           std::string action) {
+    Add(difference, std::move(what), std::move(action)).sandbox_id = record.id;
+  }
+
+  void LookAt(const ContainerRecord& record) {
+    const std::string recorded = absl::StrCat("recorded as ", StateName(record.state));
+    if (const auto damage = damaged_.find(record.id); damage != damaged_.end()) {
+      return Add(D::kDamagedRow, record, damage->second,
+                 "shows it as Unknown and leaves it alone; remove the container");
+    }
+    if (record.state == ContainerState::kCreating) {
+      return Add(D::kContainerHalfMade, record, "its creation was cut off", "removes it");
+    }
+    if (record.state == ContainerState::kRemoving) {
+      return Add(D::kContainerHalfRemoved, record, "its removal was cut off", "removes the rest");
+    }
+    if (!IsLive(record.state)) return LookAtGroup(record);
+    if (record.boot_id != input_.boot_id) {
+      return Add(D::kContainerRebooted, record,
+                 absl::StrCat(recorded, " before the machine was restarted"),
+                 "records that it has exited");
+    }
+    int64_t started = 0;
+    if (record.state == ContainerState::kCreated) {
+      started = input_.runtime->StartedAt(record.id, record.init).value_or(0);
+    }
+    if (!linux::IsRunning(input_.host, record.monitor)) {
+      return Add(D::kContainerEnded, record,
+                 absl::StrCat(recorded, "; its monitor (process ", record.monitor.pid, ") is gone"),
+                 "ends what is left of it and records its exit", started);
+    }
+    if (started != 0) {
+      Add(D::kContainerStarted, record, absl::StrCat(recorded, ", but it was started"),
+          "records it as Running", started);
+    }
+  }
+
+  void LookAtGroup(const ContainerRecord& record) {
+    if (record.cgroup_path.empty() || !input_.cgroups->Exists(record.cgroup_path)) return;
+    Add(D::kContainerGroupLeft, record,
+        absl::StrCat("has exited; its control group ", record.cgroup_path, " is still there"),
+        "removes the group");
+  }
+
+  void LookAt(const SandboxRecord& record) {
+    if (const auto damage = damaged_.find(record.id); damage != damaged_.end()) {
+      return Add(D::kDamagedRow, record, damage->second,
+                 "shows it as NotReady and leaves it alone; remove the pod");
+    }
+    switch (record.state) {
+      case SandboxState::kCreating:
+        return Add(D::kSandboxHalfMade, record, "its creation was cut off", "removes it");
+      case SandboxState::kRemoving:
+        return Add(D::kSandboxHalfRemoved, record, "its removal was cut off", "removes the rest");
+      case SandboxState::kReady:
+        if (record.boot_id != input_.boot_id) {
+          return Add(D::kSandboxRebooted, record,
+                     "recorded as Ready before the machine was restarted",
+                     "records it as NotReady");
+        }
+        if (LookAtSandboxPlace(input_.run, record.id, record.spec) != PlaceState::kWhole) {
+          return Add(D::kSandboxBroken, record,
+                     "recorded as Ready, but not all of its namespaces are pinned",
+                     "lets go of the others and records it as NotReady");
+        }
+        return;
+      case SandboxState::kNotReady:
+        if (HoldsNamespaces(record)) {
+          return Add(D::kSandboxStillHeld, record,
+                     "is NotReady, but namespaces of it are still pinned", "lets go of them");
+        }
+        return;
+    }
+  }
+
+  bool HoldsNamespaces(const SandboxRecord& record) const {
+    SandboxSpec none;
+    none.namespaces.network = NamespaceMode::kNode;
+    none.namespaces.ipc = NamespaceMode::kNode;
+    // kWhole for one that has none: nothing is pinned.
+    return LookAtSandboxPlace(input_.run, record.id, none) != PlaceState::kWhole;
+  }
+
+  void LookForCommands() {
+    std::vector<ContainerGroup> groups;
+    for (const ContainerRecord& record : input_.containers) {
+      if (IsLive(record.state) && record.boot_id == input_.boot_id) {
+        groups.push_back({record.id, record.cgroup_path});
+      }
+    }
+    absl::StatusOr<std::vector<StrayExec>> strays = input_.runtime->FindStrayExecs(groups);
+    if (!strays.ok()) return NotInspected("commands of ExecSync", strays.status());
+    for (StrayExec& stray : *strays) {
+      Finding& finding =
+          Add(D::kStrayCommand,
+              stray.process.pid != 0
+                  ? absl::StrCat("command \"", stray.command, "\" (process ", stray.process.pid,
+                                 ") was started by ExecSync; the daemon that waited for it is gone")
+                  : absl::StrCat("group ", stray.container_group, "/", stray.group,
+                                 " was made for a command of ExecSync that nobody waits for"),
+              stray.process.pid != 0 ? "ends it" : "ends what is in it and removes it");
+      finding.container_id = stray.container_id;
+      finding.stray = std::move(stray);
+    }
+  }
+
+  void LookForStrays() {
+    const absl::StatusOr<std::vector<std::string>> traces = input_.runtime->ListTraces();
+    if (!traces.ok()) NotInspected("files of containers", traces.status());
+    for (const std::string& id : traces.value_or(std::vector<std::string>())) {
+      // What has no name of ours is not ours.
+      if (!IsId(id) || known_containers_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStrayContainer, "files or processes of a container that is not recorded",
+          "removes them")
+          .container_id = id;
+    }
+    const absl::StatusOr<std::vector<std::string>> places = input_.run.List("sandboxes");
+    if (!places.ok() && !absl::IsNotFound(places.status())) {
+      NotInspected("files of sandboxes", places.status());
+    }
+    for (const std::string& id : places.value_or(std::vector<std::string>())) {
+      if (!IsId(id) || known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
+          .sandbox_id = id;
+    }
+  }
+
+  void NotInspected(absl::string_view what, const absl::Status& status) {
+    Add(D::kNotInspected, absl::StrCat(what, ": ", status.message()), "leaves them as they are");
+  }
+
+  const InspectionInput& input_;
+  const absl::flat_hash_set<std::string> under_way_;
+  absl::flat_hash_map<std::string, std::string> damaged_;
+  absl::flat_hash_set<std::string> known_containers_;
+  absl::flat_hash_set<std::string> known_sandboxes_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+const char* DifferenceName(Difference difference) {
+  switch (difference) {
+    case D::kContainerHalfMade:
+      return "ContainerHalfMade";
+    case D::kContainerHalfRemoved:
+      return "ContainerHalfRemoved";
+    case D::kContainerStarted:
+      return "ContainerStarted";
+    case D::kContainerEnded:
+      return "ContainerEnded";
+    case D::kContainerRebooted:
+      return "ContainerRebooted";
+    case D::kContainerGroupLeft:
+      return "ContainerGroupLeft";
+    case D::kSandboxHalfMade:
+      return "SandboxHalfMade";
+    case D::kSandboxHalfRemoved:
+      return "SandboxHalfRemoved";
+    case D::kSandboxRebooted:
+      return "SandboxRebooted";
+    case D::kSandboxBroken:
+      return "SandboxBroken";
+    case D::kSandboxStillHeld:
+      return "SandboxStillHeld";
+    case D::kDamagedRow:
+      return "DamagedRow";
+    case D::kStrayCommand:
+      return "StrayCommand";
+    case D::kStrayContainer:
+      return "StrayContainer";
+    case D::kStraySandbox:
+      return "StraySandbox";
+    case D::kStrayWork:
+      return "StrayWork";
+    case D::kNotInspected:
+      return "NotInspected";
+  }
+  return "Invalid";
+}
+
+std::vector<Finding> Inspect(const InspectionInput& input) {
+  return Inspector(input).Run();
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,125 @@
+#include "runtime/oci/exec_strays.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "linux/process_tree.h"
+#include "runtime/oci/exec_group.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+std::vector<std::string> ReadStrings(const FsRoot& host, pid_t pid, const char* file) {
+  const absl::StatusOr<std::string> text = host.Read(absl::StrCat("proc/", pid, "/", file));
+  if (!text.ok()) return {};  // it has ended
+  return absl::StrSplit(*text, '\0', absl::SkipEmpty());
+}
+
+// The container's id is a word of crun's command line; the words after it are the command.
+void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers, StrayExec* stray) {
+  const std::vector<std::string> words = ReadStrings(host, stray->process.pid, "cmdline");
+  for (const ContainerGroup& container : containers) {
+    const auto id = absl::c_find(words, container.id);
+    if (id == words.end()) continue;
+    stray->container_id = container.id;
+    stray->command = absl::StrJoin(id + 1, words.end(), " ").substr(0, 200);
+    return;
+  }
+  stray->command = absl::StrJoin(words, " ").substr(0, 200);
+}
+
+void Signal(const FsRoot& host, const linux::ProcessId& process, int signal) {
+  const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, process);
+  if (pidfd.ok()) linux::SignalProcess(*pidfd, signal).IgnoreError();
+}
+
+// crun is stopped first, so that it starts nothing while its children are being killed; it is a
+// child subreaper, so what those leave behind becomes its own.
+absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
+  Signal(host, root, SIGSTOP);
+  while (true) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
+    bool any = false;
+    for (const linux::ProcessEntry& each : linux::DescendantsOf(table, root.pid)) {
+      if (each.zombie) continue;
+      any = true;
+      Signal(host, each.id, SIGKILL);
+    }
+    if (!any || !linux::IsRunning(host, root)) break;
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("what process ", root.pid, " started survives SIGKILL"));
+    }
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  Signal(host, root, SIGKILL);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ExecMark(const FsRoot& crun_state) {
+  return absl::StrCat("PLIMSOLL_EXEC=", crun_state.path());
+}
+
+absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
+    const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
+    const std::vector<ContainerGroup>& containers) {
+  const std::string mark = ExecMark(crun_state);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
+  std::vector<StrayExec> strays;
+  absl::flat_hash_set<std::string> busy;  // containers with a command of this process
+  for (const linux::ProcessEntry& entry : table) {
+    constexpr pid_t kKernelThreads = 2;
+    if (entry.zombie || entry.parent == kKernelThreads) continue;
+    if (!absl::c_linear_search(ReadStrings(host, entry.id.pid, "environ"), mark)) continue;
+    StrayExec stray;
+    stray.process = entry.id;
+    Describe(host, containers, &stray);
+    if (entry.parent == getpid()) {
+      busy.insert(stray.container_id);
+    } else {
+      strays.push_back(std::move(stray));
+    }
+  }
+  for (const ContainerGroup& container : containers) {
+    if (busy.contains(container.id)) continue;
+    for (const ExecGroup& group : ExecGroup::FindAll(host, layout, container.cgroup_path)) {
+      StrayExec stray;
+      stray.container_id = container.id;
+      stray.container_group = container.cgroup_path;
+      stray.group = group.name();
+      strays.push_back(std::move(stray));
+    }
+  }
+  // A child of a marked process carries the mark too, until it becomes the command.
+  std::erase_if(strays, [&](const StrayExec& stray) {
+    return stray.process.pid != 0 && absl::c_any_of(strays, [&](const StrayExec& other) {
+             return other.process.pid != 0 &&
+                    absl::c_any_of(linux::DescendantsOf(table, other.process.pid),
+                                   [&](const auto& each) { return each.id == stray.process; });
+           });
+  });
+  return strays;
+}
+
+absl::Status EndExecStray(const FsRoot& host, linux::CgroupLayout layout, const StrayExec& stray,
+                          absl::Time deadline) {
+  if (stray.process.pid != 0) return EndTree(host, stray.process, deadline);
+  for (const ExecGroup& group : ExecGroup::FindAll(host, layout, stray.container_group)) {
+    if (group.name() != stray.group) continue;
+    PLIMSOLL_RETURN_IF_ERROR(group.Kill(deadline));
+    group.Remove();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime
