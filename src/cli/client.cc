@@ -162,6 +162,10 @@ absl::StatusOr<node::DaemonStatusResponse> Client::DaemonStatus() {
               node::DaemonStatusRequest());
 }
 
+absl::StatusOr<node::InspectResponse> Client::Inspect() {
+  return Call(*connection_->node, &node::NodeService::Stub::Inspect, node::InspectRequest());
+}
+
 absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config) {
   cri::RunPodSandboxRequest request;
   *request.mutable_config() = config;

@@ -40,6 +40,7 @@ class Client {
   absl::StatusOr<cri::VersionResponse> Version();
   absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
   absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
+  absl::StatusOr<node::InspectResponse> Inspect();
 
   absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config);
   absl::Status StopPodSandbox(const std::string& id);

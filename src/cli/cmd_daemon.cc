@@ -39,6 +39,10 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
   for (const std::string& limitation : status.limitations()) {
     absl::StrAppend(&text, "  - ", limitation, "\n");
   }
+  if (!status.troubles().empty()) absl::StrAppend(&text, "\nWhat could not be put in order:\n");
+  for (const std::string& trouble : status.troubles()) {
+    absl::StrAppend(&text, "  - ", Printable(trouble), "\n");
+  }
   return text;
 }
 

@@ -141,6 +141,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddUpdateCommand(app, context);
   AddImageCommand(app, context);
   AddDaemonCommand(app, context);
+  AddDoctorCommand(app, context);
   AddEventsCommand(app, context);
   AddVersionCommand(app, context);
   AddCompletionCommand(app, context);

@@ -48,6 +48,7 @@ void AddRmCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
+void AddDoctorCommand(CLI::App& app, CommandContext& context);
 void AddEventsCommand(CLI::App& app, CommandContext& context);
 void AddVersionCommand(CLI::App& app, CommandContext& context);
 void AddCompletionCommand(CLI::App& app, CommandContext& context);

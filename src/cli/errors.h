@@ -13,6 +13,8 @@ namespace plimsoll::cli {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
+// `doctor`: something differs.
+inline constexpr int kExitDiffers = 3;
 // `run` and `exec`: Plimsoll itself failed, so that it is not taken for the workload's own code.
 inline constexpr int kExitOwnFailure = 125;
 inline constexpr int kExitInterrupted = 130;

@@ -75,6 +75,9 @@ Something failed; standard error says what, and what to do next.
 2
 The command line was wrong.
 .TP
+3
+\fBdoctor\fR: something differs between what is recorded and what is there.
+.TP
 125
 \fBrun\fR and \fBexec\fR: Plimsoll itself failed. Every other code of these two is the workload's.
 .TP

@@ -42,19 +42,6 @@ absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time d
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> FindDaemon() {
-  const auto self = FsRoot::Open("/")->ReadLink("proc/self/exe");
-  if (self.ok()) {
-    const std::string beside = absl::StrCat(self->substr(0, self->rfind('/')), "/plimsolld");
-    if (access(beside.c_str(), X_OK) == 0) return beside;
-  }
-  absl::StatusOr<std::string> found = FindProgram("plimsolld");
-  if (found.ok()) return found;
-  return WithHint(found.status(),
-                  "No daemon is running, and the program to start one is not installed. Install "
-                  "plimsolld, or name a running daemon with --address.");
-}
-
 // The daemon's words: the end of its log.
 std::string LogText(const FsRoot& run) {
   std::string words = run.Read("plimsolld.log").value_or("");
@@ -168,6 +155,19 @@ StandaloneDirs StandaloneDirs::Below(const std::string& root) {
   dirs.state = absl::StrCat(absl::StripSuffix(absolute, "/"), "/state");
   dirs.run = absl::StrCat(absl::StripSuffix(absolute, "/"), "/run");
   return dirs;
+}
+
+absl::StatusOr<std::string> FindDaemon() {
+  const auto self = FsRoot::Open("/")->ReadLink("proc/self/exe");
+  if (self.ok()) {
+    const std::string beside = absl::StrCat(self->substr(0, self->rfind('/')), "/plimsolld");
+    if (access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  absl::StatusOr<std::string> found = FindProgram("plimsolld");
+  if (found.ok()) return found;
+  return WithHint(found.status(),
+                  "No daemon is running, and the program to start one is not installed. Install "
+                  "plimsolld, or name a running daemon with --address.");
 }
 
 absl::Status ProbeSocket(const std::string& path) {

@@ -54,6 +54,9 @@ class Standalone {
   UniqueFd lock_;
 };
 
+// The path of plimsolld: beside this program, else in PATH. NOT_FOUND.
+absl::StatusOr<std::string> FindDaemon();
+
 // Whether something accepts connections there. NOT_FOUND: nothing does; PERMISSION_DENIED.
 absl::Status ProbeSocket(const std::string& path);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cri/findings.h"
 #include "cri/services.h"
 #include "cri/unary_method.h"
 #include "cri/validate.h"
@@ -100,7 +101,21 @@ class NodeHandlers {
         response->add_limitations(std::move(limitation));
       }
     }
+    for (std::string& trouble : options_.engine->RecoveryTroubles()) {
+      response->add_troubles(std::move(trouble));
+    }
     Count(response);
+    return absl::OkStatus();
+  }
+
+  absl::Status Inspect(const v1::InspectRequest&, v1::InspectResponse* response) const {
+    response->set_daemon_running(true);
+    response->set_state_directory(options_.info.state_directory);
+    response->set_run_directory(options_.info.run_directory);
+    AddFindings(options_.engine->Inspect(), response);
+    for (std::string& trouble : options_.engine->RecoveryTroubles()) {
+      response->add_troubles(std::move(trouble));
+    }
     return absl::OkStatus();
   }
 
@@ -141,6 +156,7 @@ class NodeService final : public v1::NodeService::CallbackService {
   }
 
   PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(Inspect, Lane::kSlow)
 
   grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {

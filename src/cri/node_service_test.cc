@@ -54,6 +54,28 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
   EXPECT_EQ(response.programs().at("crun"), "1.8.1");
 }
 
+TEST_F(NodeServiceTest, InspectGivesFindingsAndTroubles) {
+  runtime::Finding finding;
+  finding.difference = runtime::Difference::kContainerEnded;
+  finding.sandbox_id = "p";
+  finding.container_id = "c";
+  finding.what = "its monitor is gone";
+  finding.action = "records its exit";
+  EXPECT_CALL(engine_, Inspect()).WillOnce(Return(std::vector<runtime::Finding>{finding}));
+  EXPECT_CALL(engine_, RecoveryTroubles()).WillOnce(Return(std::vector<std::string>{"no space"}));
+  Start();
+  v1::InspectResponse response;
+  ASSERT_TRUE(Call(node_, &NodeStub::Inspect, v1::InspectRequest(), &response).ok());
+  EXPECT_TRUE(response.daemon_running());
+  EXPECT_THAT(response.troubles(), ElementsAre("no space"));
+  ASSERT_EQ(response.findings_size(), 1);
+  EXPECT_EQ(response.findings(0).difference(), "ContainerEnded");
+  EXPECT_EQ(response.findings(0).pod_sandbox_id(), "p");
+  EXPECT_EQ(response.findings(0).container_id(), "c");
+  EXPECT_EQ(response.findings(0).what(), "its monitor is gone");
+  EXPECT_EQ(response.findings(0).action(), "records its exit");
+}
+
 TEST_F(NodeServiceTest, ListEventsGivesTheBacklogAndEnds) {
   AddEvent("one");
   AddEvent("two");

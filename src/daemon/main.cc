@@ -1,4 +1,5 @@
 // plimsolld.
+#include <google/protobuf/util/json_util.h>
 #include <grpc/support/log.h>
 #include <malloc.h>
 #include <poll.h>
@@ -21,6 +22,7 @@
 #include "base/unique_fd.h"
 #include "daemon/daemon.h"
 #include "daemon/directory_lock.h"
+#include "daemon/inspect_stopped.h"
 #include "daemon/logging.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
@@ -131,6 +133,18 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   return absl::OkStatus();
 }
 
+// For `plimsoll doctor`, which reads the message back.
+int PrintInspection(const Config& config) {
+  const absl::StatusOr<::plimsoll::v1::InspectResponse> response = InspectStopped(config);
+  std::string json;
+  if (response.ok() && google::protobuf::util::MessageToJsonString(*response, &json).ok()) {
+    std::puts(json.c_str());
+    return 0;
+  }
+  std::fprintf(stderr, "plimsolld: %s\n", std::string(response.status().message()).c_str());
+  return 1;
+}
+
 int Main(int argc, char** argv) {
   // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
   // an idle daemon would hold.
@@ -149,6 +163,7 @@ int Main(int argc, char** argv) {
     std::puts("configuration is valid");
     return 0;
   }
+  if (flags.inspect) return PrintInspection(settings->config);
   Log log(ParseLogFormat(settings->config.log.format), ParseLogLevel(settings->config.log.level));
   grpc_log = &log;
   gpr_set_log_function(OnGrpcLog);

@@ -25,6 +25,9 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
       ->type_name("FILE");
   app.add_flag("--check-config", flags.check_config,
                "check configuration and flags, say what is wrong, and exit");
+  app.add_flag("--inspect", flags.inspect,
+               "print, as JSON, what a daemon would find to put in order here, change nothing, and "
+               "exit");
   app.add_option("--ready-fd", flags.ready_fd,
                  "write one byte to this descriptor once the socket is served")
       ->type_name("N")

@@ -15,6 +15,7 @@ namespace plimsoll::daemon {
 struct Flags {
   std::optional<std::string> config;  // --config
   bool check_config = false;
+  bool inspect = false;
   bool standalone = false;
   int ready_fd = -1;
   std::vector<std::pair<std::string, std::string>> options;  // key of the file, value

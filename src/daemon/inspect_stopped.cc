@@ -1,0 +1,120 @@
+#include "daemon/inspect_stopped.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "cri/findings.h"
+#include "daemon/directory_lock.h"
+#include "linux/cgroup.h"
+#include "linux/process.h"
+#include "runtime/inspection.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+constexpr size_t kMaxDatabaseBytes = size_t{1} << 30;
+
+// A directory that goes with it. Only root gets in: specs may hold secrets.
+class ScratchDirectory {
+ public:
+  static absl::StatusOr<std::unique_ptr<ScratchDirectory>> Make() {
+    char name[] = "/tmp/plimsoll-inspect-XXXXXX";
+    if (mkdtemp(name) == nullptr) return ErrnoStatus(errno, absl::StrCat("make ", name));
+    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot root, FsRoot::Open(name));
+    return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(std::move(root)));
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() {
+    const absl::StatusOr<FsRoot> parent = FsRoot::Open("/tmp");
+    const std::string& path = root_.path();
+    if (parent.ok()) parent->RemoveTree(path.substr(path.rfind('/') + 1)).IgnoreError();
+  }
+  absl::StatusOr<FsRoot> Sub(const std::string& name) const {
+    return FsRoot::OpenOrCreate(root_.PathOf(name));
+  }
+
+ private:
+  explicit ScratchDirectory(FsRoot root) : root_(std::move(root)) {}
+  const FsRoot root_;
+};
+
+// SQLite writes beside a database even to read it, and an older one would be migrated.
+absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, const FsRoot& copy) {
+  for (const char* name : {"plimsoll.db", "plimsoll.db-wal"}) {
+    const absl::StatusOr<std::string> content = state.Read(name, kMaxDatabaseBytes);
+    if (absl::IsNotFound(content.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(content.status());
+    PLIMSOLL_RETURN_IF_ERROR(copy.ReplaceFile(name, *content));
+  }
+  return runtime::Store::Open(copy);
+}
+
+// `directory` as it is if a daemon has made `part` in it, else an empty one: opening what is there
+// makes nothing then.
+absl::StatusOr<FsRoot> OpenOrEmpty(const std::string& directory, const char* part,
+                                   const ScratchDirectory& scratch) {
+  absl::StatusOr<FsRoot> root = FsRoot::Open(directory);
+  if (root.ok() && root->Exists(part)) return root;
+  if (!root.ok() && !absl::IsNotFound(root.status())) return root.status();
+  return scratch.Sub(absl::StrCat("empty-", part[0] == 'o' ? "run" : "state"));
+}
+
+void AddWork(const FsRoot& state, std::vector<runtime::Finding>* findings) {
+  const absl::StatusOr<std::vector<std::string>> names = state.List("images/work");
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    runtime::Finding& finding = findings->emplace_back();
+    finding.difference = runtime::Difference::kStrayWork;
+    finding.what = absl::StrCat(state.PathOf(absl::StrCat("images/work/", name)),
+                                " was left by an import or pull that was cut off");
+    finding.action = "removes it";
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& config) {
+  ::plimsoll::v1::InspectResponse response;
+  response.set_state_directory(config.state_dir);
+  response.set_run_directory(config.run_dir);
+  const absl::StatusOr<FsRoot> real_state = FsRoot::Open(config.state_dir);
+  if (absl::IsNotFound(real_state.status())) return response;
+  PLIMSOLL_RETURN_IF_ERROR(real_state.status());
+  PLIMSOLL_RETURN_IF_ERROR(DirectoryLock::CheckFree(*real_state, "state directory"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto scratch, ScratchDirectory::Make());
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot copy, scratch->Sub("copy"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<runtime::Store> store,
+                            OpenCopy(*real_state, copy));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot state,
+                            OpenOrEmpty(config.state_dir, "containers", *scratch));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot run, OpenOrEmpty(config.run_dir, "oci", *scratch));
+  runtime::OciOptions oci{.host = host, .state = state, .run = run, .crun = config.crun};
+  oci.restrict_oom_score_adj = config.restrict_oom_score_adj;
+  oci.cgroups = cgroups.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto runtime, runtime::ContainerRuntime::Create(std::move(oci)));
+
+  runtime::InspectionInput input{.host = host, .run = run};
+  PLIMSOLL_ASSIGN_OR_RETURN(input.boot_id, linux::ReadBootId(host));
+  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, store->LoadSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, store->LoadContainers());
+  input.damaged = store->Damaged();
+  input.cgroups = cgroups.get();
+  input.runtime = runtime.get();
+  std::vector<runtime::Finding> findings = runtime::Inspect(input);
+  AddWork(*real_state, &findings);
+  cri::AddFindings(findings, &response);
+  return response;
+}
+
+}  // namespace plimsoll::daemon
