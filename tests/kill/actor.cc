@@ -15,7 +15,7 @@ using Code = grpc::StatusCode;
 namespace {
 
 constexpr int kKilled = 137;   // 128 + SIGKILL
-constexpr int kUnknown = 255;  // nobody saw the exit
+constexpr int kUnknown = 255;  // nobody saw the exit; or crun's word for "it failed"
 
 std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
@@ -323,7 +323,13 @@ bool Actor::Exec(ContainerModel& container) {
       Judge(absl::StrCat("exec in ", container.name, request.timeout() > 0 ? " with timeout" : ""),
             options_.node->runtime().ExecSync(Context().get(), request, &response),
             {Code::FAILED_PRECONDITION, Code::INTERNAL});
-  const bool killed = response.exit_code() == kKilled;  // with its container
+  bool ends = (container.lives & kExited) != 0;
+  {
+    absl::MutexLock lock(&victims_mutex_);
+    ends |= bereaved_.contains(container.id);
+  }
+  // crun says 255, and no word, when the container ends right under it.
+  const bool killed = response.exit_code() == kKilled || (response.exit_code() == kUnknown && ends);
   if (answer == Answer::kOk && !killed &&
       (response.exit_code() != code || response.stdout() != "hello\n")) {
     Fault(absl::StrCat("exec in ", container.name, " gave code ", response.exit_code(), " and \"",

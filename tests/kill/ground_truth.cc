@@ -31,10 +31,21 @@ void CheckNames(const std::string& directory, const std::set<std::string>& known
   }
 }
 
-// A process of the node: the daemon itself is not one.
+// Processes of the node: a monitor is known by where it works.
+std::vector<std::string> ProcessesOf(const std::string& directory) {
+  std::vector<std::string> found = ProcessesWith(directory);
+  for (const std::string& line : ProcessesWith("plimsoll-monitor")) {
+    const absl::string_view pid = absl::string_view(line).substr(0, line.find(':'));
+    const auto cwd = Host().ReadLink(absl::StrCat("proc/", pid, "/cwd"));
+    if (cwd.ok() && absl::StartsWith(*cwd, directory)) found.push_back(line);
+  }
+  return found;
+}
+
+// The daemon itself is not left over.
 void CheckProcesses(const Places& places, const Known& known, std::vector<std::string>* found) {
   std::set<std::string> monitored;
-  for (const std::string& line : ProcessesWith(places.directory)) {
+  for (const std::string& line : ProcessesOf(places.directory)) {
     if (absl::StrContains(line, "plimsolld --config") || absl::StrContains(line, "kill_test")) {
       continue;
     }
