@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -153,6 +154,7 @@ absl::StatusOr<std::string> FsRoot::Read(absl::string_view relative, size_t max_
 }
 
 absl::Status FsRoot::Write(absl::string_view relative, absl::string_view value) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("write", relative));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(relative, O_WRONLY | O_TRUNC));
   ssize_t n = -1;
   do {
@@ -167,6 +169,7 @@ absl::Status FsRoot::Write(absl::string_view relative, absl::string_view value) 
 
 absl::Status FsRoot::ReplaceFile(absl::string_view relative, absl::string_view content, mode_t mode,
                                  bool sync) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("create", relative));
   static std::atomic<unsigned> counter{0};
   const Split split = SplitLast(relative);
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd dir, OpenFile(split.parent, O_RDONLY | O_DIRECTORY));
@@ -213,6 +216,7 @@ absl::StatusOr<std::vector<std::string>> FsRoot::List(absl::string_view relative
 }
 
 absl::Status FsRoot::MakeDirs(absl::string_view relative, mode_t mode) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", relative));
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd dir, OpenFile(".", O_PATH | O_DIRECTORY));
   std::string so_far;
   for (absl::string_view part : absl::StrSplit(relative, '/', absl::SkipEmpty())) {
@@ -228,6 +232,7 @@ absl::Status FsRoot::MakeDirs(absl::string_view relative, mode_t mode) const {
 }
 
 absl::Status FsRoot::RemoveFile(absl::string_view relative) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("remove", relative));
   const Split split = SplitLast(relative);
   absl::StatusOr<UniqueFd> dir = OpenFile(split.parent, O_PATH | O_DIRECTORY);
   if (absl::IsNotFound(dir.status())) return absl::OkStatus();
@@ -239,6 +244,7 @@ absl::Status FsRoot::RemoveFile(absl::string_view relative) const {
 }
 
 absl::Status FsRoot::RemoveDir(absl::string_view relative) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("remove", relative));
   const Split split = SplitLast(relative);
   absl::StatusOr<UniqueFd> dir = OpenFile(split.parent, O_PATH | O_DIRECTORY);
   if (absl::IsNotFound(dir.status())) return absl::OkStatus();
@@ -250,6 +256,7 @@ absl::Status FsRoot::RemoveDir(absl::string_view relative) const {
 }
 
 absl::Status FsRoot::RemoveTree(absl::string_view relative) const {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("remove", relative));
   const Split split = SplitLast(relative);
   absl::StatusOr<UniqueFd> dir = OpenFile(split.parent, O_RDONLY | O_DIRECTORY);
   if (absl::IsNotFound(dir.status())) return absl::OkStatus();

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/child_reaper.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -130,6 +131,7 @@ std::string ExitStatus::ToString() const {
 absl::StatusOr<Child> Spawn(const Command& command) {
   if (command.argv.empty()) return absl::InvalidArgumentError("spawn: empty command");
   const std::string& path = command.executable.empty() ? command.argv[0] : command.executable;
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("run", path));
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
@@ -53,6 +54,7 @@ absl::Status CgroupTree::Write(absl::string_view group, absl::string_view file,
 }
 
 absl::Status CgroupTree::Make(absl::string_view group) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", group));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd parent,
                             mount_.OpenFile(Relative(ParentGroup(group)), O_PATH | O_DIRECTORY));
   const std::string name(group.substr(group.rfind('/') + 1));

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
@@ -49,6 +50,7 @@ std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
 }  // namespace
 
 absl::Status BindMount(const std::string& source, const std::string& target) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", target));
   if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) {
     return ErrnoStatus(errno, absl::StrCat("bind mount ", source, " on ", target));
   }
@@ -56,6 +58,7 @@ absl::Status BindMount(const std::string& source, const std::string& target) {
 }
 
 absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", target));
   const std::string options = absl::StrCat("mode=1777,size=", size_bytes);
   if (mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) !=
       0) {
@@ -79,6 +82,7 @@ absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& direct
 }
 
 absl::Status Unmount(const std::string& target, bool lazy) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("unmount", target));
   const int flags = UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0);
   if (umount2(target.c_str(), flags) == 0) return absl::OkStatus();
   // EINVAL: not a mount point.

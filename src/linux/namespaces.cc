@@ -18,6 +18,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "linux/mounts.h"
@@ -127,6 +128,7 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
                         const std::vector<Setting>& settings) {
   const int flags = (request.network ? CLONE_NEWNET : 0) | (request.ipc ? CLONE_NEWIPC : 0) |
                     (request.uts ? CLONE_NEWUTS : 0);
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("unshare", directory.path()));
   if (unshare(flags) != 0) return ErrnoStatus(errno, "unshare namespaces");
   if (!request.hostname.empty() &&
       sethostname(request.hostname.data(), request.hostname.size()) != 0) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/fault_injection.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -73,6 +74,10 @@ void Statement::Bind(int index, Blob value) {
 
 absl::Status Statement::StepAll(const std::function<absl::Status()>& row) {
   absl::Status status;
+  if (sqlite3_stmt_readonly(handle_.get()) == 0) {
+    status = InjectedFault("commit", sqlite3_sql(handle_.get()));
+    if (!status.ok()) return status;
+  }
   int result = std::exchange(bind_error_, 0);
   if (result == SQLITE_OK) {
     while ((result = sqlite3_step(handle_.get())) == SQLITE_ROW) {

@@ -1,0 +1,96 @@
+// For tests: a real registry, Debian's docker-registry, on the loopback device.
+#ifndef PLIMSOLL_IMAGE_TEST_REGISTRY_H_
+#define PLIMSOLL_IMAGE_TEST_REGISTRY_H_
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::image {
+
+inline constexpr char kUser[] = "stoker";
+inline constexpr char kPassword[] = "s3cret-pass";
+// bcrypt of kPassword, the only form that the registry takes.
+inline constexpr char kHtpasswd[] =
+    "stoker:$2b$05$abcdefghijklmnopqrstuuV7fpPozvyqJfnY19y0802WTlXUm6Rjy\n";
+
+inline struct sockaddr_in Loopback(uint16_t port) {
+  struct sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+inline uint16_t FreePort() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_in address = Loopback(0);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<struct sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd.get(), reinterpret_cast<struct sockaddr*>(&address), &size), 0);
+  return ntohs(address.sin_port);
+}
+
+inline bool Answers(uint16_t port) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const struct sockaddr_in address = Loopback(port);
+  return connect(fd.get(), reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) ==
+         0;
+}
+
+// Runs as long as this lives.
+class Registry {
+ public:
+  Registry(const FsRoot& directory, bool with_password) : port_(FreePort()) {
+    EXPECT_TRUE(directory.MakeDirs("registry").ok());
+    EXPECT_TRUE(directory.ReplaceFile("htpasswd", kHtpasswd).ok());
+    std::string config =
+        absl::StrCat("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ",
+                     directory.PathOf("registry"), "}}\nhttp: {addr: '127.0.0.1:", port_, "'}\n");
+    if (with_password) {
+      absl::StrAppend(
+          &config, "auth: {htpasswd: {realm: test, path: ", directory.PathOf("htpasswd"), "}}\n");
+    }
+    EXPECT_TRUE(directory.ReplaceFile("registry.yml", config).ok());
+    Command command;
+    command.argv = {"/usr/bin/docker-registry", "serve", directory.PathOf("registry.yml")};
+    command.new_session = true;
+    absl::StatusOr<Child> child = Spawn(command);
+    EXPECT_TRUE(child.ok()) << child.status();
+    if (!child.ok()) return;
+    child_.emplace(*std::move(child));
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    while (!Answers(port_) && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_TRUE(Answers(port_)) << "the registry did not start";
+  }
+  ~Registry() {
+    if (!child_.has_value()) return;
+    child_->Signal(SIGKILL).IgnoreError();
+    child_->Wait().IgnoreError();
+  }
+  std::string Name(absl::string_view repository) const {
+    return absl::StrCat("127.0.0.1:", port_, "/", repository);
+  }
+
+ private:
+  const uint16_t port_;
+  std::optional<Child> child_;
+};
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_TEST_REGISTRY_H_

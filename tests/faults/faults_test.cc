@@ -1,0 +1,336 @@
+// For every N: the Nth action of a call fails. Then the call says so, nothing is left of it, and
+// the same call works the next time.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <functional>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "faults/injector.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "harness/busybox_image.h"
+#include "harness/kernel.h"
+#include "harness/leftovers.h"
+#include "image/test_image.h"
+#include "image/test_registry.h"
+#include "linux/mounts.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+#include "runtime/oci/container_runtime.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// More than any call here has; a loop that gets there does not end.
+constexpr int kMostActions = 400;
+
+class FaultsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "containers need root";
+    ASSERT_TRUE(BecomeChildSubreaper().ok());
+    const std::string run = dir_.path() + "/run";
+    ASSERT_TRUE(dir_.root().MakeDirs("run", 0711).ok());
+    ASSERT_TRUE(linux::MakePrivateMountPoint(Host(), run).ok());
+    const FsRoot state = *FsRoot::OpenOrCreate(dir_.path() + "/state");
+    store_ = *runtime::Store::Open(state);
+    auto images = image::ImageService::Open(*FsRoot::OpenOrCreate(dir_.path() + "/state/images"),
+                                            store_.get());
+    ASSERT_TRUE(images.ok()) << images.status();
+    images_ = *std::move(images);
+    runtime::OciOptions oci{.host = Host(), .state = state, .run = *FsRoot::Open(run)};
+    oci.cgroups = &Cgroups();
+    auto runtime = runtime::ContainerRuntime::Create(oci);
+    ASSERT_TRUE(runtime.ok()) << runtime.status();
+    runtime_ = *std::move(runtime);
+    runtime::EngineOptions options{.host = Host(), .state = state, .run = *FsRoot::Open(run)};
+    options.default_cgroup_parent = scope_.cgroup;
+    options.store = store_.get();
+    options.images = images_.get();
+    options.cgroups = &Cgroups();
+    options.runtime = runtime_.get();
+    options.events = &events_;
+    auto engine = runtime::Engine::Create(std::move(options));
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    ASSERT_TRUE(MakeBusyboxRootfs(*FsRoot::OpenOrCreate(rootfs_, 0755)).ok());
+    // The group that all share is made with the first pod and stays.
+    ASSERT_TRUE(Cgroups().Create(scope_.cgroup).ok());
+  }
+  void TearDown() override {
+    Disarm();
+    engine_.reset();
+    runtime_.reset();
+    images_.reset();
+    store_.reset();
+    Cgroups().KillAll(scope_.cgroup, absl::Now() + absl::Seconds(10)).IgnoreError();
+    Cgroups().Remove(scope_.cgroup).IgnoreError();
+    EXPECT_TRUE(linux::UnmountBelow(Host(), dir_.path() + "/run").ok());
+  }
+
+  void ImportBusybox() {
+    const auto imported = images_->Import(rootfs_, "busybox", nullptr);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+  }
+  static runtime::SandboxSpec PodSpec() {
+    runtime::SandboxSpec spec;
+    spec.name = "pod";
+    spec.uid = "uid";
+    spec.pod_namespace = "default";
+    spec.sysctls = {{"net.ipv4.ip_local_port_range", "2000 3000"}};
+    spec.resources.memory_limit_bytes = 256 << 20;
+    return spec;
+  }
+  runtime::ContainerSpec Spec() {
+    runtime::ContainerSpec spec;
+    spec.name = "container";
+    spec.image = "busybox";
+    spec.command = {"/bin/sleep", "1000"};
+    spec.log_path = dir_.path() + "/logs/container.log";
+    return spec;
+  }
+  std::string RunPod() {
+    const auto id = engine_->RunSandbox(PodSpec(), "");
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+  std::string Create(const std::string& pod) {
+    const auto id = engine_->CreateContainer(pod, Spec(), "");
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+  std::string Start(const std::string& pod) {
+    const std::string id = Create(pod);
+    const absl::Status started = engine_->StartContainer(id);
+    EXPECT_TRUE(started.ok()) << started;
+    return id;
+  }
+  // crun makes the pod's group, and the one that all pods share, in hierarchies that limit nothing;
+  // they go with the pod, or stay. So that they don't count, they are made beforehand.
+  void MakeGroups(const std::string& pod) { ExpectOk(engine_->RemoveContainer(Create(pod))); }
+  void ExpectOk(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
+  void ExpectNothingLeft(const Inventory& before) {
+    EXPECT_THAT(AwaitNothingLeft(scope_, before, absl::Seconds(5)), IsEmpty());
+  }
+
+  struct Case {
+    std::function<void()> prepare;       // before each call, without faults
+    std::function<absl::Status()> call;  // its Nth action fails
+    std::function<void()> undo;          // after the call has worked
+    // Whether a failed call must leave nothing beside what was there: not so for one that takes
+    // something away, which leaves the rest for the next.
+    bool leaves_nothing = true;
+    std::function<absl::Status()> retry = nullptr;  // if it is not the same call
+  };
+  void FailEach(const Case& test) {
+    int nth = 0;
+    int tolerated = 0;
+    while (++nth < kMostActions && !HasFailure()) {
+      const Inventory before_all = TakeInventory(scope_);
+      if (test.prepare) test.prepare();
+      const Inventory before = TakeInventory(scope_);
+      Arm(nth);
+      const absl::Status status = test.call();
+      const Fired fired = Disarm();
+      SCOPED_TRACE(absl::StrCat("action ", nth, ": ", fired.action));
+      if (!fired.fired) {
+        ExpectOk(status);
+        test.undo();
+        break;
+      }
+      if (status.ok()) {
+        EXPECT_TRUE(fired.is_cleanup || fired.elsewhere) << "failed, and nobody was told";
+        ++tolerated;
+      } else {
+        EXPECT_THAT(std::string(status.message()), HasSubstr(kInjected));
+        if (test.leaves_nothing) ExpectNothingLeft(before);
+        ExpectOk(test.retry ? test.retry() : test.call());
+      }
+      test.undo();
+      ExpectNothingLeft(before_all);
+    }
+    EXPECT_GT(nth, 1) << "the call has no action that could fail";
+    EXPECT_LT(nth, kMostActions);
+    GTEST_LOG_(INFO) << nth - 1 << " actions failed one by one, " << tolerated << " of them to be "
+                     << "done without";
+  }
+
+  TestDir dir_;
+  const std::string rootfs_ = dir_.path() + "/busybox";
+  InventoryScope scope_{.directories = {dir_.path() + "/run", dir_.path() + "/state"},
+                        .cgroup = absl::StrCat("/plimsoll-test-faults-", getpid()),
+                        .database = dir_.path() + "/state/plimsoll.db",
+                        .holder = getpid()};
+  runtime::EventLog events_{1024};
+  std::unique_ptr<runtime::Store> store_;
+  std::unique_ptr<image::ImageService> images_;
+  std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::unique_ptr<runtime::Engine> engine_;
+};
+
+TEST_F(FaultsTest, RunSandbox) {
+  FailEach({.call = [&] { return engine_->RunSandbox(PodSpec(), "client").status(); },
+            .undo =
+                [&] {
+                  for (const auto& pod : engine_->ListSandboxes()) {
+                    ExpectOk(engine_->RemoveSandbox(pod.id));
+                  }
+                }});
+}
+
+TEST_F(FaultsTest, StopSandbox) {
+  std::string pod;
+  FailEach({.prepare = [&] { pod = RunPod(); },
+            .call = [&] { return engine_->StopSandbox(pod); },
+            .undo = [&] { ExpectOk(engine_->RemoveSandbox(pod)); },
+            .leaves_nothing = false});
+}
+
+TEST_F(FaultsTest, RemoveSandbox) {
+  ImportBusybox();
+  std::string pod = RunPod();
+  MakeGroups(pod);
+  ExpectOk(engine_->RemoveSandbox(pod));
+  FailEach({.prepare =
+                [&] {
+                  pod = RunPod();
+                  Start(pod);
+                },
+            .call = [&] { return engine_->RemoveSandbox(pod); },
+            .undo = [&] { EXPECT_THAT(engine_->ListSandboxes(), IsEmpty()); },
+            .leaves_nothing = false});
+}
+
+class ContainerFaultsTest : public FaultsTest {
+ protected:
+  void SetUp() override {
+    FaultsTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ImportBusybox();
+    pod_ = RunPod();
+    MakeGroups(pod_);
+  }
+  void TearDown() override {
+    Disarm();
+    if (engine_ != nullptr && !pod_.empty()) ExpectOk(engine_->RemoveSandbox(pod_));
+    FaultsTest::TearDown();
+  }
+  void RemoveContainers() {
+    for (const auto& container : engine_->ListContainers()) {
+      ExpectOk(engine_->RemoveContainer(container.id));
+    }
+  }
+
+  std::string pod_;
+  std::string id_;
+};
+
+TEST_F(ContainerFaultsTest, CreateContainer) {
+  FailEach({.call = [&] { return engine_->CreateContainer(pod_, Spec(), "client").status(); },
+            .undo = [&] { RemoveContainers(); }});
+}
+
+// A start that failed has used the container up, as the CRI has it: the next try is another one.
+TEST_F(ContainerFaultsTest, StartContainer) {
+  FailEach({.prepare = [&] { id_ = Create(pod_); },
+            .call = [&] { return engine_->StartContainer(id_); },
+            .undo = [&] { RemoveContainers(); },
+            .leaves_nothing = false,
+            .retry =
+                [&] {
+                  RemoveContainers();
+                  id_ = Create(pod_);
+                  return engine_->StartContainer(id_);
+                }});
+}
+
+// A group of an exec that could not be removed goes with the container.
+TEST_F(ContainerFaultsTest, Exec) {
+  FailEach({.prepare = [&] { id_ = Start(pod_); },
+            .call =
+                [&] {
+                  auto result = engine_->ExecSync(
+                      id_, {.argv = {"/bin/echo", "hello"}, .timeout = absl::Seconds(60)});
+                  EXPECT_TRUE(!result.ok() || result->out == "hello\n");
+                  return result.status();
+                },
+            .undo = [&] { RemoveContainers(); }});
+}
+
+TEST_F(ContainerFaultsTest, StopContainer) {
+  FailEach({.prepare = [&] { id_ = Start(pod_); },
+            .call = [&] { return engine_->StopContainer(id_, absl::ZeroDuration()); },
+            .undo =
+                [&] {
+                  const auto record = engine_->GetContainer(id_);
+                  EXPECT_TRUE(record.ok() && record->state == runtime::ContainerState::kExited &&
+                              record->exit_code == 137)
+                      << record.status();
+                  RemoveContainers();
+                },
+            .leaves_nothing = false});
+}
+
+TEST_F(ContainerFaultsTest, RemoveContainer) {
+  FailEach({.prepare = [&] { id_ = Start(pod_); },
+            .call = [&] { return engine_->RemoveContainer(id_); },
+            .undo = [&] { EXPECT_THAT(engine_->ListContainers(), IsEmpty()); },
+            .leaves_nothing = false});
+}
+
+class ImageFaultsTest : public FaultsTest {
+ protected:
+  void SetUp() override {
+    FaultsTest::SetUp();
+    engine_.reset();  // it would use the images below
+  }
+  // What could not be removed from work/ goes when the store is opened again, a layer with the next
+  // collection of garbage.
+  void RemoveImages() {
+    for (const auto& image : images_->List()) ExpectOk(images_->Remove(image.record.id));
+    images_.reset();
+    auto images =
+        image::ImageService::Open(*FsRoot::Open(dir_.path() + "/state/images"), store_.get());
+    ASSERT_TRUE(images.ok()) << images.status();
+    images_ = *std::move(images);
+    ExpectOk(images_->CollectGarbage());
+  }
+};
+
+TEST_F(ImageFaultsTest, Import) {
+  FailEach({.call = [&] { return images_->Import(rootfs_, "busybox", nullptr).status(); },
+            .undo = [&] { RemoveImages(); }});
+}
+
+TEST_F(ImageFaultsTest, Pull) {
+  if (!FindProgram("docker-registry").ok()) {
+    GTEST_SKIP() << "no docker-registry here: apt-get install docker-registry";
+  }
+  const FsRoot place = *FsRoot::OpenOrCreate(dir_.path() + "/registry");
+  const image::Registry registry(place, /*with_password=*/false);
+  image::TestLayout layout;
+  layout.List(layout.AddImage({image::TarBuilder().File("bin/hello", "hi").Build(),
+                               image::TarBuilder().File("etc/motd", "moored").Build()}),
+              "v1");
+  layout.WriteTo(place, "layout");
+  const std::string name = registry.Name("hello:v1");
+  ASSERT_TRUE(RunChecked({.argv = {"/usr/bin/skopeo", "--insecure-policy", "copy",
+                                   "--dest-tls-verify=false",
+                                   absl::StrCat("oci:", place.PathOf("layout"), ":v1"),
+                                   absl::StrCat("docker://", name)}})
+                  .ok());
+  FailEach(
+      {.call = [&] { return images_->Pull(name, {.insecure_registry = true}, nullptr).status(); },
+       .undo = [&] { RemoveImages(); }});
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,28 @@
+// Makes the Nth action with effects outside of the process fail (base/fault_injection.h).
+#ifndef PLIMSOLL_TESTS_FAULTS_INJECTOR_H_
+#define PLIMSOLL_TESTS_FAULTS_INJECTOR_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::testing {
+
+// What an injected error says, so that it can be told from a real one.
+inline constexpr char kInjected[] = "injected fault";
+
+struct Fired {
+  bool fired = false;
+  std::string action;       // "mount /run/x"
+  bool is_cleanup = false;  // takes something away: a call may go on without it
+  bool elsewhere = false;   // on another thread than the one that armed: nobody may be told
+};
+
+// The `nth` action from now on, counted from 1, fails once. Not while another is armed.
+void Arm(int nth);
+// No more faults; what has happened.
+Fired Disarm();
+
+}  // namespace plimsoll::testing
+
+#endif  // PLIMSOLL_TESTS_FAULTS_INJECTOR_H_
