@@ -32,9 +32,9 @@ lint-all: setup ## the same of everything
 format: setup ## clang-format everything
 	@tools/lint.sh format
 
-bench: release ## time sandbox + create + start beside a bare crun run
-	@cmake --build --preset release -j $(JOBS) --target bench_start
-	@build/release/bin/bench_start $(BENCH_FLAGS)
+bench: release ## measure beside bare crun, and beside another CRI runtime: SOCKET=unix:///...
+	@cmake --build --preset release -j $(JOBS) --target bench
+	@tools/bench.sh $(if $(SOCKET),--socket $(SOCKET)) $(if $(IMAGE),--image $(IMAGE)) $(BENCH_FLAGS)
 
 KILLS ?= 200
 MONITORS ?= 50

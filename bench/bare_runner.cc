@@ -24,6 +24,8 @@
 namespace plimsoll::bench {
 namespace {
 
+constexpr size_t kMaxRequest = 4096;
+constexpr char kLog[] = "stderr";  // what crun says
 constexpr char kControllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
 
 // What the runner answers to one request.
@@ -47,8 +49,9 @@ bool HideControllers() {
          mount("/dev/null", kControllers, nullptr, MS_BIND, nullptr) == 0;
 }
 
-// The runner's whole life. Only plain system calls: it is a fork, and what it costs is measured.
-[[noreturn]] void Serve(int socket, const BareRunnerOptions& options, const std::string& log) {
+// The runner's whole life. Only plain system calls: it is a fork, and what it costs is measured. A
+// request is crun's arguments, each ended by a NUL byte.
+[[noreturn]] void Serve(int socket, const std::string& crun, const std::string& log) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Answer answer;
   if (!HideControllers()) answer.error = errno;
@@ -60,28 +63,25 @@ bool HideControllers() {
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-  std::string root = absl::StrCat("--root=", options.state);
-  std::string bundle = absl::StrCat("--bundle=", options.bundle);
-  std::string path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-  char* environment[] = {path.data(), nullptr};
-  char request = 0;
-  for (int number = 0; read(socket, &request, 1) == 1; ++number) {
-    std::string crun = "crun", run = "run", id = absl::StrCat("plimsoll-bench-", number);
-    char* arguments[] = {crun.data(), root.data(), run.data(), bundle.data(), id.data(), nullptr};
+  char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* environment[] = {path, nullptr};
+  static char request[kMaxRequest];
+  for (ssize_t size = read(socket, request, sizeof request); size > 0;
+       size = read(socket, request, sizeof request)) {
+    char* arguments[16] = {};
+    size_t count = 0;
+    for (char* at = request; at < request + size && count < 15; at += strlen(at) + 1) {
+      arguments[count++] = at;
+    }
     answer = Answer();
     pid_t pid = -1;
     const int64_t start = NowNanos();
-    answer.error =
-        posix_spawn(&pid, options.crun.c_str(), &actions, nullptr, arguments, environment);
+    answer.error = posix_spawn(&pid, crun.c_str(), &actions, nullptr, arguments, environment);
     if (answer.error == 0) waitpid(pid, &answer.wait_status, 0);
     answer.nanoseconds = NowNanos() - start;
     if (write(socket, &answer, sizeof answer) != sizeof answer) break;
   }
   _exit(0);
-}
-
-std::string LogPath(const BareRunnerOptions& options) {
-  return options.bundle + "/stderr";
 }
 
 absl::StatusOr<Answer> ReadAnswer(int socket) {
@@ -93,7 +93,12 @@ absl::StatusOr<Answer> ReadAnswer(int socket) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const BareRunnerOptions& options) {
+absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const FsRoot& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string crun, FindProgram("crun"));
+  for (const char* name : {"bare/state", "bare/bundle"}) {
+    PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs(name));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot own, directory.Sub("bare"));
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
     return ErrnoStatus(errno, "socketpair");
@@ -103,38 +108,51 @@ absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const BareRunnerOp
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) {
     ours.Reset();
-    Serve(theirs.get(), options, LogPath(options));
+    Serve(theirs.get(), crun, own.PathOf(kLog));
   }
   theirs.Reset();
-  std::unique_ptr<BareRunner> runner(new BareRunner(options, std::move(ours)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Answer ready, ReadAnswer(runner->socket_.get()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Answer ready, ReadAnswer(ours.get()));
   if (ready.error != 0) {
     return ErrnoStatus(ready.error, absl::StrCat("hide ", kControllers, " from crun"));
   }
-  return runner;
+  return std::unique_ptr<BareRunner>(new BareRunner(crun, std::move(own), std::move(ours)));
 }
 
-absl::StatusOr<absl::Duration> BareRunner::Run() {
-  if (write(socket_.get(), "r", 1) != 1) return ErrnoStatus(errno, "ask for a crun run");
-  PLIMSOLL_ASSIGN_OR_RETURN(Answer answer, ReadAnswer(socket_.get()));
-  if (answer.error != 0) return ErrnoStatus(answer.error, absl::StrCat("start ", options_.crun));
+absl::StatusOr<absl::Duration> BareRunner::Time(const std::vector<std::string>& arguments) {
+  std::string request;
+  for (const std::string& argument : arguments) request.append(argument).push_back('\0');
+  if (request.size() > kMaxRequest || write(socket_.get(), request.data(), request.size()) !=
+                                          static_cast<ssize_t>(request.size())) {
+    return absl::InternalError("can't ask for a run of crun");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const Answer answer, ReadAnswer(socket_.get()));
+  if (answer.error != 0) return ErrnoStatus(answer.error, absl::StrCat("start ", crun_));
   if (!WIFEXITED(answer.wait_status) || WEXITSTATUS(answer.wait_status) != 0) {
-    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot bundle, FsRoot::Open(options_.bundle));
-    return absl::InternalError(absl::StrCat("crun run ended with wait status ", answer.wait_status,
-                                            ": ", bundle.Read("stderr").value_or("")));
+    return absl::InternalError(absl::StrCat("crun ended with wait status ", answer.wait_status,
+                                            ": ", directory_.Read(kLog).value_or("")));
   }
   return absl::Nanoseconds(answer.nanoseconds);
 }
 
-absl::Status MakeBundle(const std::string& crun, const std::string& image_tar,
-                        const std::string& directory, const std::string& cgroup_path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot bundle, FsRoot::OpenOrCreate(directory));
+absl::StatusOr<absl::Duration> BareRunner::Run() {
+  return Time({"crun", absl::StrCat("--root=", directory_.PathOf("state")), "run",
+               absl::StrCat("--bundle=", directory_.PathOf("bundle")),
+               absl::StrCat("plimsoll-bench-", number_++)});
+}
+
+absl::StatusOr<absl::Duration> BareRunner::Exec(const std::string& state,
+                                                const std::string& container) {
+  return Time({"crun", absl::StrCat("--root=", state), "exec", container, "/bin/true"});
+}
+
+absl::Status BareRunner::MakeBundle(const std::string& image_tar, const std::string& cgroup_path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, directory_.Sub("bundle"));
   PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs", 0755));
   PLIMSOLL_RETURN_IF_ERROR(
       RunChecked({.argv = {"/bin/tar", "-xf", image_tar, "-C", bundle.PathOf("rootfs")}}).status());
   PLIMSOLL_RETURN_IF_ERROR(
-      RunChecked({.argv = {crun, "spec"}, .working_directory = directory}).status());
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string text, bundle.Read("config.json"));
+      RunChecked({.argv = {crun_, "spec"}, .working_directory = bundle.path()}).status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, bundle.Read("config.json"));
 
   nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
   if (!config.is_object()) return absl::InternalError("crun spec wrote no JSON object");

@@ -1,0 +1,205 @@
+// bench_node: what a node's runtime costs, call by call, and what is left of a bare crun in it.
+//
+// Starts a plimsolld of its own in a private directory and drives it through the CRI socket; with
+// --socket, another CRI runtime beside it. In each round every runtime lives through one pod and
+// bare crun is timed too, so that whatever else the machine does hits all of them. Host network,
+// busybox, no seccomp filter. Removes what it made.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "bench/bare_runner.h"
+#include "bench/cri_client.h"
+#include "bench/endpoint.h"
+#include "bench/own_daemon.h"
+#include "bench/report.h"
+#include "bench/scratch.h"
+
+namespace plimsoll::bench {
+namespace {
+
+struct Options {
+  Workload workload;
+  std::vector<std::string> sockets;
+  std::string image = kImage;
+  std::string plimsolld;
+  std::string json;
+  std::string svg;
+  double max_start_ratio = 0;  // 0: no limit
+  double max_exec_ratio = 0;
+  bool keep = false;
+};
+
+// The process at the other end of a unix socket.
+absl::StatusOr<pid_t> ServerOf(const std::string& path) {
+  const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (!client.valid() ||
+      connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      getsockopt(client.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("connect to ", path));
+  }
+  return peer.pid;
+}
+
+struct Runtime {
+  std::unique_ptr<CriClient> client;
+  std::unique_ptr<Endpoint> endpoint;
+};
+
+Runtime MakeRuntime(const std::string& name, const std::shared_ptr<grpc::Channel>& channel,
+                    const std::string& image, pid_t daemon, const FsRoot& directory,
+                    const FsRoot& host) {
+  Runtime runtime;
+  runtime.client = std::make_unique<CriClient>(
+      channel, image, directory.PathOf(absl::StrCat("logs-", daemon)), kCgroupParent);
+  runtime.endpoint = std::make_unique<Endpoint>(name, runtime.client.get(), daemon, host);
+  return runtime;
+}
+
+absl::Status MeasureCalls(const Options& options, BareRunner& bare, const std::string& crun_state,
+                          const std::vector<Runtime>& runtimes, Report* report) {
+  for (int round = 0; round < options.workload.pods; ++round) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration run, bare.Run());
+    report->bare_run.Add(run);
+    for (const Runtime& runtime : runtimes) {
+      const bool own = &runtime == &runtimes.front();
+      PLIMSOLL_RETURN_IF_ERROR(
+          runtime.endpoint->OnePod([&](const std::string& container) -> absl::Status {
+            if (!own) return absl::OkStatus();
+            PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration exec, bare.Exec(crun_state, container));
+            report->bare_exec.Add(exec);
+            return absl::OkStatus();
+          }));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Say(const std::string& text) {
+  if (isatty(2) != 0) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+absl::StatusOr<Report> Bench(const Options& options) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Scratch> scratch, Scratch::Make(options.keep));
+  const FsRoot& directory = scratch->directory();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<BareRunner> bare,
+                            BareRunner::Start(directory));  // before there are threads
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string archive, scratch->ImageArchive());
+  PLIMSOLL_RETURN_IF_ERROR(bare->MakeBundle(archive, absl::StrCat(kCgroupParent, "/bare")));
+
+  std::string plimsolld = options.plimsolld;
+  if (plimsolld.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(plimsolld, BesideThisProgram("plimsolld"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<OwnDaemon> daemon,
+                            OwnDaemon::Start(plimsolld, directory));
+  PLIMSOLL_RETURN_IF_ERROR(daemon->ImportImage(archive, kImage));
+
+  std::vector<Runtime> runtimes;
+  runtimes.push_back(
+      MakeRuntime("plimsolld", daemon->channel(), kImage, daemon->pid(), directory, host));
+  for (const std::string& socket : options.sockets) {
+    const std::string path(absl::StripPrefix(socket, "unix://"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const pid_t server, ServerOf(path));
+    runtimes.push_back(
+        MakeRuntime(path, grpc::CreateChannel("unix://" + path, grpc::InsecureChannelCredentials()),
+                    options.image, server, directory, host));
+  }
+
+  Report report;
+  report.workload = options.workload;
+  for (const Runtime& runtime : runtimes) PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->Idle());
+  Say("pods one by one");
+  PLIMSOLL_RETURN_IF_ERROR(
+      MeasureCalls(options, *bare, daemon->runtime_state(), runtimes, &report));
+  for (const Runtime& runtime : runtimes) {
+    Say(absl::StrCat("pods in parallel: ", runtime.endpoint->figures().name));
+    PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->InParallel(options.workload));
+    if (options.workload.resident > 0) {
+      Say(absl::StrCat("memory and lists: ", runtime.endpoint->figures().name));
+      PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->Resident(options.workload));
+    }
+    report.runtimes.push_back(runtime.endpoint->figures());
+  }
+  return report;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(directory));
+  return root.ReplaceFile(slash == std::string::npos ? path : path.substr(slash + 1), text, 0644);
+}
+
+bool AboveLimit(const char* what, double ratio, double limit) {
+  if (limit <= 0 || ratio <= limit) return false;
+  std::fprintf(stderr, "bench_node: %s is %.2f times bare crun's, may be %.2f\n", what, ratio,
+               limit);
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times a node's runtime through the CRI socket, beside bare crun.", "bench_node");
+  app.add_option("--pods", options.workload.pods, "pods, one after the other and again in parallel")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--parallel", options.workload.parallel, "how many at once")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--resident", options.workload.resident,
+                 "running pods for memory and the short list; 0: not measured")
+      ->capture_default_str();
+  app.add_option("--listed", options.workload.listed, "containers of the long list")
+      ->capture_default_str();
+  app.add_option("--lists", options.workload.lists, "calls for each list")->capture_default_str();
+  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image, "the image that the other runtimes have")
+      ->capture_default_str();
+  app.add_option("--plimsolld", options.plimsolld, "the daemon; default: beside this program");
+  app.add_option("--json", options.json, "write all figures to this file");
+  app.add_option("--svg", options.svg, "write a chart to this file");
+  app.add_option("--max-start-ratio", options.max_start_ratio, "exit code 1 above it");
+  app.add_option("--max-exec-ratio", options.max_exec_ratio, "exit code 1 above it");
+  app.add_flag("--keep", options.keep, "keep the directory with the daemon's log");
+  CLI11_PARSE(app, argc, argv);
+
+  const absl::StatusOr<Report> report = Bench(options);
+  absl::Status status = report.status();
+  if (status.ok()) {
+    std::fputs(ToTable(*report).c_str(), stdout);
+    if (!options.json.empty()) status = WriteFile(options.json, ToJson(*report));
+    if (!options.svg.empty()) status = FirstError(status, WriteFile(options.svg, ToSvg(*report)));
+  }
+  if (!status.ok()) {
+    std::fprintf(stderr, "bench_node: %s\n", status.ToString().c_str());
+    return 2;
+  }
+  const bool slow = AboveLimit("start", report->StartRatio(), options.max_start_ratio);
+  return AboveLimit("exec", report->ExecRatio(), options.max_exec_ratio) || slow ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  return plimsoll::bench::Main(argc, argv);
+}

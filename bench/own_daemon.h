@@ -1,0 +1,45 @@
+// A plimsolld of the benchmark's own, on private directories.
+#ifndef PLIMSOLL_BENCH_OWN_DAEMON_H_
+#define PLIMSOLL_BENCH_OWN_DAEMON_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::bench {
+
+class OwnDaemon {
+ public:
+  // Listens at <directory>/plimsoll.sock, keeps its log in <directory>/plimsolld.log. An error has
+  // what it said.
+  static absl::StatusOr<std::unique_ptr<OwnDaemon>> Start(const std::string& program,
+                                                          const FsRoot& directory);
+  ~OwnDaemon();  // ends it, and waits for that
+
+  std::shared_ptr<grpc::Channel> channel() const { return channel_; }
+  // Where crun keeps its state.
+  std::string runtime_state() const { return runtime_state_; }
+  pid_t pid() const { return child_->pid(); }
+
+  // The archive's image becomes `reference`.
+  absl::Status ImportImage(const std::string& archive, const std::string& reference);
+
+ private:
+  OwnDaemon() = default;
+  UniqueFd clients_;
+  std::optional<Child> child_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::string runtime_state_;
+};
+
+}  // namespace plimsoll::bench
+
+#endif  // PLIMSOLL_BENCH_OWN_DAEMON_H_

@@ -1,0 +1,19 @@
+#!/bin/bash
+# Runs all benchmarks of the release build and leaves their results in build/bench/.
+#
+#   tools/bench.sh [FLAG...]     flags are those of bench_node; see bench_node --help
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=build/release/bin
+mkdir -p build/bench
+
+echo "== start of a pod beside a bare crun run"
+"$bin/bench_start"
+echo
+echo "== the node's runtime, call by call"
+"$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
+echo
+echo "== libraries"
+"$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null
+echo
+echo "results: build/bench/node.json, node.svg, library.json"
