@@ -75,6 +75,10 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const std::vector<ContainerGroup>& containers) {
   const std::string mark = ExecMark(crun_state);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
+  absl::flat_hash_set<pid_t> own;
+  for (const linux::ProcessEntry& each : linux::DescendantsOf(table, getpid())) {
+    own.insert(each.id.pid);
+  }
   std::vector<StrayExec> strays;
   absl::flat_hash_set<std::string> busy;  // containers with a command of this process
   for (const linux::ProcessEntry& entry : table) {
@@ -84,7 +88,7 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     StrayExec stray;
     stray.process = entry.id;
     Describe(host, containers, &stray);
-    if (entry.parent == getpid()) {
+    if (own.contains(entry.id.pid)) {
       busy.insert(stray.container_id);
     } else {
       strays.push_back(std::move(stray));

@@ -23,7 +23,7 @@ namespace plimsoll::runtime {
 // What every `crun exec` has in its environment: "PLIMSOLL_EXEC=<crun's state directory>".
 std::string ExecMark(const FsRoot& crun_state);
 
-// Marked processes that are no children of this one, and groups for commands in `containers`,
+// Marked processes that are not below this one, and groups for commands in `containers`,
 // unless this process has a command under way in that container. Changes nothing.
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,

@@ -1,0 +1,136 @@
+// What the next daemon can tell of containers and commands that one left in the middle.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/subprocess.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "linux/process_tree.h"
+#include "runtime/oci/exec_group.h"
+#include "runtime/oci/exec_strays.h"
+#include "runtime/oci/test_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class OciRecoveryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto lacks = TestMachine::Lacks()) GTEST_SKIP() << *lacks;
+    machine_ = std::make_unique<TestMachine>();
+  }
+  ContainerRuntime& runtime() { return machine_->runtime(); }
+  std::vector<ContainerGroup> Groups() const { return {{"a", machine_->group("a")}}; }
+  std::vector<StrayExec> Strays() {
+    const auto strays = runtime().FindStrayExecs(Groups());
+    EXPECT_TRUE(strays.ok()) << strays.status();
+    return strays.value_or(std::vector<StrayExec>());
+  }
+
+  std::unique_ptr<TestMachine> machine_;
+};
+
+TEST_F(OciRecoveryTest, TellsWhetherAndWhenAContainerWasStarted) {
+  const auto created = runtime().Create(machine_->Request("a", "sleep 100"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_FALSE(runtime().StartedAt("a", created->init).has_value());
+  const int64_t before = absl::GetCurrentTimeNanos();
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const auto started = runtime().StartedAt("a", created->init);
+  ASSERT_TRUE(started.has_value());
+  constexpr int64_t kTick = 10'000'000;  // of the file system's coarse clock
+  EXPECT_GT(*started, before - kTick);
+  EXPECT_LT(*started, absl::GetCurrentTimeNanos() + kTick);
+  EXPECT_FALSE(runtime().StartedAt("unknown", created->init).has_value());
+}
+
+// Cut off between the byte that lets the process run and taking the FIFO away.
+TEST_F(OciRecoveryTest, AStartThatWasCutOffIsSeenAndFinished) {
+  const auto created = runtime().Create(machine_->Request("a", "sleep 100"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const std::string fifo = machine_->dir().path() + "/run/oci/crun/a/exec.fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_TRUE(WaitUntil([&] { return runtime().StartedAt("a", created->init).has_value(); }));
+  EXPECT_TRUE(runtime().FinishStart("a").ok());
+  EXPECT_NE(access(fifo.c_str(), F_OK), 0);
+  EXPECT_TRUE(runtime().FinishStart("a").ok());
+}
+
+TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
+  ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
+  ASSERT_TRUE(runtime().Start("a").ok());
+  std::thread caller([&] {
+    EXPECT_TRUE(runtime()
+                    .Exec("a", machine_->group("a"),
+                          {.argv = {"/bin/sleep", "2"}, .timeout = absl::Seconds(60)})
+                    .ok());
+  });
+  // The group is there a moment before the command.
+  EXPECT_TRUE(WaitUntil([&] {
+    return !ExecGroup::FindAll(machine_->host(), machine_->cgroups().layout(), machine_->group("a"))
+                .empty();
+  }));
+  EXPECT_TRUE(WaitUntil([&] { return Strays().empty(); }));
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Strays(), IsEmpty());
+  caller.join();
+}
+
+TEST_F(OciRecoveryTest, AGroupWithoutACommandIsFoundAndRemoved) {
+  ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const auto group =
+      ExecGroup::Make(machine_->host(), machine_->cgroups().layout(), machine_->group("a"));
+  ASSERT_TRUE(group.ok()) << group.status();
+  const std::vector<StrayExec> strays = Strays();
+  ASSERT_THAT(strays, SizeIs(1));
+  EXPECT_EQ(strays[0].container_id, "a");
+  EXPECT_EQ(strays[0].group, group->name());
+  EXPECT_EQ(strays[0].process.pid, 0);
+  EXPECT_TRUE(runtime().EndStrayExec(strays[0]).ok());
+  EXPECT_THAT(Strays(), IsEmpty());
+  EXPECT_TRUE(runtime().EndStrayExec(strays[0]).ok()) << "as good when it is gone";
+}
+
+// A marked process that is not this one's child, with a child of its own that ignores SIGTERM.
+TEST_F(OciRecoveryTest, AMarkedProcessIsEndedWithAllItStarted) {
+  const FsRoot state = machine_->dir().root();
+  Command command;
+  command.argv = {"/bin/sh", "-c",
+                  "env - setsid sh -c 'trap \"\" TERM; sleep 300 & sleep 300; :' & wait; :"};
+  command.environment.push_back(ExecMark(state));
+  // Its parent ends at once, so that somebody else's it becomes.
+  Command parent = command;
+  parent.argv = {"/bin/sh", "-c", "exec setsid -f \"$@\"", "sh"};
+  parent.argv.insert(parent.argv.end(), command.argv.begin(), command.argv.end());
+  ASSERT_TRUE(RunChecked(parent).ok());
+  const auto layout = machine_->cgroups().layout();
+  std::vector<StrayExec> strays;
+  const auto complete = [&] {
+    strays = *FindExecStrays(machine_->host(), layout, state, {});
+    return strays.size() == 1 &&
+           linux::DescendantsOf(*linux::ListProcessTable(machine_->host()), strays[0].process.pid)
+                   .size() == 3;
+  };
+  ASSERT_TRUE(WaitUntil(complete)) << strays.size();
+  const auto below =
+      linux::DescendantsOf(*linux::ListProcessTable(machine_->host()), strays[0].process.pid);
+  ASSERT_TRUE(
+      EndExecStray(machine_->host(), layout, strays[0], absl::Now() + absl::Seconds(20)).ok());
+  for (const linux::ProcessEntry& each : below) {
+    EXPECT_TRUE(WaitUntil([&] { return !linux::IsRunning(machine_->host(), each.id); }));
+  }
+  EXPECT_TRUE(
+      WaitUntil([&] { return FindExecStrays(machine_->host(), layout, state, {})->empty(); }));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
