@@ -54,6 +54,7 @@ class KillTest {
   void KillMonitor();
   void CheckLeftovers(const Known& known);
   void CheckForeign();
+  void CheckDoctor();
   uint64_t Random(uint64_t below) { return random_() % below; }
 
   const Options options_;
@@ -180,6 +181,7 @@ absl::Status KillTest::Verify() {
   }
   CheckLeftovers(known);
   CheckForeign();
+  CheckDoctor();
   return absl::OkStatus();
 }
 
@@ -202,6 +204,19 @@ void KillTest::CheckForeign() {
   if (!processes.ok() || *processes != std::vector<pid_t>{foreign_->pid()}) {
     problems_.Add("what belongs to somebody else was touched");
   }
+}
+
+// After a recovery there must be nothing left that it would do, nor anything that it could not.
+void KillTest::CheckDoctor() {
+  plimsoll::v1::InspectResponse response;
+  grpc::ClientContext context;
+  if (const grpc::Status status = node_.node().Inspect(&context, {}, &response); !status.ok()) {
+    problems_.Add("inspect: " + status.error_message());
+  }
+  for (const auto& finding : response.findings()) {
+    problems_.Add("doctor finds: " + finding.ShortDebugString());
+  }
+  for (const std::string& trouble : response.troubles()) problems_.Add("trouble: " + trouble);
 }
 
 absl::Status KillTest::Finish() {
@@ -241,8 +256,12 @@ absl::Status KillTest::Run() {
   const absl::Time start = absl::Now();
   int rounds = 0;
   absl::Status status;
-  // With nobody left to kill monitors of, the rounds end all the same.
-  while (status.ok() && problems() == 0 && kills_ < options_.kills) {
+  // A round may find no monitor to kill; some rounds more make up for it.
+  const auto goes_on = [this] {
+    return kills_ < options_.kills ||
+           (monitors_ < options_.monitors && kills_ < 2 * options_.kills);
+  };
+  while (status.ok() && problems() == 0 && goes_on()) {
     problems_.set_round(++rounds);
     if (options_.verbose) std::printf("round %d\n", rounds);
     status = Round();
