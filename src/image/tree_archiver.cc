@@ -27,6 +27,14 @@ namespace {
 constexpr size_t kMaxXattrListBytes = 64 * 1024;
 constexpr int kMaxDepth = 256;  // as the unpacker
 
+// libarchive's text is "Write error"; its number is the errno of the write, where there was one.
+absl::Status ArchiveError(struct archive* archive, const std::string& path) {
+  const char* text = archive_error_string(archive);
+  const std::string what = absl::StrCat("archive ", path, ": ", text != nullptr ? text : "failed");
+  const int err = archive_errno(archive);
+  return err > 0 ? ErrnoStatus(err, what) : absl::InternalError(what);
+}
+
 class Archiver {
  public:
   Archiver(const FsRoot& tree, struct archive* archive) : tree_(tree), archive_(archive) {}
@@ -135,9 +143,7 @@ class Archiver {
   }
 
   absl::Status ArchiveFailed(const std::string& path) const {
-    const char* why = archive_error_string(archive_);
-    return absl::InternalError(
-        absl::StrCat("archive ", tree_.PathOf(path), ": ", why != nullptr ? why : "failed"));
+    return ArchiveError(archive_, tree_.PathOf(path));
   }
 
   absl::Status AddContent(const std::string& path, int fd, uint64_t size) {
@@ -177,9 +183,7 @@ absl::Status ArchiveTree(const FsRoot& tree, int out_fd) {
   }
   PLIMSOLL_RETURN_IF_ERROR(Archiver(tree, archive).AddDirectory(".", 0));
   if (archive_write_close(archive) != ARCHIVE_OK) {
-    const char* why = archive_error_string(archive);
-    return absl::InternalError(
-        absl::StrCat("archive ", tree.path(), ": ", why != nullptr ? why : "failed"));
+    return ArchiveError(archive, tree.path());
   }
   return absl::OkStatus();
 }

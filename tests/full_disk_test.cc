@@ -1,0 +1,109 @@
+// A state directory with no space left: clear errors, and nothing lost that was acknowledged.
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FullDiskTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "mounts need root";
+    ASSERT_TRUE(Host().MakeDirs(node_.state_directory(), 0700).ok());
+    // Not linux::MountTmpfs: programs run from here.
+    ASSERT_EQ(mount("tmpfs", node_.state_directory().c_str(), "tmpfs", 0, "size=32m,mode=0700"), 0);
+    NodeTest::SetUp();
+  }
+  void TearDown() override {
+    Free();
+    NodeTest::TearDown();
+    EXPECT_TRUE(linux::Unmount(node_.state_directory()).ok());
+  }
+
+  std::string Filler() const { return node_.state_directory() + "/filler"; }
+  void Fill() {
+    const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    ASSERT_TRUE(file.valid());
+    const std::string block(4096, 'x');
+    while (write(file.get(), block.data(), block.size()) > 0) {
+    }
+    ASSERT_EQ(errno, ENOSPC);
+  }
+  void Free() { unlink(Filler().c_str()); }
+  static void ExpectFull(const grpc::Status& status) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
+    EXPECT_THAT(absl::AsciiStrToLower(status.error_message()), HasSubstr("no space left"));
+  }
+  std::set<std::string> Pods() {
+    cri::ListPodSandboxResponse pods;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &pods).ok());
+    std::set<std::string> ids;
+    for (const cri::PodSandbox& pod : pods.items()) ids.insert(pod.id());
+    return ids;
+  }
+};
+
+TEST_F(FullDiskTest, WhatWasAcknowledgedStays) {
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  std::set<std::string> acknowledged = {pod};
+  Fill();
+  // The log of the database may have room for some more.
+  grpc::Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    std::string id;
+    status = TryRunPod(PodConfig(), &id);
+    if (status.ok()) acknowledged.insert(id);
+  }
+  ExpectFull(status);
+  EXPECT_EQ(Pods(), acknowledged) << "a pod that failed is there, or one is gone";
+  // What runs goes on, and says so.
+  EXPECT_EQ(ExecOutput(container, "echo here"), "here\n");
+
+  node_.KillDaemon();
+  Free();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  EXPECT_EQ(Pods(), acknowledged);
+  EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
+  EXPECT_FALSE(RunPod().empty());
+}
+
+// Stopping and removing is what makes room again.
+TEST_F(FullDiskTest, AnExitIsNotLost) {
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("trap 'exit 7' TERM; sleep 1000 & wait"));
+  Fill();
+  EXPECT_TRUE(StopContainer(container, 20).ok());
+  const int code = AwaitExit(container).exit_code();
+  node_.KillDaemon();
+  Free();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  EXPECT_EQ(Status(container).state(), cri::CONTAINER_EXITED);
+  EXPECT_EQ(Status(container).exit_code(), code);
+}
+
+TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
+  Fill();
+  ExpectFull(Import(node_.directory() + "/busybox", "second"));
+  EXPECT_THAT(*Host().List(node_.state_directory() + "/images/work"), IsEmpty());
+  Free();
+  const grpc::Status again = Import(node_.directory() + "/busybox", "second");
+  EXPECT_TRUE(again.ok()) << again.error_message();
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
