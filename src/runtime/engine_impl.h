@@ -64,6 +64,8 @@ class EngineImpl : public Engine {
   // Makes what is planned. The caller undoes it.
   absl::Status MakePodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
   absl::Status RemoveOwnedCgroups(const SandboxRecord& record);
+  absl::Status RemoveOwnedCgroupsLocked(const SandboxRecord& record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
   // Another sandbox that uses the group owns it from now on. False: there is none.
   absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);

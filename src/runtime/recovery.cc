@@ -57,7 +57,8 @@ absl::Status EngineImpl::Recover() {
   };
   // Containers first: a sandbox can be removed only when it has none.
   for (ContainerRecord& record : input.containers) {
-    RecoverContainer(std::move(record), found(record.id));
+    const Finding* finding = found(record.id);
+    RecoverContainer(std::move(record), finding);
   }
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
@@ -74,7 +75,8 @@ absl::Status EngineImpl::Recover() {
       absl::MutexLock lock(&cgroups_mutex_);
       std::erase(in_the_making_, &record);
     }
-    RecoverSandbox(std::move(record), found(record.id));
+    const Finding* finding = found(record.id);
+    RecoverSandbox(std::move(record), finding);
   }
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayContainer) {

@@ -42,6 +42,10 @@ absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
 
 absl::Status EngineImpl::RemoveOwnedCgroups(const SandboxRecord& record) {
   absl::MutexLock lock(&cgroups_mutex_);
+  return RemoveOwnedCgroupsLocked(record);
+}
+
+absl::Status EngineImpl::RemoveOwnedCgroupsLocked(const SandboxRecord& record) {
   absl::Status status;
   for (auto it = record.owned_cgroups.rbegin(); it != record.owned_cgroups.rend(); ++it) {
     const absl::StatusOr<bool> taken = HandOver(*it, record.id);
@@ -79,8 +83,6 @@ absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::s
   }
   for (const std::shared_ptr<Sandbox>& sandbox : all) {
     absl::MutexLock lock(&sandbox->mutex);
-    // One that is being removed has looked at what it owns already.
-    if (sandbox->record.state == SandboxState::kRemoving) continue;
     if (uses(sandbox->record)) return give_to(&sandbox->record);
   }
   return false;
@@ -180,10 +182,17 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
         CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kRemoving));
     sandbox->record.state = SandboxState::kRemoving;
     record = sandbox->record;
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-  PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroups(record));
+  {
+    // Another that was removed beside it may have handed something over since.
+    absl::MutexLock lock(&cgroups_mutex_);
+    PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroupsLocked(sandbox->Snapshot()));
+    absl::MutexLock record_lock(&sandbox->mutex);
+    sandbox->record.cgroup_path.clear();
+    sandbox->record.owned_cgroups.clear();
+  }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
   ReleaseName(NameKey(record.spec));
   {
