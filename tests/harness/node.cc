@@ -50,8 +50,10 @@ Node::Node(const std::string& extra_config)
 
 Node::~Node() {
   if (daemon_runs()) KillDaemon();
-  linux::UnmountBelow(Host(), run_directory()).IgnoreError();
+  // First what runs: its monitors work in the run directory.
   Cgroups().KillAll(cgroup_parent_, absl::Now() + absl::Seconds(10)).IgnoreError();
+  Eventually([this] { return linux::UnmountBelow(Host(), run_directory()).ok(); },
+             absl::Seconds(5));
   Cgroups().Remove(cgroup_parent_).IgnoreError();
 }
 
