@@ -146,10 +146,14 @@ void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, 
     close(console);
     unlink(kConsoleSocket);
   }
-  creation->init = ReadPidFile();
-  if (creation->init <= 0) {
-    creation->init = -1;
+  const pid_t init = ReadPidFile();
+  siginfo_t ended;
+  if (init <= 0) {
     Say(creation, "read the pid file of the OCI runtime");
+  } else if (waitid(P_PID, static_cast<id_t>(init), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    Say(creation, "the container's init ended as it was created");
+  } else {
+    creation->init = init;
   }
 }
 

@@ -60,6 +60,7 @@ bool Tell(const char* text) {
   return true;
 }
 
+// The end of the stream ends the message.
 [[noreturn]] void GiveUp(const char* message) {
   Tell("error ");
   Tell(message);
@@ -92,17 +93,16 @@ int PrepareSignals() {
   return fd;
 }
 
-// Reaps whatever has ended; whether init was among it.
+// Reaps whatever has ended. True once init was among it.
 bool Reap(pid_t init, Exit* exit) {
-  bool found = false;
   int status = 0;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
     if (pid != init) continue;
     clock_gettime(CLOCK_REALTIME, &exit->at);
     exit->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    found = true;
+    return true;
   }
-  return found;
+  return false;
 }
 
 // Carries output and answers requests until init ends.
@@ -113,10 +113,11 @@ Exit Watch(pid_t init, int signals, Control* control) {
                        {out.fd(), POLLIN, 0},
                        {err.fd(), POLLIN, 0},
                        {control->fd(), POLLIN, 0}};
-    if (poll(polls, 4, -1) < 0) continue;
+    constexpr int kLookAgainMilliseconds = 200;
+    if (poll(polls, 4, out.hung_up() ? kLookAgainMilliseconds : -1) < 0) continue;
     signalfd_siginfo ignored;
     if (polls[0].revents != 0 && read(signals, &ignored, sizeof(ignored)) < 0) continue;
-    if (polls[1].revents != 0) out.Pump();
+    if (polls[1].revents != 0 || out.hung_up()) out.Pump();
     if (polls[2].revents != 0) err.Pump();
     if (polls[3].revents != 0) control->Serve();
   }
@@ -134,6 +135,8 @@ void WriteExit(const Exit& exit) {
 }
 
 void Run(const char* id) {
+  // Or whatever the runtime leaves behind would keep the daemon waiting for the stream's end.
+  fcntl(kSyncDescriptor, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int signals = PrepareSignals();
   TakeLock();

@@ -30,8 +30,9 @@ void OutputStream::Read(int fd) {
 size_t OutputStream::Pump() {
   if (fd_ < 0) return 0;
   const ssize_t n = read(fd_, buffer_ + size_, sizeof(buffer_) - size_);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (n <= 0) {  // EIO: a terminal whose other side is closed
+  hung_up_ = n < 0 && errno == EIO;  // a terminal whose other side is closed
+  if (hung_up_ || (n < 0 && (errno == EAGAIN || errno == EINTR))) return 0;
+  if (n <= 0) {
     Close();
     return 0;
   }
@@ -83,6 +84,7 @@ const char* OutputStream::Unlogged() {
 void OutputStream::Close() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
+  hung_up_ = false;
 }
 
 }  // namespace plimsoll::monitor

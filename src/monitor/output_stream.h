@@ -22,7 +22,10 @@ class OutputStream {
 
   // Reads from `fd` from now on, which it owns and makes non-blocking.
   void Read(int fd);
-  int fd() const { return fd_; }  // -1 once the writers are gone
+  // What to poll; -1 once the writers are gone, or while a terminal is hung up.
+  int fd() const { return hung_up_ ? -1 : fd_; }
+  // A terminal that nobody has open at this moment: the next Pump sees whether somebody has again.
+  bool hung_up() const { return hung_up_; }
 
   // Takes what is there, at most one buffer, and logs the lines that are complete. How many bytes
   // it took: 0 when nothing was there or the writers are gone.
@@ -39,6 +42,7 @@ class OutputStream {
   const char* name_;
   LogFile* log_;
   int fd_ = -1;
+  bool hung_up_ = false;
   size_t size_ = 0;  // what buffer_ holds
   char buffer_[4 * kMaxLine];
 };

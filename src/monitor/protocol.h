@@ -5,11 +5,10 @@
 // directory and one end of a stream socket as descriptor 3. On it, in this order:
 //
 //   monitor to daemon   "ready\n"             it holds the lock on kLockFile
-//   daemon to monitor   the plan              "key=value" strings, each ended by a NUL byte, then
-//   an
-//                                             empty string
+//   daemon to monitor   the plan              "key=value" strings, each ended by a NUL byte; an
+//                                             empty one is the last
 //   monitor to daemon   "pid N\n"             the container is created, N is its init
-//                    or "error TEXT"          it is not, and the monitor ends
+//                    or "error TEXT"          it is not; the end of the stream ends the text
 //
 // A daemon that dies before the plan is sent leaves a monitor that sees the end of the stream and
 // ends; one that dies later leaves a monitor that others find by its lock, which fcntl(2) F_GETLK
@@ -33,8 +32,7 @@ namespace plimsoll::monitor {
 constexpr char kLockFile[] = "monitor.lock";
 // "CODE NANOSECONDS\n": exit code, or 128 + signal, and when, since 1970. Appears whole.
 constexpr char kExitFile[] = "exit";
-// A SOCK_SEQPACKET socket. Each connection carries one request and one answer, "ok" or "error
-// TEXT":
+// A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
 //   "reopen-log"       close the log and open its path anew
 //   "resize ROWS COLS" of the terminal
 constexpr char kControlSocket[] = "control";

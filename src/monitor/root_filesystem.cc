@@ -104,25 +104,34 @@ int MountByLayer(const LaunchPlan& plan) {
   return 0;
 }
 
-}  // namespace
-
 // volatile: a writable layer doesn't outlive its container, so nothing in it needs to be on disk;
 // without it, the end of every container syncs the whole file system that the layer is on.
+int MountVolatile(const LaunchPlan& plan, size_t skip) {
+  const int error = MountByOptions(plan, ",volatile", skip);
+  return error == EINVAL ? MountByOptions(plan, "", skip) : error;  // before Linux 5.10
+}
+
+// With the part of their paths that all lower directories share as working directory.
+int MountByShortPaths(const LaunchPlan& plan) {
+  static char prefix[kMaxOptions];
+  const size_t skip = CommonPrefix(plan);
+  if (skip == 0 || skip >= sizeof(prefix)) return E2BIG;
+  memcpy(prefix, plan.Get("lower"), skip);
+  const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (here < 0 || chdir(prefix) != 0) return errno;
+  const int error = MountVolatile(plan, skip);
+  if (fchdir(here) != 0) Fail("change back to", "the working directory");
+  close(here);
+  return error;
+}
+
+}  // namespace
+
 void MountRootFilesystem(const LaunchPlan& plan) {
-  int error = MountByOptions(plan, ",volatile", 0);
-  if (error == EINVAL) error = MountByOptions(plan, "", 0);  // before Linux 5.10
-  if (error == E2BIG) error = MountByLayer(plan);
-  if (error != 0 && MountByOptions(plan, "", 0) == E2BIG) {
-    // An older kernel: shorten the paths.
-    static char prefix[kMaxOptions];
-    const size_t skip = CommonPrefix(plan);
-    const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (skip > 0 && skip < sizeof(prefix)) {
-      memcpy(prefix, plan.Get("lower"), skip);
-      if (chdir(prefix) == 0) error = MountByOptions(plan, ",volatile", skip);
-      if (fchdir(here) != 0) Fail("change back to", "the working directory");
-    }
-    close(here);
+  int error = MountVolatile(plan, 0);
+  if (error == E2BIG) {
+    error = MountByLayer(plan);
+    if (error != 0) error = MountByShortPaths(plan);  // Linux before 6.5
   }
   if (error != 0) {
     errno = error;

@@ -43,10 +43,10 @@ bool WaitReadable(int fd, absl::Time deadline) {
   }
 }
 
-// Receives until `text` ends with a newline, `enough` bytes are there, or the other end is closed.
-absl::Status ReceiveLine(int socket, size_t enough, absl::Time deadline, std::string* text) {
+// Adds what comes next to `text`. False at the stream's end.
+absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text) {
   char buffer[monitor::kMaxMessage];
-  while (!absl::EndsWith(*text, "\n") && text->size() < enough) {
+  while (true) {
     if (!WaitReadable(socket, deadline)) {
       return absl::DeadlineExceededError(
           absl::StrCat("the monitor said nothing for ", absl::FormatDuration(kCreateTimeout)));
@@ -54,10 +54,20 @@ absl::Status ReceiveLine(int socket, size_t enough, absl::Time deadline, std::st
     const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "hear the monitor");
-    if (n <= 0) break;
-    text->append(buffer, static_cast<size_t>(n));
+    if (n > 0) text->append(buffer, static_cast<size_t>(n));
+    return n > 0;
   }
-  return absl::OkStatus();
+}
+
+// One message: a line, or an error, which may have several and ends with the stream.
+absl::StatusOr<std::string> ReceiveMessage(int socket, absl::Time deadline) {
+  std::string text;
+  while (text.size() < monitor::kMaxMessage &&
+         (absl::StartsWith(text, "error ") || !absl::EndsWith(text, "\n"))) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool more, Receive(socket, deadline, &text));
+    if (!more) break;
+  }
+  return text;
 }
 
 absl::Status Send(int socket, absl::string_view text) {
@@ -142,16 +152,14 @@ StartingMonitor::~StartingMonitor() {
 
 absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan) {
   const absl::Time deadline = absl::Now() + kCreateTimeout;
-  std::string said;
-  PLIMSOLL_RETURN_IF_ERROR(ReceiveLine(socket_.get(), monitor::kMaxMessage, deadline, &said));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string said, ReceiveMessage(socket_.get(), deadline));
   if (said != "ready\n") {
     return absl::InternalError(
         absl::StrCat("the monitor gave up: ", said, ReadMemfd(errors_.get())));
   }
   const absl::string_view end("\0", 1);
   PLIMSOLL_RETURN_IF_ERROR(Send(socket_.get(), absl::StrCat(plan.text(), end)));
-  said.clear();
-  PLIMSOLL_RETURN_IF_ERROR(ReceiveLine(socket_.get(), monitor::kMaxMessage, deadline, &said));
+  PLIMSOLL_ASSIGN_OR_RETURN(said, ReceiveMessage(socket_.get(), deadline));
   absl::string_view text = said;
   pid_t pid = 0;
   if (absl::ConsumePrefix(&text, "pid ") && absl::SimpleAtoi(text, &pid) && pid > 0) return pid;

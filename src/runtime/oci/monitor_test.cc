@@ -81,9 +81,11 @@ class MonitorTest : public ::testing::Test {
 
 TEST_F(MonitorTest, RecordsTheExitOfAProcessThatItInherits) {
   const int64_t before = absl::GetCurrentTimeNanos();
-  const auto created = Create("(echo hello; exit 7) & echo $! > pid");
+  const auto created =
+      Create("(while [ ! -e go ]; do sleep 0.01; done; echo hello; exit 7) & echo $! > pid");
   ASSERT_TRUE(created.ok()) << created.status();
   EXPECT_GT(created->init, 0);
+  ASSERT_TRUE(dir_.root().ReplaceFile("go", "").ok());
   const auto exit = AwaitExit();
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->code, 7);
@@ -170,6 +172,23 @@ TEST_F(MonitorTest, ASilentRuntimeIsAnErrorToo) {
   EXPECT_THAT(Create("exit 3").status().message(), HasSubstr("exit code 3 and said nothing"));
   EXPECT_THAT(Create("kill -9 $$").status().message(), HasSubstr("killed by signal 9"));
   EXPECT_THAT(Create("true").status().message(), HasSubstr("read the pid file"));
+}
+
+TEST_F(MonitorTest, AnInitThatItsRuntimeHasReapedIsAFailure) {
+  EXPECT_THAT(Create("true & echo $! > pid; wait").status().message(),
+              HasSubstr("init ended as it was created"));
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+}
+
+// What it leaves running must not keep the daemon waiting for the end of the message.
+TEST_F(MonitorTest, AFailedRuntimeThatLeavesAProcessIsReportedAtOnce) {
+  const absl::Time begin = absl::Now();
+  const auto failed = Create("sleep 1000 & echo $! > left; printf 'two\\nlines' >&2; kill -9 $$");
+  EXPECT_THAT(failed.status().message(), HasSubstr("two\nlines"));
+  EXPECT_LT(absl::Now() - begin, kPatience);
+  const pid_t left = std::stoi(dir_.root().Read("left").value_or("0"));
+  ASSERT_GT(left, 0);
+  kill(left, SIGKILL);
 }
 
 TEST_F(MonitorTest, ALogInADirectoryThatIsMissing) {
