@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/socket_address.h"
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/standalone.h"
@@ -83,16 +84,17 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
 }  // namespace
 
 struct Client::Connection {
-  explicit Connection(const std::string& address) {
+  explicit Connection(SocketAddress socket) : address(std::move(socket)) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
-    channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    channel = grpc::CreateCustomChannel(address.uri, grpc::InsecureChannelCredentials(), arguments);
     runtime = cri::RuntimeService::NewStub(channel);
     images = cri::ImageService::NewStub(channel);
     node = node::NodeService::NewStub(channel);
   }
 
   std::optional<Standalone> standalone;  // goes last
+  const SocketAddress address;           // for reconnecting too
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<cri::RuntimeService::Stub> runtime;
   std::unique_ptr<cri::ImageService::Stub> images;
@@ -123,8 +125,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
     absl::string_view path = absl::StripPrefix(address, "unix:");
     absl::ConsumePrefix(&path, "//");
     const absl::Status listening = ProbeSocket(std::string(path));
-    if (listening.ok())
-      return std::unique_ptr<Client>(new Client(address, std::make_unique<Connection>(address)));
+    if (listening.ok()) {
+      PLIMSOLL_ASSIGN_OR_RETURN(SocketAddress socket, SocketAddressOf(std::string(path)));
+      return std::unique_ptr<Client>(
+          new Client(address, std::make_unique<Connection>(std::move(socket))));
+    }
     if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
       return NoDaemon(listening, address);
     }
@@ -142,7 +147,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone,
                             Standalone::Join({.dirs = dirs, .daemon = options.daemon}));
   const std::string address = "unix://" + standalone.socket();
-  auto connection = std::make_unique<Connection>(address);
+  PLIMSOLL_ASSIGN_OR_RETURN(SocketAddress socket, SocketAddressOf(standalone.socket()));
+  auto connection = std::make_unique<Connection>(std::move(socket));
   connection->standalone = std::move(standalone);
   return std::unique_ptr<Client>(new Client(address, std::move(connection)));
 }

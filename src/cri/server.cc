@@ -15,6 +15,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/socket_address.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cri/image_handlers.h"
@@ -108,7 +109,8 @@ class GrpcServer final : public Server {
     builder.SetResourceQuota(quota);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     int bound = 0;
-    builder.AddListeningPort("unix:" + unfinished, grpc::InsecureServerCredentials(), &bound);
+    PLIMSOLL_ASSIGN_OR_RETURN(const SocketAddress address, SocketAddressOf(unfinished));
+    builder.AddListeningPort(address.uri, grpc::InsecureServerCredentials(), &bound);
     builder.RegisterService(runtime_service_.get());
     builder.RegisterService(image_service_.get());
     builder.RegisterService(node_service_.get());
