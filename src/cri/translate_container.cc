@@ -239,6 +239,13 @@ void FillContainerStatus(const runtime::ContainerRecord& record, const v1::Conta
   out->set_log_path(record.log_path);
   out->set_image_id(record.image_id);
   out->set_stop_signal(SignalFromNumber(record.stop_signal));
+  if (!record.user.has_value()) return;
+  v1::LinuxContainerUser* user = out->mutable_user()->mutable_linux();
+  user->set_uid(record.user->uid);
+  user->set_gid(record.user->gid);
+  for (const uint32_t group : record.user->supplemental_groups) {
+    user->add_supplemental_groups(group);
+  }
 }
 
 }  // namespace plimsoll::cri

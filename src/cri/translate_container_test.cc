@@ -389,6 +389,13 @@ TEST(FillContainerStatusTest, ShowsRecordAndConfig) {
   EXPECT_EQ(status.mounts(0).container_path(), "/data");
   EXPECT_EQ(status.stop_signal(), v1::SIGNAL_SIGTERM);
   EXPECT_FALSE(status.has_resources());
+  EXPECT_FALSE(status.has_user()) << "not known is not root";
+
+  record.user = {.uid = 4294967294, .gid = 0, .supplemental_groups = {0, 77}};
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.user().linux().uid(), 4294967294);
+  EXPECT_EQ(status.user().linux().gid(), 0);
+  EXPECT_THAT(status.user().linux().supplemental_groups(), ::testing::ElementsAre(0, 77));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct SandboxPlace {
   std::string network_namespace;  // path of the pin; empty: the host's
   std::string ipc_namespace;
   std::string uts_namespace;
+  std::string pid_namespace;  // that containers of pid mode kPod share
   std::string hostname;
   std::string etc_hosts;  // host paths of files to mount; empty: not mounted
   std::string etc_hostname;
@@ -52,6 +53,7 @@ struct Created {
   linux::ProcessId monitor;
   linux::ProcessId init;
   int stop_signal = 15;
+  ProcessUser user;                   // of init
   std::vector<std::string> warnings;  // what the machine could not do and what was done instead
 };
 

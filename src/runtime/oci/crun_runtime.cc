@@ -182,6 +182,7 @@ absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
   created.monitor = monitored.monitor;
   PLIMSOLL_ASSIGN_OR_RETURN(created.init, linux::IdentifyProcess(options_.host, monitored.init));
   created.stop_signal = StopSignal(request);
+  created.user = spec.user;
   created.warnings = spec.warnings;
   return created;
 }

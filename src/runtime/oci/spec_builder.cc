@@ -92,8 +92,8 @@ absl::StatusOr<Json> Namespaces(const SpecInput& input) {
       join("pid", absl::StrCat("/proc/", input.request->target_pid, "/ns/pid"));
       break;
     case NamespaceMode::kPod:
-      return absl::UnimplementedError(
-          "a PID namespace shared by the whole pod (shareProcessNamespace) is not supported yet");
+      join("pid", sandbox.pid_namespace);
+      break;
   }
   if (input.machine->layout == linux::CgroupLayout::kV2 && !security.privileged) {
     namespaces.push_back({{"type", "cgroup"}});
@@ -257,6 +257,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(built.working_directory, WorkingDirectory(input));
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
                             ProcessArguments(spec, *input.request->image));
+  built.user = {input.user.uid, input.user.gid, input.user.additional_gids};
   built.oom_score_adj = OomScoreAdj(input, &built.warnings);
   if (input.capabilities.refused != 0) {
     built.warnings.push_back(

@@ -26,8 +26,9 @@ struct SpecInput {
 
 struct BuiltSpec {
   std::string json;
-  std::string working_directory;      // made in the root filesystem if it isn't there
-  int oom_score_adj = 0;              // as the machine allows it
+  std::string working_directory;  // made in the root filesystem if it isn't there
+  int oom_score_adj = 0;          // as the machine allows it
+  ProcessUser user;
   std::vector<std::string> warnings;  // what was left out or changed
 };
 

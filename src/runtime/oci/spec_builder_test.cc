@@ -98,7 +98,11 @@ TEST_F(SpecBuilderTest, Namespaces) {
   request_.target_pid = 42;
   EXPECT_THAT(Build()["linux"]["namespaces"].dump(), HasSubstr("/proc/42/ns/pid"));
   spec_.security.namespaces.pid = NamespaceMode::kPod;
-  EXPECT_TRUE(absl::IsUnimplemented(TryBuild().status()));
+  request_.sandbox.pid_namespace = "/run/pod/pid";
+  EXPECT_THAT(Build()["linux"]["namespaces"].dump(),
+              HasSubstr(R"({"path":"/run/pod/pid","type":"pid"})"));
+  request_.sandbox.pid_namespace.clear();  // the pod has the host's
+  EXPECT_THAT(NamespaceTypes(Build()), Not(Contains("pid")));
 }
 
 TEST_F(SpecBuilderTest, Resources) {

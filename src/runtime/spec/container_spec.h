@@ -65,6 +65,14 @@ struct SecurityContext {
   bool operator==(const SecurityContext&) const = default;
 };
 
+// Who a process runs as, names looked up.
+struct ProcessUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> supplemental_groups;  // sorted; the primary group among them
+  bool operator==(const ProcessUser&) const = default;
+};
+
 struct ContainerSpec {
   std::string name;
   uint32_t attempt = 0;

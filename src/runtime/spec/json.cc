@@ -124,6 +124,14 @@ void Fields(Visitor& visit, auto& s, const SecurityContext*) {
   visit("apparmor", apparmor);
 }
 
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const ProcessUser*) {
+  auto& [uid, gid, groups] = s;
+  visit("uid", uid);
+  visit("gid", gid);
+  visit("supplemental_groups", groups);
+}
+
 using NameAndValue = std::pair<std::string, std::string>;
 
 template <typename Visitor>
@@ -414,6 +422,9 @@ std::string ToJson(const ContainerSpec& spec) {
 std::string ToJson(const linux::CgroupSettings& settings) {
   return Dump(settings);
 }
+std::string ToJson(const ProcessUser& user) {
+  return Dump(user);
+}
 std::string ToJson(const std::vector<std::string>& list) {
   return Dump(list);
 }
@@ -426,6 +437,9 @@ absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text) {
 }
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text) {
   return Parse<linux::CgroupSettings>(text, "cgroup settings");
+}
+absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text) {
+  return Parse<ProcessUser>(text, "process user");
 }
 absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text) {
   return Parse<std::vector<std::string>>(text, "list");

@@ -18,12 +18,14 @@ namespace plimsoll::runtime {
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
+std::string ToJson(const ProcessUser& user);
 std::string ToJson(const std::vector<std::string>& list);
 // INVALID_ARGUMENT for text that is not JSON of that shape; names the member, what is expected
 // there and what was found.
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);
 absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text);
 
 }  // namespace plimsoll::runtime

@@ -20,11 +20,6 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
                                Damaged(last.status(), name, "last_resources")));
 }
 
-linux::ProcessId ReadProcess(const Statement& row, int column) {
-  return {.pid = static_cast<pid_t>(row.Integer(column)),
-          .start_time_ticks = static_cast<uint64_t>(row.Integer(column + 1))};
-}
-
 // `damage`: the first column that can't be read; the record has the others.
 ContainerRecord ReadRow(const Statement& row, absl::Status* damage) {
   ContainerRecord record;
@@ -58,7 +53,12 @@ ContainerRecord ReadRow(const Statement& row, absl::Status* damage) {
   column += 2;
   record.init = ReadProcess(row, column);
   column += 2;
-  *damage = FirstError(*damage, ReadSpecs(row, name, spec, chain_ids, column, record));
+  *damage = FirstError(*damage, ReadSpecs(row, name, spec, chain_ids, column++, record));
+  if (const std::string user = row.Bytes(column); !user.empty()) {
+    absl::StatusOr<ProcessUser> read = ProcessUserFromJson(user);
+    *damage = FirstError(*damage, Damaged(read.status(), name, "process_user"));
+    if (read.ok()) record.user = *std::move(read);
+  }
   if (!damage->ok()) {
     record.state = ContainerState::kUnknown;
     record.reason = "Damaged";
@@ -93,7 +93,8 @@ absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
                                             "monitor_start_ticks",
                                             "init_pid",
                                             "init_start_ticks",
-                                            "last_resources"};
+                                            "last_resources",
+                                            "process_user"};
   PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("containers", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("containers", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
@@ -117,13 +118,14 @@ absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
 absl::Status ContainerTable::Put(const ContainerRecord& record) {
   const auto& [id, sandbox_id, state, created, started, finished, exit_code, oom_killed, reason,
                message, boot_id, spec, client_config, image_id, image_ref, chain_ids, log_path,
-               cgroup_path, stop_signal, monitor, init, last_resources] = record;
+               cgroup_path, stop_signal, user, monitor, init, last_resources] = record;
   return put_.Run(id, sandbox_id, static_cast<int64_t>(state), created, started, finished,
                   exit_code, oom_killed, reason, message, boot_id, ToJson(spec),
                   Blob{client_config}, image_id, image_ref, ToJson(chain_ids), log_path,
                   cgroup_path, stop_signal, monitor.pid,
                   static_cast<int64_t>(monitor.start_time_ticks), init.pid,
-                  static_cast<int64_t>(init.start_time_ticks), ToJson(last_resources));
+                  static_cast<int64_t>(init.start_time_ticks), ToJson(last_resources),
+                  user.has_value() ? ToJson(*user) : std::string());
 }
 
 absl::Status ContainerTable::Remove(const std::string& id) {

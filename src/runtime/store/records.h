@@ -34,6 +34,8 @@ struct SandboxRecord {
   std::string client_config;               // the client's message as received, opaque here
   std::string cgroup_path;                 // the pod's group
   std::vector<std::string> owned_cgroups;  // groups we made for it, outermost first
+  // Init of the PID namespace that its containers share; pid 0: they share none.
+  linux::ProcessId pause;
   bool operator==(const SandboxRecord&) const = default;
 };
 
@@ -58,6 +60,7 @@ struct ContainerRecord {
   std::string log_path;  // absolute; empty: none
   std::string cgroup_path;
   int stop_signal = 15;
+  std::optional<ProcessUser> user;  // of its first process; nullopt: made before this was recorded
   linux::ProcessId monitor;
   linux::ProcessId init;
   // The group's values when last read; shown once the group is gone.

@@ -28,6 +28,7 @@ SandboxRecord ReadRow(const Statement& row, absl::Status* damage) {
   absl::StatusOr<std::vector<std::string>> owned = StringListFromJson(row.Bytes(column++));
   *damage = FirstError(*damage, Damaged(owned.status(), name, "owned_cgroups"));
   if (owned.ok()) record.owned_cgroups = *std::move(owned);
+  record.pause = ReadProcess(row, column);
   if (!damage->ok()) record.state = SandboxState::kNotReady;
   return record;
 }
@@ -35,9 +36,16 @@ SandboxRecord ReadRow(const Statement& row, absl::Status* damage) {
 }  // namespace
 
 absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
-  const std::vector<const char*> columns = {"id",          "state",        "created_unix_nanos",
-                                            "boot_id",     "spec",         "client_config",
-                                            "cgroup_path", "owned_cgroups"};
+  const std::vector<const char*> columns = {"id",
+                                            "state",
+                                            "created_unix_nanos",
+                                            "boot_id",
+                                            "spec",
+                                            "client_config",
+                                            "cgroup_path",
+                                            "owned_cgroups",
+                                            "pause_pid",
+                                            "pause_start_ticks"};
   PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("sandboxes", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("sandboxes", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
@@ -59,10 +67,11 @@ absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
 
 // A member that is added to the record does not compile until it is given its column here.
 absl::Status SandboxTable::Put(const SandboxRecord& record) {
-  const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups] =
-      record;
+  const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups,
+               pause] = record;
   return put_.Run(id, static_cast<int64_t>(state), created, boot_id, ToJson(spec),
-                  Blob{client_config}, cgroup_path, ToJson(owned_cgroups));
+                  Blob{client_config}, cgroup_path, ToJson(owned_cgroups), pause.pid,
+                  static_cast<int64_t>(pause.start_time_ticks));
 }
 
 absl::Status SandboxTable::Remove(const std::string& id) {

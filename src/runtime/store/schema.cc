@@ -70,6 +70,12 @@ CREATE TABLE images (
   created_unix_nanos INTEGER NOT NULL
 ) STRICT;
 )sql"},
+    // 2: the init of a pod's shared PID namespace; who a container's process runs as ('': unknown).
+    {R"sql(
+ALTER TABLE sandboxes ADD COLUMN pause_pid INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sandboxes ADD COLUMN pause_start_ticks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE containers ADD COLUMN process_user TEXT NOT NULL DEFAULT '';
+)sql"},
 };
 
 uint32_t LoadBigEndian32(const char* bytes) {

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/store/database.h"
+#include "runtime/store/schema.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -28,7 +29,8 @@ SandboxRecord FullSandbox(const std::string& id) {
           .spec = {.name = "web", .uid = "u", .sysctls = {{"a", "b"}}},
           .client_config = std::string("\x0a\0\xff", 3),
           .cgroup_path = "/plimsoll/pod1",
-          .owned_cgroups = {"/plimsoll", "/plimsoll/pod1"}};
+          .owned_cgroups = {"/plimsoll", "/plimsoll/pod1"},
+          .pause = {.pid = 8, .start_time_ticks = 9}};
 }
 
 ContainerRecord FullContainer(const std::string& id, const std::string& sandbox_id) {
@@ -51,6 +53,7 @@ ContainerRecord FullContainer(const std::string& id, const std::string& sandbox_
           .log_path = "/var/log/x",
           .cgroup_path = "/plimsoll/pod1/c",
           .stop_signal = 3,
+          .user = ProcessUser{.uid = 4294967294, .gid = 7, .supplemental_groups = {0, 7}},
           .monitor = {.pid = 4, .start_time_ticks = UINT64_MAX},
           .init = {.pid = 5, .start_time_ticks = 6},
           .last_resources = {.cpu_shares = 2, .memory_limit_bytes = -1}};
@@ -170,6 +173,47 @@ TEST_F(StoreTest, ThreadsDoNotDisturbEachOther) {
   EXPECT_EQ(store->LoadSandboxes()->size(), kThreads);
   EXPECT_EQ(store->LoadContainers()->size(), kThreads * kEach / 2);
   EXPECT_EQ(store->LoadImages()->size(), kThreads * kEach / 10);
+}
+
+// As the build before schema 2 left it; then back to that build, with the copy.
+TEST_F(StoreTest, ADatabaseOfSchema1IsTakenOverAndItsCopyGoesBack) {
+  const std::string path = root_.PathOf("plimsoll.db");
+  {
+    auto database = Database::Open(path, Durability::kNormal);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)->QueryText("PRAGMA journal_mode = WAL").ok());
+    ASSERT_TRUE(Migrate(**database, root_, "plimsoll.db", Migrations().subspan(0, 1)).ok());
+    ASSERT_TRUE(
+        (*database)
+            ->Execute("INSERT INTO sandboxes VALUES ('s', 1, 5, 'b', '{}', x'00', '/g', "
+                      "'[\"/g\"]'); INSERT INTO containers VALUES ('c', 's', 2, 1, 2, 0, 0, "
+                      "0, '', '', 'b', '{}', x'', '', '', '[]', '', '/g/c', 15, 4, 40, 5, "
+                      "50, '{}')")
+            .ok());
+  }
+  {
+    auto store = Open(root_);
+    ASSERT_NE(store, nullptr);
+    const SandboxRecord sandbox = store->LoadSandboxes()->at(0);
+    EXPECT_EQ(sandbox.owned_cgroups, std::vector<std::string>{"/g"});
+    EXPECT_EQ(sandbox.pause, linux::ProcessId());
+    const ContainerRecord container = store->LoadContainers()->at(0);
+    EXPECT_EQ(container.init, (linux::ProcessId{.pid = 5, .start_time_ticks = 50}));
+    EXPECT_EQ(container.user, std::nullopt);
+    ASSERT_TRUE(store->PutContainer(FullContainer("d", "s")).ok());
+  }
+  ASSERT_TRUE(CheckFile(root_, "plimsoll.db.v1", 1).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckFile(root_, "plimsoll.db", 1)));
+  // What the older build would find once the copy is put back: everything of before.
+  ASSERT_EQ(rename(root_.PathOf("plimsoll.db.v1").c_str(), path.c_str()), 0);
+  {
+    auto database = Database::Open(path, Durability::kNormal);
+    ASSERT_TRUE(database.ok());
+    EXPECT_TRUE(CheckVersion(**database, path, 1).ok());
+    EXPECT_EQ(*(*database)->QueryText("SELECT id FROM containers"), "c");
+    EXPECT_FALSE((*database)->QueryInteger("SELECT pause_pid FROM sandboxes").ok());
+  }
+  EXPECT_THAT(*Open(root_)->LoadSandboxes(), ::testing::SizeIs(1));
 }
 
 // Both ways in which a newer version may stand in the files of a daemon that was killed.

@@ -12,6 +12,11 @@ absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::st
       absl::StrCat("database row ", row, ", column ", column, ": ", status.message()));
 }
 
+linux::ProcessId ReadProcess(const Statement& row, int column) {
+  return {.pid = static_cast<pid_t>(row.Integer(column)),
+          .start_time_ticks = static_cast<uint64_t>(row.Integer(column + 1))};
+}
+
 std::string UpsertSql(absl::string_view table, const std::vector<const char*>& columns) {
   std::vector<std::string> assignments;
   for (size_t i = 1; i < columns.size(); ++i) {

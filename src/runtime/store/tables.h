@@ -68,6 +68,9 @@ class ImageTable {
 // made DATA_LOSS.
 absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::string_view column);
 
+// The process whose pid stands in `column` and whose start time in the one after it.
+linux::ProcessId ReadProcess(const Statement& row, int column);
+
 // An INSERT that replaces every other column of a row with the same first column. (INSERT OR
 // REPLACE would delete the old row first, and with it trip over references to it.)
 std::string UpsertSql(absl::string_view table, const std::vector<const char*>& columns);
