@@ -1,11 +1,16 @@
 // Users, capabilities, seccomp and the file system that a container sees.
+#include <sys/mount.h>
+
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -40,7 +45,12 @@ TEST_F(SecurityTest, UserAndGroupsByNumber) {
 TEST_F(SecurityTest, UserByNameTakesItsGroupsFromTheImage) {
   cri::ContainerConfig config = Shell(kShowUser);
   Context(&config)->set_run_as_username("app");
-  EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 2000\n");
+  const std::string id = Start(RunPod(), config);
+  const cri::LinuxContainerUser user = AwaitExit(id).user().linux();
+  EXPECT_EQ(Output(id), "1000\n1000\n1000 2000\n");
+  EXPECT_EQ(user.uid(), 1000);
+  EXPECT_EQ(user.gid(), 1000);
+  EXPECT_THAT(user.supplemental_groups(), ElementsAre(1000, 2000));
 }
 
 TEST_F(SecurityTest, StrictGroupsIgnoreTheImages) {
@@ -170,6 +180,28 @@ TEST_F(SecurityTest, VolumesAreMountedAsAsked) {
   ro->set_readonly(true);
   EXPECT_EQ(RunToEnd(config), "from the host\n1\n");
   EXPECT_EQ(*Host().Read(volume + "/out"), "x\n");
+}
+
+// What is mounted below a volume after the container has started.
+TEST_F(SecurityTest, LaterMountsArriveAsThePropagationSays) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume + "/late", 0755).ok());
+  ASSERT_EQ(mount(volume.c_str(), volume.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(mount(nullptr, volume.c_str(), nullptr, MS_SHARED, nullptr), 0);
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  cri::ContainerConfig config = Shell("sleep 1000");
+  for (const auto& [path, propagation] : {std::pair("/private", cri::PROPAGATION_PRIVATE),
+                                          {"/slave", cri::PROPAGATION_HOST_TO_CONTAINER}}) {
+    cri::Mount* added = config.add_mounts();
+    added->set_host_path(volume);
+    added->set_container_path(path);
+    added->set_propagation(propagation);
+  }
+  const std::string id = Start(RunPod(), config);
+  ASSERT_EQ(mount("plimsoll-test", (volume + "/late").c_str(), "tmpfs", 0, "size=4k"), 0);
+  EXPECT_EQ(ExecOutput(id, "grep -c ' /slave/late tmpfs' /proc/mounts"), "1\n");
+  EXPECT_EQ(ExecOutput(id, "grep -c ' /private/late ' /proc/mounts || true"), "0\n");
+  ASSERT_TRUE(StopContainer(id, 0).ok());
 }
 
 TEST_F(SecurityTest, TheDaemonsSocketIsNotInTheContainer) {

@@ -29,6 +29,7 @@ namespace {
 
 constexpr size_t kMaxHostname = 64;  // __NEW_UTS_LEN
 constexpr const char* kNames[] = {"net", "ipc", "uts"};
+constexpr char kPid[] = "pid";
 
 struct Setting {
   std::string name;
@@ -102,11 +103,11 @@ absl::Status WriteSysctls(const std::vector<Setting>& settings) {
   return absl::OkStatus();
 }
 
-// Binds this thread's namespace onto a new file. The directory is reached by its descriptor: its
-// name may have been given to something else since.
-absl::Status Pin(const FsRoot& directory, const char* name) {
+// Binds a namespace of `process`, a directory's name in /proc, onto a new file. The directory is
+// reached by its descriptor: its name may have been given to something else since.
+absl::Status Pin(const FsRoot& directory, const char* name, absl::string_view process) {
   PLIMSOLL_RETURN_IF_ERROR(directory.OpenFile(name, O_RDONLY | O_CREAT | O_EXCL, 0444).status());
-  const std::string source = absl::StrCat("/proc/thread-self/ns/", name);
+  const std::string source = absl::StrCat("/proc/", process, "/ns/", name);
   const std::string target = absl::StrCat("/proc/thread-self/fd/", directory.fd(), "/", name);
   const absl::Status status = BindMount(source, target);
   if (status.ok()) return status;
@@ -144,7 +145,7 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
   const bool wanted[] = {request.network, request.ipc, request.uts};
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (!wanted[i]) continue;
-    PLIMSOLL_RETURN_IF_ERROR(Pin(directory, kNames[i]));
+    PLIMSOLL_RETURN_IF_ERROR(Pin(directory, kNames[i], "thread-self"));
     pinned.push_back(kNames[i]);
   }
   std::move(undo).Cancel();
@@ -172,8 +173,12 @@ bool IsPinned(const FsRoot& directory, const char* name) {
   return file.ok() && fstatfs(file->get(), &info) == 0 && info.f_type == NSFS_MAGIC;
 }
 
+absl::Status PinPidNamespace(const FsRoot& directory, pid_t pid) {
+  return Pin(directory, kPid, absl::StrCat(pid));
+}
+
 absl::Status UnpinNamespaces(const FsRoot& directory) {
-  absl::Status status;
+  absl::Status status = Unpin(directory, kPid);
   for (const char* name : kNames) status = FirstError(status, Unpin(directory, name));
   return status;
 }

@@ -2,6 +2,8 @@
 #ifndef PLIMSOLL_LINUX_NAMESPACES_H_
 #define PLIMSOLL_LINUX_NAMESPACES_H_
 
+#include <sys/types.h>
+
 #include <map>
 #include <string>
 
@@ -26,10 +28,14 @@ struct NamespaceRequest {
 // INVALID_ARGUMENT. On failure nothing is left. Thread-safe: works in a thread of its own.
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request);
 
-// True when <directory>/<name> ("net", "ipc", "uts") is a pinned namespace.
+// True when <directory>/<name> ("net", "ipc", "uts", "pid") is a pinned namespace.
 bool IsPinned(const FsRoot& directory, const char* name);
 
-// Removes what PinNamespaces made there. OK for whatever is missing.
+// Pins the PID namespace of a process as <directory>/pid. Such a namespace takes new processes only
+// as long as its init lives, so that must be kept alive beside it. ALREADY_EXISTS.
+absl::Status PinPidNamespace(const FsRoot& directory, pid_t pid);
+
+// Removes what PinNamespaces and PinPidNamespace made there. OK for whatever is missing.
 absl::Status UnpinNamespaces(const FsRoot& directory);
 
 }  // namespace plimsoll::linux

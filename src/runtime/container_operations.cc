@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -65,6 +66,15 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
       WithoutClientsMounts(PlaceOf(options_.run, sandbox.id, sandbox.spec), record.spec);
   request.cgroup_path = record.cgroup_path;
   request.log_path = record.log_path;
+  // In a sandbox with the host's PID namespace, the pod's is the host's.
+  if (record.spec.security.namespaces.pid == NamespaceMode::kPod &&
+      sandbox.spec.namespaces.pid != NamespaceMode::kPod &&
+      sandbox.spec.namespaces.pid != NamespaceMode::kNode) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("container ", record.spec.name,
+                     ": namespaces.pid is POD, but its sandbox was made without a PID namespace to "
+                     "share; make the sandbox with pid POD, or the container with CONTAINER"));
+  }
   if (record.spec.security.namespaces.pid == NamespaceMode::kTarget) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto target,
                               FindContainer(record.spec.security.namespaces.target_container_id));
@@ -94,9 +104,13 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
         absl::StrCat("container ", spec.name, ": its sandbox ", sandbox->id, " is ",
                      StateName(sandbox_record.state), "; it must be Ready"));
   }
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckCpuset(options_.host, spec.resources), absl::StrCat("container ", spec.name)));
+  StartPhase phase(options_.observe_phase);
   absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), absl::StrCat("container ", spec.name));
   PLIMSOLL_ASSIGN_OR_RETURN(auto layers, options_.images->Lease(image->record.id));
+  phase.Done("container_image");
 
   ContainerRecord record;
   record.id = RandomId();
@@ -122,13 +136,16 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   absl::Cleanup remove_row = [&] {
     Warn(sandbox->id, record.id, options_.store->RemoveContainer(record.id));
   };
+  phase.Skip();
   PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
+  phase.Done("container_create");
   absl::Cleanup remove_traces = [&] {
     Warn(sandbox->id, record.id, options_.runtime->Delete(record.id, record.cgroup_path));
   };
   record.monitor = created.monitor;
   record.init = created.init;
   record.stop_signal = created.stop_signal;
+  record.user = created.user;
   record.state = ContainerState::kCreated;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   std::move(remove_traces).Cancel();
@@ -167,6 +184,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     record.state = ContainerState::kRunning;
     record.started_unix_nanos = options_.clock->NowUnixNanos();
   }
+  StartPhase phase(options_.observe_phase);
   const absl::Status started = options_.runtime->Start(container->id);
   if (!started.ok()) {
     {
@@ -181,6 +199,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     Warn(container->sandbox_id, container->id, Save(*container));
     return started;
   }
+  phase.Done("container_start");
   options_.events->Add(EventType::kContainerStarted, container->sandbox_id, container->id, "");
   return Save(*container);
 }

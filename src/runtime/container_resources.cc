@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
 #include "runtime/state_machine.h"
 
@@ -62,6 +63,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   const std::string what = absl::StrCat("update container ", record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckCpuset(options_.host, update.cgroup), what));
   absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
   if (!before.ok()) return Annotate(before.status(), what);
   const absl::Status applied = options_.cgroups->Apply(record.cgroup_path, update.cgroup);

@@ -25,6 +25,7 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
+#include "runtime/start_phase.h"
 #include "runtime/store/records.h"
 #include "runtime/store/store.h"
 
@@ -40,8 +41,10 @@ struct EngineOptions {
   image::ImageService* images = nullptr;
   linux::CgroupManager* cgroups = nullptr;
   ContainerRuntime* runtime = nullptr;
+  std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
   EventLog* events = nullptr;
   Clock* clock = &Clock::Real();
+  PhaseObserver observe_phase;  // called in any thread; must be quick; may be null
 };
 
 // What the kernel enforces for a container now.

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -45,6 +46,8 @@ class EngineTest : public ::testing::Test {
     options.cgroups = &cgroups_;
     options.runtime = &runtime_;
     options.events = &events_;
+    options.pause_program = pause_program_;
+    options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
     auto engine = Engine::Create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
@@ -54,6 +57,11 @@ class EngineTest : public ::testing::Test {
     spec.name = name;
     spec.uid = "uid";
     spec.pod_namespace = "default";
+    return spec;
+  }
+  static SandboxSpec SharedPid() {
+    SandboxSpec spec = PodSpec();
+    spec.namespaces.pid = NamespaceMode::kPod;
     return spec;
   }
   static ContainerSpec Spec(const std::string& name = "container") {
@@ -85,6 +93,8 @@ class EngineTest : public ::testing::Test {
   FakeImages images_;
   FakeCgroups cgroups_;
   EventLog events_;
+  std::string pause_program_;
+  std::vector<std::string> phases_;
   std::unique_ptr<Engine> engine_;
 };
 

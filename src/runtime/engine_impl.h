@@ -1,5 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// container_operations.cc, container_exit.cc, container_resources.cc and recovery.cc.
+// sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc and
+// recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -13,6 +14,7 @@
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/id_map.h"
+#include "runtime/pause.h"
 #include "runtime/pod_objects.h"
 
 namespace plimsoll::runtime {
@@ -69,6 +71,13 @@ class EngineImpl : public Engine {
   // Another sandbox that uses the group owns it from now on. False: there is none.
   absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
+  // The PID namespace that the pod's containers share: its init in a group of its own below the
+  // pod's, pinned at the sandbox's place; fills the record's `pause`. It must be released.
+  absl::StatusOr<HeldPause> MakePodPidNamespace(SandboxRecord* record);
+  absl::Status EndPodPidNamespace(const SandboxRecord& record);
+  // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
+  absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
+  void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
@@ -93,7 +102,7 @@ class EngineImpl : public Engine {
   void RecoverContainer(ContainerRecord record, const Finding* finding);
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
-  void Adopt(SandboxRecord record, const Finding& finding);
+  std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   absl::Status FinishSandboxRemoval(const SandboxRecord& record);
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);

@@ -1,13 +1,16 @@
 // The engine's error paths, over stand-ins that can be told to fail.
 #include "runtime/engine.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
+#include "runtime/pause.h"
 
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -130,6 +133,81 @@ TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
   // The fake's KillAll kills nothing: the inits are killed as processes of their own.
   ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, ASharedPidNamespaceGoesWithItsSandbox) {
+  const std::string pod = *engine_->RunSandbox(SharedPid(), "");
+  const linux::ProcessId pause = engine_->GetSandbox(pod)->pause;
+  EXPECT_TRUE(linux::IsRunning(host_, pause));
+  EXPECT_TRUE(cgroups_.Exists(absl::StrCat("/plimsoll/", pod, "/pause-", pod)));
+  EXPECT_TRUE(run_.Exists("sandboxes/" + pod + "/pid"));
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kReady);
+  EXPECT_TRUE(linux::IsRunning(host_, pause));
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_FALSE(linux::IsRunning(host_, pause));
+  EXPECT_FALSE(run_.Exists("sandboxes/" + pod + "/pid"));
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+  for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
+}
+
+TEST_F(EngineTest, ASharedPidNamespaceThatFailsLeavesNothing) {
+  for (const char* step : {"AddProcess", "Create"}) {
+    cgroups_.faults.FailNext(step, absl::ResourceExhaustedError("no more"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->RunSandbox(SharedPid(), "").status()));
+    ExpectNothingLeft();
+  }
+  pause_program_ = "/nowhere/plimsoll-pause";
+  StartEngine();
+  const absl::Status missing = engine_->RunSandbox(SharedPid(), "").status();
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_THAT(missing.message(), HasSubstr("/nowhere/plimsoll-pause"));
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, WithoutTheInitOfItsPidNamespaceASandboxIsNotReady) {
+  const std::string pod = *engine_->RunSandbox(SharedPid(), "");
+  ASSERT_TRUE(EndPause(host_, engine_->GetSandbox(pod)->pause, absl::InfiniteFuture()).ok());
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (engine_->GetSandbox(pod)->state == SandboxState::kReady && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->CreateContainer(pod, Spec(), "").status()));
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+
+  const std::string other = *engine_->RunSandbox(SharedPid(), "");
+  const linux::ProcessId pause = engine_->GetSandbox(other)->pause;
+  engine_.reset();
+  ASSERT_TRUE(EndPause(host_, pause, absl::InfiniteFuture()).ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kNotReady) << "found at the start";
+  ASSERT_TRUE(engine_->RemoveSandbox(other).ok());
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, APidNamespaceToShareMustBeThere) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  ContainerSpec spec = Spec();
+  spec.security.namespaces.pid = NamespaceMode::kPod;
+  const absl::Status refused = engine_->CreateContainer(pod, spec, "").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("make the sandbox with pid POD"));
+}
+
+TEST_F(EngineTest, EachPartOfAStartIsTimed) {
+  const std::string pod = *engine_->RunSandbox(SharedPid(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  EXPECT_THAT(phases_, ElementsAre("sandbox_cgroup", "sandbox_namespaces", "sandbox_pid_namespace",
+                                   "container_image", "container_create", "container_start"));
+  runtime_.faults.FailNext("Create", absl::InternalError("no"));
+  phases_.clear();
+  EXPECT_FALSE(engine_->CreateContainer(pod, Spec("b"), "").ok());
+  EXPECT_THAT(phases_, ElementsAre("container_image"));
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
 }
 
 TEST_F(EngineTest, EventsTellTheStory) {

@@ -225,7 +225,7 @@ class FakeCgroups : public linux::CgroupManager {
     return absl::OkStatus();
   }
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return settings_; }
-  absl::Status AddProcess(absl::string_view, pid_t) override { return absl::OkStatus(); }
+  absl::Status AddProcess(absl::string_view, pid_t) override { return faults.Check("AddProcess"); }
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
     return std::vector<pid_t>();
   }

@@ -23,6 +23,7 @@ struct Sandbox {
   absl::Mutex operation;
   mutable absl::Mutex mutex;
   SandboxRecord record ABSL_GUARDED_BY(mutex);
+  bool stopping ABSL_GUARDED_BY(mutex) = false;  // its processes' end is nothing to report
 
   SandboxRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

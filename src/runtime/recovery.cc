@@ -184,20 +184,23 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   }
 }
 
-void EngineImpl::Adopt(SandboxRecord record, const Finding& finding) {
+std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& finding) {
   const std::string id = record.id;
   const std::string key = finding.difference == Difference::kDamagedRow
                               ? absl::StrCat("damaged/", id)
                               : NameKey(record.spec);
   Trouble(finding, ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  auto sandbox = std::make_shared<Sandbox>(std::move(record));
   absl::MutexLock lock(&mutex_);
-  sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
+  sandboxes_.Insert(id, sandbox);
+  return sandbox;
 }
 
 absl::Status EngineImpl::FinishSandboxRemoval(const SandboxRecord& record) {
   for (const auto& container : ContainersOf(record.id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }
+  PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
   PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroups(record));
   return options_.store->RemoveSandbox(record.id);
@@ -219,17 +222,19 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
+      Trouble(finding, EndPodPidNamespace(record));
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       record.state = SandboxState::kNotReady;
       Trouble(finding, options_.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
+      Trouble(finding, EndPodPidNamespace(record));
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       break;
     default:
       break;
   }
-  Adopt(std::move(record), finding);
+  Trouble(finding, WatchPause(Adopt(std::move(record), finding)));
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {

@@ -1,4 +1,5 @@
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -108,6 +109,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     absl::MutexLock lock(&cgroups_mutex_);
     std::erase(in_the_making_, &record);
   };
+  StartPhase phase(options_.observe_phase);
   {
     // Written down before it is made, so that nothing is ours that the store doesn't know of.
     absl::MutexLock lock(&cgroups_mutex_);
@@ -116,12 +118,22 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     in_the_making_.push_back(&record);
     PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
   }
+  phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
+  phase.Done("sandbox_namespaces");
   absl::Cleanup remove_place = [&] {
     Warn(record.id, "", RemoveSandboxPlace(options_.host, options_.run, record.id));
   };
 
+  std::optional<HeldPause> pause;
+  absl::Cleanup end_pause = [&] { Warn(record.id, "", EndPodPidNamespace(record)); };
+  if (spec.namespaces.pid == NamespaceMode::kPod) {
+    PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
+    phase.Done("sandbox_pid_namespace");
+  }
+
   std::string id = record.id;
+  std::shared_ptr<Sandbox> sandbox;
   {
     absl::MutexLock lock(&cgroups_mutex_);
     record.state = SandboxState::kReady;
@@ -131,15 +143,20 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     }
     std::move(forget).Cancel();
     std::erase(in_the_making_, &record);
+    sandbox = std::make_shared<Sandbox>(std::move(record));
     absl::MutexLock maps(&mutex_);
-    sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
+    sandboxes_.Insert(id, sandbox);
   }
+  // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
+  if (pause.has_value()) Warn(id, "", pause->Release());
+  std::move(end_pause).Cancel();
   std::move(remove_place).Cancel();
   std::move(remove_cgroups).Cancel();
   std::move(remove_row).Cancel();
   std::move(release_name).Cancel();
   options_.events->Add(EventType::kSandboxStarted, id, "",
                        absl::StrCat(spec.pod_namespace, "/", spec.name));
+  Warn(id, "", WatchPause(sandbox));
   return id;
 }
 
@@ -147,6 +164,13 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
   }
+  SandboxRecord record;
+  {
+    absl::MutexLock lock(&sandbox->mutex);
+    sandbox->stopping = true;
+    record = sandbox->record;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   absl::MutexLock lock(&sandbox->mutex);
   if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();

@@ -132,6 +132,9 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
   } else {
     place.shm_directory = "/dev/shm";
   }
+  if (spec.namespaces.pid == NamespaceMode::kPod) {
+    place.pid_namespace = absl::StrCat(directory, "/pid");
+  }
   place.hostname = HostnameOf(spec);
   if (!place.hostname.empty()) {
     place.uts_namespace = absl::StrCat(directory, "/uts");

@@ -1,0 +1,97 @@
+// The PID namespace that a pod's containers share, if the pod asks for one.
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/namespaces.h"
+#include "linux/process.h"
+#include "runtime/engine_impl.h"
+#include "runtime/sandbox_place.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr absl::Duration kKillTimeout = absl::Seconds(20);
+
+// With the id: several pods may name one cgroup parent.
+std::string PauseCgroupOf(const SandboxRecord& sandbox) {
+  const std::string name = absl::StrCat("pause-", sandbox.id);
+  if (!absl::EndsWith(sandbox.cgroup_path, ".slice")) {
+    return absl::StrCat(sandbox.cgroup_path, "/", name);
+  }
+  return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", name, ".scope");
+}
+
+std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
+  std::vector<std::string> paths = {place.network_namespace, place.ipc_namespace,
+                                    place.uts_namespace};
+  std::erase(paths, "");
+  return paths;
+}
+
+}  // namespace
+
+absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record) {
+  // The row that names the pod's group has been written: a daemon that finds it removes this one.
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(PauseCgroupOf(*record)).status());
+  const SandboxPlace place = PlaceOf(options_.run, record->id, record->spec);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory,
+                            options_.run.Sub(absl::StrCat("sandboxes/", record->id)));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      HeldPause pause,
+      StartPause(options_.host, directory, options_.pause_program, OwnNamespaces(place)));
+  {
+    absl::MutexLock lock(&cgroups_mutex_);  // as it guards in_the_making_
+    record->pause = pause.id();             // the caller's to end from here on
+  }
+  PLIMSOLL_RETURN_IF_ERROR(linux::PinPidNamespace(directory, pause.id().pid));
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->AddProcess(PauseCgroupOf(*record), pause.id().pid));
+  return pause;
+}
+
+absl::Status EngineImpl::EndPodPidNamespace(const SandboxRecord& record) {
+  if (record.spec.namespaces.pid != NamespaceMode::kPod || record.cgroup_path.empty()) {
+    return absl::OkStatus();
+  }
+  const absl::Time deadline = absl::Now() + kKillTimeout;
+  if (record.pause.pid != 0 && record.boot_id == boot_id_) {
+    PLIMSOLL_RETURN_IF_ERROR(EndPause(options_.host, record.pause, deadline));
+  }
+  // One that was never recorded ends by itself; its group may still be there.
+  const std::string group = PauseCgroupOf(record);
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(group, deadline));
+  return options_.cgroups->Remove(group);
+}
+
+absl::Status EngineImpl::WatchPause(const std::shared_ptr<Sandbox>& sandbox) {
+  const SandboxRecord record = sandbox->Snapshot();
+  if (record.pause.pid == 0 || record.state != SandboxState::kReady) return absl::OkStatus();
+  absl::StatusOr<UniqueFd> pause = linux::OpenProcess(options_.host, record.pause);
+  if (absl::IsNotFound(pause.status()) || (pause.ok() && linux::HasExited(*pause))) {
+    RecordPauseEnd(sandbox);
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(pause.status());
+  return watcher_.Watch(*std::move(pause), [this, sandbox] { RecordPauseEnd(sandbox); });
+}
+
+// The kernel has killed every process of the namespace by now: the containers' ends are recorded by
+// their monitors, and no new one can be made.
+void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
+  absl::Status saved;
+  {
+    absl::MutexLock lock(&sandbox->mutex);
+    if (sandbox->stopping || sandbox->record.state != SandboxState::kReady) return;
+    sandbox->record.state = SandboxState::kNotReady;
+    saved = options_.store->PutSandbox(sandbox->record);
+  }
+  Warn(sandbox->id, "", saved);
+  options_.events->Add(EventType::kWarning, sandbox->id, "",
+                       "the init of the pod's PID namespace has ended, and with it all processes "
+                       "that were in it; the pod can only be removed");
+  options_.events->Add(EventType::kSandboxStopped, sandbox->id, "", "");
+}
+
+}  // namespace plimsoll::runtime
