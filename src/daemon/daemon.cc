@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -135,7 +136,10 @@ class DaemonImpl final : public Daemon {
                 {{"log_level", config.log.level}});
   }
 
-  bool Stop(absl::Duration grace) override { return server_->Shutdown(grace); }
+  bool Stop(absl::Duration grace) override {
+    serving_ = false;
+    return server_->Shutdown(grace);
+  }
 
   absl::Status RemoveRunDirectoryIfUnused() override {
     if (!engine_->ListSandboxes().empty()) return absl::OkStatus();
@@ -176,7 +180,8 @@ class DaemonImpl final : public Daemon {
                             .cgroups = cgroups_.get()};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
-    metrics_.emplace(options_.version, [this] { return CountStates(*engine_); });
+    metrics_.emplace(
+        options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
     listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
     runtime::EngineOptions engine{.host = host_,
                                   .state = *state_,
@@ -187,6 +192,9 @@ class DaemonImpl final : public Daemon {
                                   .cgroups = cgroups_.get(),
                                   .runtime = runtime_.get(),
                                   .events = &*events_};
+    engine.observe_phase = [this](const char* phase, absl::Duration duration) {
+      metrics_->ObservePhase(phase, duration);
+    };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
     return absl::OkStatus();
   }
@@ -214,6 +222,7 @@ class DaemonImpl final : public Daemon {
     server.events = &*events_;
     server.abandon_calls = [this] { runtime_->CancelExecs(); };
     PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
+    serving_ = true;
     return absl::OkStatus();
   }
 
@@ -229,6 +238,13 @@ class DaemonImpl final : public Daemon {
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
     info.limitations = [this] { return runtime_->Limitations(); };
     return info;
+  }
+
+  // Serving, and the engine's locks are free enough to look at everything.
+  absl::Status Health() const {
+    if (!serving_) return absl::UnavailableError("not serving: starting or stopping");
+    static_cast<void>(engine_->ListSandboxes());
+    return absl::OkStatus();
   }
 
   static absl::StatusOr<std::optional<gid_t>> FindGroup(const std::string& name) {
@@ -278,6 +294,7 @@ class DaemonImpl final : public Daemon {
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
   std::unique_ptr<cri::Server> server_;
+  std::atomic<bool> serving_ = false;
 };
 
 }  // namespace

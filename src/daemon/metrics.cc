@@ -2,17 +2,16 @@
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <exception>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/http_server.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -56,8 +55,9 @@ class StateCollector : public prometheus::Collectable {
 }  // namespace
 
 struct Metrics::State {
-  explicit State(std::function<StateCounts()> count)
-      : registry(std::make_shared<prometheus::Registry>()),
+  State(std::function<StateCounts()> count, std::function<absl::Status()> is_healthy)
+      : health(std::move(is_healthy)),
+        registry(std::make_shared<prometheus::Registry>()),
         states(std::make_shared<StateCollector>(std::move(count))),
         rpc_total(prometheus::BuildCounter()
                       .Name("plimsoll_rpc_total")
@@ -70,18 +70,25 @@ struct Metrics::State {
         events_total(prometheus::BuildCounter()
                          .Name("plimsoll_events_total")
                          .Help("Entries of the event log by type")
-                         .Register(*registry)) {}
+                         .Register(*registry)),
+        phases(prometheus::BuildHistogram()
+                   .Name("plimsoll_start_phase_duration_seconds")
+                   .Help("Time that each part of starting a pod or container took")
+                   .Register(*registry)) {}
 
+  const std::function<absl::Status()> health;
   std::shared_ptr<prometheus::Registry> registry;
   std::shared_ptr<StateCollector> states;
   prometheus::Family<prometheus::Counter>& rpc_total;
   prometheus::Family<prometheus::Histogram>& rpc_duration;
   prometheus::Family<prometheus::Counter>& events_total;
-  std::unique_ptr<prometheus::Exposer> exposer;
+  prometheus::Family<prometheus::Histogram>& phases;
+  std::unique_ptr<HttpServer> server;
 };
 
-Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
-    : state_(std::make_unique<State>(std::move(count))) {
+Metrics::Metrics(const std::string& version, std::function<StateCounts()> count,
+                 std::function<absl::Status()> health)
+    : state_(std::make_unique<State>(std::move(count), std::move(health))) {
   prometheus::BuildGauge()
       .Name("plimsoll_build_info")
       .Help("Always 1; the label says which build this is")
@@ -111,24 +118,31 @@ std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(families);
 }
 
+void Metrics::ObservePhase(const std::string& phase, absl::Duration duration) {
+  state_->phases.Add({{"phase", phase}}, DurationBuckets())
+      .Observe(absl::ToDoubleSeconds(duration));
+}
+
 absl::Status Metrics::Serve(const std::string& address) {
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(address, /*num_threads=*/1);
-    exposer->RegisterCollectable(state_->registry);
-    exposer->RegisterCollectable(state_->states);
-    state_->exposer = std::move(exposer);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("metrics.address: cannot listen on ", address,
-                     " (is it this machine's, and the port not in use?): ", error.what()));
+  const auto answer = [this](absl::string_view path) -> HttpResponse {
+    if (path == "/metrics") return {200, Text()};
+    if (path != "/healthz") return {404, "there is /metrics and /healthz\n"};
+    const absl::Status health = state_->health ? state_->health() : absl::OkStatus();
+    if (health.ok()) return {200, "ok\n"};
+    return {503, absl::StrCat(health.message(), "\n")};
+  };
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(address, answer, {});
+  if (!server.ok()) {
+    return absl::UnavailableError(absl::StrCat(
+        "metrics.address: cannot listen on ", address,
+        " (is it this machine's, and the port not in use?): ", server.status().message()));
   }
+  state_->server = *std::move(server);
   return absl::OkStatus();
 }
 
 int Metrics::port() const {
-  if (state_->exposer == nullptr) return 0;
-  const std::vector<int> ports = state_->exposer->GetListeningPorts();
-  return ports.empty() ? 0 : ports[0];
+  return state_->server == nullptr ? 0 : state_->server->port();
 }
 
 }  // namespace plimsoll::daemon

@@ -2,7 +2,10 @@
 //
 //   plimsoll_build_info{version}             1
 //   plimsoll_rpc_total{method,code}          calls that have ended
-//   plimsoll_rpc_duration_seconds{method}    histogram; StartContainer's is the start latency
+//   plimsoll_rpc_duration_seconds{method}    histogram
+//   plimsoll_start_phase_duration_seconds{phase}
+//                                            histogram of each part of a start, see StartPhase in
+//                                            runtime/start_phase.h
 //   plimsoll_sandboxes{state}                now
 //   plimsoll_containers{state}               now
 //   plimsoll_events_total{type}              entries of the event log
@@ -31,18 +34,22 @@ struct StateCounts {
 class Metrics {
  public:
   // `count` is called once for each request of the endpoint, in a thread of its own.
-  Metrics(const std::string& version, std::function<StateCounts()> count);
+  // `health`: asked for each request of /healthz; null is always healthy.
+  Metrics(const std::string& version, std::function<StateCounts()> count,
+          std::function<absl::Status()> health = nullptr);
   ~Metrics();
 
   // `method` is a name from the contract ("RunPodSandbox"), `code` that of the status ("OK").
   // Neither may come from a client: each different one is kept.
   void ObserveRpc(const std::string& method, const std::string& code, absl::Duration duration);
   void ObserveEvent(const std::string& type);
+  void ObservePhase(const std::string& phase, absl::Duration duration);
 
   // The exposition format's text.
   std::string Text() const;
 
-  // Serves Text at http://<address>/metrics until destruction. "127.0.0.1:0" takes a free port.
+  // Serves Text at http://<address>/metrics until destruction, and at /healthz "ok", or 503 and
+  // what is wrong. "127.0.0.1:0" takes a free port. UNAVAILABLE.
   absl::Status Serve(const std::string& address);
   // Where it is served; 0 before Serve.
   int port() const;

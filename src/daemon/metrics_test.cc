@@ -46,6 +46,7 @@ TEST(MetricsTest, TextHasCallsStatesAndEvents) {
   metrics.ObserveRpc("StartContainer", "OK", absl::Milliseconds(30));
   metrics.ObserveRpc("StartContainer", "NOT_FOUND", absl::Microseconds(100));
   metrics.ObserveEvent("ContainerOom");
+  metrics.ObservePhase("container_create", absl::Milliseconds(7));
   const std::string text = metrics.Text();
   for (const char* line :
        {"plimsoll_build_info{version=\"1.2.3\"} 1\n",
@@ -57,6 +58,7 @@ TEST(MetricsTest, TextHasCallsStatesAndEvents) {
         "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",le=\"+Inf\"} 3\n",
         "plimsoll_sandboxes{state=\"ready\"} 2\n", "plimsoll_sandboxes{state=\"not_ready\"} 0\n",
         "plimsoll_containers{state=\"running\"} 3\n",
+        "plimsoll_start_phase_duration_seconds_bucket{phase=\"container_create\",le=\"0.01\"} 1\n",
         "plimsoll_events_total{type=\"ContainerOom\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -73,6 +75,18 @@ TEST(MetricsTest, ServesTheText) {
   EXPECT_THAT(answer, HasSubstr("200 OK"));
   EXPECT_THAT(answer, HasSubstr("plimsoll_rpc_total{code=\"OK\",method=\"Version\"} 1\n"));
   EXPECT_THAT(answer, HasSubstr("plimsoll_containers{state=\"running\"} 3\n"));
+}
+
+TEST(MetricsTest, HealthIsAskedForEachTime) {
+  absl::Status health;
+  Metrics metrics("1", SomePods, [&health] { return health; });
+  ASSERT_TRUE(metrics.Serve("127.0.0.1:0").ok());
+  EXPECT_THAT(Get(metrics.port(), "/healthz"), HasSubstr("200 OK"));
+  health = absl::UnavailableError("it is stopping");
+  const std::string answer = Get(metrics.port(), "/healthz");
+  EXPECT_THAT(answer, HasSubstr("503 Service Unavailable"));
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\nit is stopping\n"));
+  EXPECT_THAT(Get(metrics.port(), "/"), HasSubstr("404 Not Found"));
 }
 
 TEST(MetricsTest, AnAddressInUseIsAnError) {

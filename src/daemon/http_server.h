@@ -1,0 +1,72 @@
+// A small HTTP/1.1 server for documents that are made when they are asked for.
+#ifndef PLIMSOLL_DAEMON_HTTP_SERVER_H_
+#define PLIMSOLL_DAEMON_HTTP_SERVER_H_
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::daemon {
+
+struct HttpResponse {
+  int code = 200;
+  std::string body;
+};
+
+// GET and HEAD only, one request per connection, no TLS. One thread serves all: a connection that
+// says nothing costs a descriptor and no more. When there are too many, the one that has been
+// silent longest is closed.
+class HttpServer {
+ public:
+  struct Limits {
+    size_t connections = 64;
+    absl::Duration patience = absl::Seconds(10);  // from a connection's arrival to its end
+  };
+  // `path` is without the query. Called in the server's thread.
+  using Handler = std::function<HttpResponse(absl::string_view path)>;
+
+  // `address`: "127.0.0.1:9100", "[::1]:9100", port 0 for a free one. UNAVAILABLE when it can't be
+  // listened on.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& address,
+                                                           Handler handler, Limits limits);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const { return port_; }
+
+ private:
+  struct Connection {
+    UniqueFd fd;
+    absl::Time deadline;
+    std::string in;
+    std::string out;  // non-empty: the request has been answered, this is left to write
+  };
+
+  HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits);
+  void Loop();
+  void Accept();
+  // False when it is over.
+  bool Serve(Connection& connection) const;
+  std::string Answer(absl::string_view request) const;
+
+  const UniqueFd listener_;
+  const UniqueFd stop_;  // eventfd
+  const int port_;
+  const Handler handler_;
+  const Limits limits_;
+  std::list<Connection> connections_;  // oldest first; the thread's alone
+  std::thread thread_;
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_HTTP_SERVER_H_
