@@ -106,8 +106,14 @@ TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
   const RunResult exec = Plimsoll({"exec", "web/a", "--", "/bin/sh", "-c", "echo inside; exit 4"});
   EXPECT_EQ(exec.out, "inside\n");
   EXPECT_EQ(exec.exit.code, 4);
-  const RunResult update = Plimsoll({"update", "web/a", "--memory", "96Mi"});
+  const RunResult update = Plimsoll({"update", "web", "--memory", "96Mi"});
   EXPECT_EQ(update.exit.code, 0) << update.err;
+  EXPECT_EQ(Plimsoll({"update", "web/a", "--memory", "96XB"}).exit.code, 2);
+  EXPECT_THAT(Plimsoll({"inspect", "web"}).out,
+              AllOf(HasSubstr("running"), HasSubstr("ready"), Not(HasSubstr("CONTAINER_"))));
+  const RunResult in_use = Plimsoll({"image", "remove", "busybox"});
+  EXPECT_EQ(in_use.exit.code, 1);
+  EXPECT_THAT(in_use.err, AllOf(HasSubstr("in use by web/a"), HasSubstr("--force")));
   EXPECT_THAT(Plimsoll({"inspect", "web", "-o", "json"}).out, HasSubstr("100663296"));
   EXPECT_EQ(Plimsoll({"stop", "-t", "1", "web"}).exit.code, 0);
   EXPECT_THAT(Plimsoll({"ps", "-a"}).out, HasSubstr("Exited"));
@@ -165,10 +171,17 @@ TEST_F(CliTest, ImagesAreListedAndRemoved) {
   EXPECT_THAT(Plimsoll({"image", "list", "-o", "json"}).out, Not(HasSubstr("busybox")));
 }
 
-TEST_F(CliTest, DaemonStatusNeedsADaemonAndTellsWhatItUses) {
+TEST_F(CliTest, DaemonStatusTellsWhatADaemonUsesAlsoWhenNoneRuns) {
   const RunResult none = Plimsoll({"daemon", "status"});
-  EXPECT_NE(none.exit.code, 0);
-  EXPECT_THAT(none.err, HasSubstr("no daemon runs"));
+  EXPECT_EQ(none.exit.code, 0) << none.err;
+  EXPECT_THAT(none.err, AllOf(HasSubstr("no daemon runs"), HasSubstr("ends with it")));
+  EXPECT_THAT(none.out, HasSubstr("crun"));
+  const RunResult elsewhere =
+      *RunProgram({.argv = {ProgramPath("plimsoll"), "--address", "unix://" + dir_.path() + "/none",
+                            "daemon", "status"}});
+  EXPECT_EQ(elsewhere.exit.code, 1);
+  EXPECT_THAT(elsewhere.err, HasSubstr("no daemon at unix://"));
+  EXPECT_THAT(Plimsoll({"events"}).err, HasSubstr("No events"));
   const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 2"));
   auto run = Spawn(PlimsollCommand({"run", Manifest("one", spec)}));
   ASSERT_TRUE(run.ok()) << run.status();
@@ -176,6 +189,26 @@ TEST_F(CliTest, DaemonStatusNeedsADaemonAndTellsWhatItUses) {
     return absl::StrContains(Plimsoll({"daemon", "status"}).out, "crun");
   }));
   EXPECT_EQ(run->Wait(absl::Now() + absl::Seconds(60))->code, 0);
+}
+
+TEST_F(CliTest, ARootMayHaveAnyName) {
+  for (const char* name : {"a,b", "a \"b\" c", "a:b%2c'd"}) {
+    const auto plimsoll = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.begin(),
+                       {ProgramPath("plimsoll"), "--root", absl::StrCat(dir_.path(), "/", name)});
+      const auto result =
+          RunProgram({.argv = std::move(arguments)}, {.timeout = absl::Seconds(90)});
+      EXPECT_TRUE(result.ok()) << result.status();
+      return result.value_or(RunResult{.exit = {.code = -1}});
+    };
+    const RunResult imported =
+        plimsoll({"image", "import", dir_.path() + "/rootfs", "--name", "busybox"});
+    ASSERT_EQ(imported.exit.code, 0) << imported.err;
+    const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "echo it works"));
+    const RunResult run = plimsoll({"run", Manifest("pod", spec)});
+    EXPECT_EQ(run.exit.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("it works"));
+  }
 }
 
 TEST_F(CliTest, TwoRunsAtOnceShareTheDaemon) {

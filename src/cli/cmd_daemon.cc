@@ -47,7 +47,17 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
 }
 
 absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
+  absl::StatusOr<std::unique_ptr<Client>> connected = context.Connect(/*may_start=*/false);
+  if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
+    // What the machine lacks can be told all the same.
+    PrintNote(absl::StrCat(
+        "plimsoll: ", connected.status().message(),
+        "\n  This one is started for this command and ends with it. For one that stays: "
+        "systemctl start plimsolld\n\n"));
+    connected = context.Connect();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(connected.status());
+  const std::unique_ptr<Client> client = *std::move(connected);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->DaemonStatus());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(status, context.format()));
@@ -61,7 +71,9 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
 absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t since) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   absl::Status failure;
+  bool any = false;
   const absl::Status status = client->ListEvents(since, follow, [&](const node::Event& event) {
+    any = true;
     if (context.for_programs()) {
       failure = PrintMessage(event, context.format());
       if (context.format() == OutputFormat::kYaml) Print("---\n");
@@ -81,6 +93,11 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t 
   });
   PLIMSOLL_RETURN_IF_ERROR(failure);
   PLIMSOLL_RETURN_IF_ERROR(status);
+  if (!any && !context.for_programs()) {
+    PrintNote(
+        "No events. A daemon keeps those of its own time in memory; one that was started by a "
+        "command ends with its last pod.\n");
+  }
   return kExitOk;
 }
 
@@ -108,8 +125,10 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 void AddDaemonCommand(CLI::App& app, CommandContext& context) {
   CLI::App* daemon = app.add_subcommand("daemon", "Look at the daemon.");
   daemon->require_subcommand(1);
-  CLI::App* status = daemon->add_subcommand(
-      "status", "Show the state of a daemon that runs, and what the machine lacks.");
+  CLI::App* status =
+      daemon->add_subcommand("status",
+                             "Show the state of the daemon, and what the machine lacks.\n\n"
+                             "When none runs, one is started for as long as this takes.");
   context.Act(status, [&context] { return DaemonStatus(context); });
 }
 

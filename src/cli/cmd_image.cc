@@ -7,10 +7,12 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/images.h"
+#include "cli/lookup.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -50,7 +52,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
       bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
     });
   }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(done.status(), absl::StrCat("import ", path)));
+  PLIMSOLL_RETURN_IF_ERROR(AnnotateOnce(done.status(), "import", path));
   return PrintDone(context, *done, name);
 }
 
@@ -125,7 +127,25 @@ absl::StatusOr<int> List(const CommandContext& context) {
   return kExitOk;
 }
 
-absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std::string>& names) {
+// A container keeps its layers whatever happens to the image; but one that is made anew from the
+// same manifest would find no image.
+absl::Status CheckUnused(Client& client, const cri::Image& image, const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
+  std::vector<std::string> users;
+  for (const cri::Container& container : containers) {
+    if (container.image_id() != image.id()) continue;
+    users.push_back(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name()));
+  }
+  if (users.empty()) return absl::OkStatus();
+  return WithHint(absl::FailedPreconditionError(
+                      absl::StrCat("image ", name, " is in use by ", absl::StrJoin(users, ", "))),
+                  "Remove the pods first (`plimsoll rm`), or give --force: containers that are "
+                  "there go on.");
+}
+
+absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std::string>& names,
+                           bool force) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   for (const std::string& name : names) {
     // RemoveImage is OK with what is not there; a person wants to know of a typo.
@@ -134,6 +154,7 @@ absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std:
       return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
                       "`plimsoll image list` lists what there is.");
     }
+    if (!force) PLIMSOLL_RETURN_IF_ERROR(CheckUnused(*client, *image, name));
     PLIMSOLL_RETURN_IF_ERROR(client->RemoveImage(name));
     Print(absl::StrCat(name, "\n"));
   }
@@ -191,7 +212,9 @@ void AddImageCommand(CLI::App& app, CommandContext& context) {
   remove->alias("rm");
   auto names = std::make_shared<std::vector<std::string>>();
   remove->add_option("image", *names, "Names or ids")->type_name("IMAGE")->required();
-  context.Act(remove, [&context, names] { return Remove(context, *names); });
+  auto force = std::make_shared<bool>(false);
+  remove->add_flag("-f,--force", *force, "Also when containers use it");
+  context.Act(remove, [&context, names, force] { return Remove(context, *names, *force); });
 
   CLI::App* inspect = image->add_subcommand("inspect", "Show everything about an image.");
   auto inspected = std::make_shared<std::string>();

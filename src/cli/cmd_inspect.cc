@@ -16,6 +16,19 @@ std::string TimeText(int64_t unix_nanos) {
                                             absl::LocalTimeZone());
 }
 
+const char* StateText(cri::ContainerState state) {
+  switch (state) {
+    case cri::CONTAINER_CREATED:
+      return "created, not started";
+    case cri::CONTAINER_RUNNING:
+      return "running";
+    case cri::CONTAINER_EXITED:
+      return "exited";
+    default:
+      return "unknown";
+  }
+}
+
 void AddLine(std::string& text, absl::string_view name, absl::string_view value) {
   if (value.empty()) return;
   std::string line = absl::StrCat(name, ":");
@@ -27,12 +40,16 @@ std::string DescribeContainer(const cri::ContainerStatus& status) {
   std::string text;
   AddLine(text, "container", status.metadata().name());
   AddLine(text, "id", status.id());
-  std::string state = cri::ContainerState_Name(status.state());
+  std::string state = StateText(status.state());
   if (status.state() == cri::CONTAINER_EXITED) {
     absl::StrAppend(&state, ", exit code ", status.exit_code());
   }
   AddLine(text, "state", state);
   AddLine(text, "reason", status.reason());
+  if (status.user().has_linux()) {
+    const cri::LinuxContainerUser& user = status.user().linux();
+    AddLine(text, "user", absl::StrCat(user.uid(), ", group ", user.gid()));
+  }
   AddLine(text, "message", status.message());
   AddLine(text, "image", status.image().image());
   AddLine(text, "image id", status.image_id());
@@ -56,7 +73,7 @@ std::string DescribePod(const cri::PodSandboxStatus& status) {
   AddLine(text, "pod", absl::StrCat(status.metadata().namespace_(), "/", status.metadata().name()));
   AddLine(text, "id", status.id());
   AddLine(text, "uid", status.metadata().uid());
-  AddLine(text, "state", cri::PodSandboxState_Name(status.state()));
+  AddLine(text, "state", status.state() == cri::SANDBOX_READY ? "ready" : "stopped");
   AddLine(text, "created", TimeText(status.created_at()));
   AddLine(text, "address", status.network().ip());
   for (const auto& [key, value] : status.labels()) AddLine(text, "label", key + "=" + value);

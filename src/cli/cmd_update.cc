@@ -73,12 +73,12 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
 
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
   cri::UpdateContainerResourcesRequest request;
-  PLIMSOLL_RETURN_IF_ERROR(SetCpu(arguments, request.mutable_linux()));
-  PLIMSOLL_RETURN_IF_ERROR(SetMemory(arguments, request.mutable_linux()));
+  PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
+  PLIMSOLL_RETURN_IF_ERROR(UsageError(SetMemory(arguments, request.mutable_linux())));
   if (request.linux().ByteSizeLong() == 0) {
-    return WithHint(
-        absl::InvalidArgumentError("nothing to update"),
-        "Say what to change, for example --memory 256Mi; see `plimsoll update --help`.");
+    return UsageError(
+        WithHint(absl::InvalidArgumentError("nothing to update"),
+                 "Say what to change, for example --memory 256Mi; see `plimsoll update --help`."));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
@@ -117,7 +117,9 @@ void AddUpdateCommand(CLI::App& app, CommandContext& context) {
       "update",
       "Change the resources of a running container.\n\n"
       "All or nothing; what is not named stays. Prints the values before and after.");
-  update->add_option("name", arguments->name, "Name or id of a container; POD/CONTAINER")
+  update
+      ->add_option("name", arguments->name,
+                   "Name or id of a container, POD/CONTAINER, or a pod that has only one")
       ->type_name("CONTAINER")
       ->required();
   update->add_option("--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")

@@ -50,7 +50,7 @@ std::string Help(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.help() : app.help(FullName(*app.get_parent()));
 }
 
-int UsageError(const CLI::App& app, const CLI::ParseError& error) {
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
   std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
@@ -160,7 +160,7 @@ int RunProgramMain(int argc, char** argv) {
     Print(absl::StrCat(version.what(), "\n"));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return UsageError(app, error);
+    return ReportUsage(app, error);
   }
   if (!context.address.empty() && !context.root.empty()) {
     PrintNote(FormatError(WithHint(
@@ -174,7 +174,7 @@ int RunProgramMain(int argc, char** argv) {
   if (!printed.ok() && code.ok() && *code == kExitOk) code = printed;
   if (code.ok()) return *code;
   PrintNote(FormatError(code.status()));
-  return context.failure_exit;
+  return IsUsageError(code.status()) ? kExitUsage : context.failure_exit;
 }
 
 }  // namespace plimsoll::cli

@@ -93,9 +93,8 @@ TEST(Command, WithoutADaemonAtAnAddress) {
   const Printed exec = RunMain({"--address", address, "exec", "a", "--", "ls", "-l"});
   EXPECT_EQ(exec.code, kExitOwnFailure);
   EXPECT_THAT(RunMain({"ps", "--address", "tcp://1.2.3.4:5"}).err, HasSubstr("is no unix socket"));
-  const Printed status = RunMain({"daemon", "status", "--root", dir.path()});
-  EXPECT_EQ(status.code, kExitError);
-  EXPECT_FALSE(dir.root().Exists("run")) << "a question must not start a daemon";
+  const Printed status = RunMain({"daemon", "status", "--address", address});
+  EXPECT_EQ(status.code, kExitError) << "one that was named is not replaced by another";
 }
 
 TEST(Command, RunRefusesABadManifestBeforeAnythingElse) {
@@ -171,6 +170,23 @@ cri::Container Container(const std::string& id, const std::string& pod, const st
   return container;
 }
 
+TEST(Errors, TheVerbIsSaidOnce) {
+  EXPECT_EQ(AnnotateOnce(absl::NotFoundError("pull docker.io/a:b: none"), "pull", "a").message(),
+            "pull docker.io/a:b: none");
+  EXPECT_EQ(AnnotateOnce(absl::NotFoundError("none"), "pull", "a").message(), "pull a: none");
+  EXPECT_TRUE(AnnotateOnce(absl::OkStatus(), "pull", "a").ok());
+}
+
+TEST(Update, AmountsThatCannotBeAreUsageErrors) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"update", "x", "--memory", "12XB"},
+        {"update", "x", "--cpus", "-1"},
+        {"update", "x", "--cpuset-cpus", "3-1"},
+        {"update", "x"}}) {
+    EXPECT_EQ(RunMain(arguments).code, kExitUsage) << arguments.back();
+  }
+}
+
 TEST(Lookup, NamesAndPrefixes) {
   const std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "db")};
   const std::vector<cri::Container> containers = {
@@ -192,6 +208,7 @@ TEST(Lookup, NamesAndPrefixes) {
   const absl::Status a_pod = FindContainer(containers, pods, "db").status();
   EXPECT_THAT(std::string(a_pod.message()), HasSubstr("\"db\" is a pod"));
   EXPECT_THAT(HintOf(a_pod), HasSubstr("db/app, db/backup"));
+  EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "cc2") << "the only one of its pod";
 }
 
 TEST(Output, JsonAndYamlSayTheSame) {

@@ -1,12 +1,15 @@
 #include "cli/errors.h"
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace plimsoll::cli {
 namespace {
 
 constexpr char kHintPayload[] = "plimsoll.dev/hint";
+constexpr char kUsagePayload[] = "plimsoll.dev/usage";
 
 }  // namespace
 
@@ -15,6 +18,21 @@ absl::Status WithHint(absl::Status status, absl::string_view hint) {
     status.SetPayload(kHintPayload, absl::Cord(hint));
   }
   return status;
+}
+
+absl::Status UsageError(absl::Status status) {
+  if (!status.ok()) status.SetPayload(kUsagePayload, absl::Cord());
+  return status;
+}
+
+bool IsUsageError(const absl::Status& status) {
+  return status.GetPayload(kUsagePayload).has_value();
+}
+
+absl::Status AnnotateOnce(const absl::Status& status, absl::string_view verb,
+                          absl::string_view object) {
+  if (absl::StartsWith(status.message(), absl::StrCat(verb, " "))) return status;
+  return Annotate(status, absl::StrCat(verb, " ", object));
 }
 
 std::string HintOf(const absl::Status& status) {

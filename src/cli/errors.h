@@ -21,6 +21,15 @@ inline constexpr int kExitInterrupted = 130;
 
 // Attaches what the user can do about it. The innermost hint wins: it knows most.
 absl::Status WithHint(absl::Status status, absl::string_view hint);
+// Marks an error as the caller's: what was typed can't be right, whatever the daemon says. The
+// program then ends with kExitUsage.
+absl::Status UsageError(absl::Status status);
+bool IsUsageError(const absl::Status& status);
+
+// `status` with "<verb> <object>: " in front, unless its message begins with the verb already: the
+// daemon names what it failed at too.
+absl::Status AnnotateOnce(const absl::Status& status, absl::string_view verb,
+                          absl::string_view object);
 // The attached hint, else one that follows from the code; empty when there is nothing useful.
 std::string HintOf(const absl::Status& status);
 

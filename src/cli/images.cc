@@ -43,7 +43,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
   });
   if (done.ok()) return done;
   return WithHint(
-      Annotate(done.status(), absl::StrCat("pull ", reference)),
+      AnnotateOnce(done.status(), "pull", reference),
       absl::StrCat(
           "Check the name, or bring the image from a file: plimsoll image import FILE --name ",
           ShellQuote(reference)));

@@ -96,11 +96,19 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
   }
   if (found.empty()) {
     std::vector<std::string> of_pod;
+    std::map<std::string, const cri::Container*> ordinary;  // newest by name
     const auto pod = FindPod(pods, text);
     for (const cri::Container& container : containers) {
       if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
       of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
+      const auto role = container.labels().find(kRoleLabel);
+      if (role != container.labels().end() && role->second != "container") continue;
+      const cri::Container*& best = ordinary[container.metadata().name()];
+      if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
+        best = &container;
+      }
     }
+    if (ordinary.size() == 1) return *ordinary.begin()->second;
     if (of_pod.empty()) return NotThere("container", text, names, "plimsoll ps --all");
     return WithHint(absl::NotFoundError(absl::StrCat("\"", text, "\" is a pod, not a container")),
                     absl::StrCat("Its containers: ", absl::StrJoin(of_pod, ", ")));

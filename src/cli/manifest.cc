@@ -100,7 +100,6 @@ void ReadClusterFields(YamlMapping& spec) {
   }
   spec.Refuse("imagePullSecrets", "pull with `plimsoll image pull --authfile` beforehand");
   spec.Refuse("ephemeralContainers", "not in a manifest");
-  spec.Refuse("shareProcessNamespace", "a shared PID namespace needs plimsoll-pause, to come");
   spec.Refuse("hostUsers", "no user namespaces yet");
   spec.Refuse("hostAliases", "no /etc/hosts entries yet");
   spec.Refuse("runtimeClassName", "there is one runtime handler");
@@ -134,6 +133,10 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   spec.Bool("hostNetwork", pod.host_network);
   spec.Bool("hostPID", pod.host_pid);
   spec.Bool("hostIPC", pod.host_ipc);
+  spec.Bool("shareProcessNamespace", pod.share_pid);
+  if (pod.share_pid && pod.host_pid) {
+    reader.Fail(node, "spec.shareProcessNamespace", "cannot be beside hostPID: choose one of them");
+  }
   if (const auto security = spec.Get("securityContext")) {
     pod.security = ReadPodSecurity(reader, *security, spec.PathOf("securityContext"));
   }

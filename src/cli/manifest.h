@@ -104,6 +104,7 @@ struct PodManifest {
   std::vector<std::string> dns_options;  // "ndots:5", "rotate"
   bool host_network = false;
   bool host_pid = false;
+  bool share_pid = false;  // one PID namespace for all containers
   bool host_ipc = false;
   PodSecurity security;
 

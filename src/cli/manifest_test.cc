@@ -202,13 +202,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "the range ends before it begins"},
         BadCase{"metadata", "annotations: {plimsoll.dev/cpuset.nope: \"0\"}",
                 "there is no container \"nope\""},
-        BadCase{"spec", "initContainers: [{name: c, image: i}]",
-                "two containers are named \"c\""}));
+        BadCase{"spec", "initContainers: [{name: c, image: i}]", "two containers are named \"c\""},
+        BadCase{"spec", "hostPID: true\n  shareProcessNamespace: true", "choose one of them"}));
 
 INSTANTIATE_TEST_SUITE_P(
     NotSupported, BadManifestTest,
     ::testing::Values(
-        BadCase{"spec", "shareProcessNamespace: true", "needs plimsoll-pause"},
+        BadCase{"spec", "runtimeClassName: kata", "there is one runtime handler"},
         BadCase{"container", "ports: [{containerPort: 80, hostPort: 80}]", "use hostNetwork: true"},
         BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]",
                 "\"status.podIP\" is not supported, only metadata.name"},

@@ -43,7 +43,7 @@ constexpr const char* kReadonlyPaths[] = {"/proc/bus", "/proc/fs", "/proc/irq", 
 
 void SetNamespaces(const PodManifest& pod, cri::NamespaceOption* options) {
   options->set_network(pod.host_network ? cri::NODE : cri::POD);
-  options->set_pid(pod.host_pid ? cri::NODE : cri::CONTAINER);
+  options->set_pid(pod.host_pid ? cri::NODE : pod.share_pid ? cri::POD : cri::CONTAINER);
   options->set_ipc(pod.host_ipc ? cri::NODE : cri::POD);
 }
 

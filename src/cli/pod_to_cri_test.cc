@@ -113,6 +113,19 @@ TEST(PodToCri, HostNamespacesAndPrivilege) {
   EXPECT_EQ(security.masked_paths_size(), 0);
 }
 
+TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
+  const auto pid = [](const std::string& text) {
+    return ToCri(Parse(text), Context())
+        ->containers[1]
+        .linux()
+        .security_context()
+        .namespace_options()
+        .pid();
+  };
+  EXPECT_EQ(pid(kPod), cri::CONTAINER);
+  EXPECT_EQ(pid(Replaced(kPod, "spec:\n", "spec:\n  shareProcessNamespace: true\n")), cri::POD);
+}
+
 TEST(PodToCri, DnsOnTopOfTheHosts) {
   const auto with = [](const std::string& dns) {
     return ToCri(Parse(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -50,6 +52,13 @@ std::string LogText(const FsRoot& run) {
   return words;
 }
 
+absl::Status WithFullDiskHint(const absl::Status& status) {
+  return WithHint(
+      status,
+      "The disk is full. Free some space, or keep Plimsoll's files on another disk with "
+      "--root DIRECTORY.");
+}
+
 // One byte on the pipe: ready. End of file: the daemon gave up.
 absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time deadline) {
   const std::string log = run.PathOf("plimsolld.log");
@@ -71,9 +80,11 @@ absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time dead
   }
   const auto exit = child.Wait(absl::Now() + absl::Seconds(5));
   const std::string words = LogText(run);
-  return absl::FailedPreconditionError(
+  const absl::Status failed = absl::FailedPreconditionError(
       absl::StrCat("plimsolld did not start (", exit.ok() ? exit->ToString() : "still ending", ")",
                    words.empty() ? absl::StrCat("; see ", log) : ":\n", words));
+  return absl::StrContains(absl::AsciiStrToLower(words), "no space left") ? WithFullDiskHint(failed)
+                                                                          : failed;
 }
 
 absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot& run,
@@ -191,7 +202,9 @@ absl::Status ProbeSocket(const std::string& path) {
 
 absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
   const absl::Time deadline = absl::Now() + options.timeout;
-  PLIMSOLL_ASSIGN_OR_RETURN(auto held, HoldRunDirectory(options.dirs.run, deadline));
+  auto held_or = HoldRunDirectory(options.dirs.run, deadline);
+  if (ErrnoOf(held_or.status()) == ENOSPC) return WithFullDiskHint(held_or.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto held, std::move(held_or));
   const FsRoot& run = held.first;
   Standalone standalone;
   standalone.dirs_ = options.dirs;

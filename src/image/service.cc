@@ -217,7 +217,11 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
       ReadManifestContent(*opened.source, std::move(found.manifest),
                           [](absl::string_view digest) { return std::string(DigestHex(digest)); }));
   absl::StatusOr<Image> image = Install(opened, tags, digests, progress);
-  if (!image.ok()) return Annotate(image.status(), absl::StrCat("pull ", name.Canonical()));
+  if (!image.ok()) {
+    // The transport's own errors say it already.
+    if (absl::StartsWith(image.status().message(), "pull ")) return image.status();
+    return Annotate(image.status(), absl::StrCat("pull ", name.Canonical()));
+  }
   return image;
 }
 
