@@ -129,14 +129,15 @@ absl::Status Endpoint::InParallel(const Workload& workload) {
   }
   for (std::thread& thread : threads) thread.join();
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
-  PLIMSOLL_ASSIGN_OR_RETURN(const double busy_after, BusyMilliseconds(host_));
+  const absl::StatusOr<double> busy_after = BusyMilliseconds(host_);
+  failure = FirstError(failure, busy_after.status());
   for (const Sandbox& pod : started) {
     absl::Duration ignored;
     failure = FirstError(failure, client_->RemoveSandbox(pod.id, &ignored));
   }
   PLIMSOLL_RETURN_IF_ERROR(failure);
   figures_.pods_per_second = workload.pods / seconds;
-  figures_.cpu_milliseconds_per_pod = (busy_after - busy_before) / workload.pods;
+  figures_.cpu_milliseconds_per_pod = (*busy_after - busy_before) / workload.pods;
   return absl::OkStatus();
 }
 

@@ -49,6 +49,8 @@ absl::StatusOr<node::InspectResponse> Look(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
                             host.ok() ? (*host)->Inspect() : InspectStopped(&dirs));
   response.mutable_findings()->MergeFrom(hosted.findings());
+  response.mutable_troubles()->MergeFrom(hosted.troubles());
+  response.set_daemon_running(response.daemon_running() || hosted.daemon_running());
   return response;
 }
 

@@ -1,6 +1,7 @@
 #include "harness/node.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -79,6 +80,14 @@ absl::Status Node::SpawnDaemon() {
 
 absl::Status Node::AwaitReady() {
   char byte = 0;
+  struct pollfd poller = {ready_.get(), POLLIN, 0};
+  const int patience = static_cast<int>(absl::ToInt64Milliseconds(kStartTimeout));
+  if (poll(&poller, 1, patience) == 0) {
+    const std::string log = Log();
+    KillDaemon();
+    return absl::DeadlineExceededError(absl::StrCat(
+        "plimsolld is not ready after ", absl::FormatDuration(kStartTimeout), ": ", log));
+  }
   if (read(ready_.get(), &byte, 1) != 1) {
     const auto exit = daemon_->Wait(absl::Now() + kStartTimeout);
     daemon_.reset();

@@ -159,14 +159,18 @@ std::string RuntimeMessage(int fd) {
 absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecRequest& request,
                                      absl::string_view id) {
   const std::string& program = request.argv[0];
-  if (absl::StrContains(message, "not found in $PATH") ||
-      absl::StrContains(message, "No such file or directory")) {
+  // Only what is said of the program itself is a result of the command; of anything else (a
+  // namespace or a group that is gone) it is the runtime's own failure.
+  const bool of_program = absl::StrContains(message, "executable") ||
+                          absl::StrContains(message, "exec: ") ||
+                          absl::StrContains(message, absl::StrCat("`", program, "`"));
+  if (of_program && (absl::StrContains(message, "not found in $PATH") ||
+                     absl::StrContains(message, "No such file or directory"))) {
     return ExecResult{
         .exit_code = 127,
         .err = absl::StrCat("exec: ", program, ": not found in the container (", message, ")\n")};
   }
-  if (absl::StrContains(message, "open executable") || absl::StrContains(message, "exec: ") ||
-      absl::StrContains(message, "ermission denied")) {
+  if (of_program) {
     return ExecResult{
         .exit_code = 126,
         .err = absl::StrCat("exec: ", program, ": can't be executed (", message, ")\n")};
