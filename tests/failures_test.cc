@@ -1,5 +1,6 @@
 // The daemon when it can't work: each a clear error, nothing left behind.
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -99,17 +100,19 @@ class StopTest : public NodeTest {};
 TEST_F(StopTest, AnExecDoesNotHoldUpAStop) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   grpc::Status status;
+  // A number that no other process of the machine sleeps for, another run of this test included.
+  const std::string sleep = absl::StrCat("sleep ", 90'000'000 + getpid());
   std::thread caller([&] {
     cri::ExecSyncResponse response;
-    status = Exec(id, {"/bin/sh", "-c", "sleep 90717 & sleep 90718"}, &response, 90);
+    status = Exec(id, {"/bin/sh", "-c", absl::StrCat(sleep, " & ", sleep)}, &response, 90);
   });
-  EXPECT_TRUE(Eventually([] { return !ProcessesWith("sleep 90717").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).size() > 2; }));
   const auto exit = node_.StopDaemon();
   caller.join();
   ASSERT_TRUE(exit.ok()) << exit.status();
   EXPECT_TRUE(exit->success());
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 9071").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
