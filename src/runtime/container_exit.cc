@@ -13,6 +13,8 @@ namespace {
 
 // What is recorded when nobody saw the exit.
 constexpr int kUnknownExitCode = 255;
+// What SIGKILL ends, it ends within this, but for what hangs in the kernel.
+constexpr absl::Duration kBriefly = absl::Milliseconds(10);
 
 }  // namespace
 
@@ -30,7 +32,7 @@ absl::Status EngineImpl::WatchMonitor(const std::shared_ptr<Container>& containe
 void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const {
   record->state = ContainerState::kExited;
   record->exit_code = exit.code;
-  // The monitor's time is a file's, of the kernel's coarse clock: up to a tick behind.
+  // The clock may have been set back meanwhile.
   record->finished_unix_nanos = std::max(exit.finished_unix_nanos, record->started_unix_nanos);
   record->oom_killed = oom_killed;
   if (oom_killed && exit.code != 0) {
@@ -44,21 +46,21 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   const ContainerRecord before = container->Snapshot();
   const absl::StatusOr<std::optional<ExitRecord>> read = options_.runtime->ReadExit(before.id);
   const bool seen = read.ok() && read->has_value();
-  // Without a monitor nobody keeps its log or its exit: what is left of it ends here.
-  if (!seen) Warn(before.sandbox_id, before.id, KillContainer(*container));
-
+  // Before the group goes, and with it the count.
   const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
   const bool oom = oom_kills.ok() && *oom_kills > 0;
   const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
-  KillContainer(*container).IgnoreError();
-
-  absl::Status saved;
+  // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
+  // for long, since other exits wait for this one.
+  if (!seen) KillContainer(*container, absl::Now() + kBriefly).IgnoreError();
   {
-    // Saved before the lock goes: nobody learns of an exit that a crash could undo.
+    // Saved before the lock goes: nobody learns of an exit that a crash could undo. The event too:
+    // once the lock is gone, the container may be removed, and told to be.
     absl::MutexLock lock(&container->mutex);
     ContainerRecord& record = container->record;
-    if (last.ok()) record.last_resources = *last;
+    // Refused: a start that failed has recorded it, and it may be removed by now.
     if (MayFollow(record.state, ContainerState::kExited)) {
+      if (last.ok()) record.last_resources = *last;
       SetExited(&record,
                 seen ? **read : ExitRecord{kUnknownExitCode, options_.clock->NowUnixNanos()}, oom);
       if (!seen) {
@@ -67,20 +69,40 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
                          : read.ok() ? "its monitor ended without a record of the exit"
                                      : std::string(read.status().message());
       }
+      SaveExit(record);
     }
-    saved = options_.store->PutContainer(record);
   }
-  Warn(before.sandbox_id, before.id, saved);
-  // After the exit is on record, since with the group goes the count of OOM kills; but not left to
-  // Delete, since with it goes the kernel memory that it holds.
-  options_.cgroups->Remove(before.cgroup_path).IgnoreError();  // Delete will try again
-  const ContainerRecord after = container->Snapshot();
-  if (oom) {
-    options_.events->Add(EventType::kContainerOom, after.sandbox_id, after.id,
+  ClearGroup(container);
+}
+
+void EngineImpl::SaveExit(const ContainerRecord& record) {
+  Warn(record.sandbox_id, record.id, options_.store->PutContainer(record));
+  if (record.oom_killed) {
+    options_.events->Add(EventType::kContainerOom, record.sandbox_id, record.id,
                          "the kernel killed a process for exceeding the memory limit");
   }
-  options_.events->Add(EventType::kContainerStopped, after.sandbox_id, after.id,
-                       absl::StrCat(after.reason, ", exit code ", after.exit_code));
+  options_.events->Add(EventType::kContainerStopped, record.sandbox_id, record.id,
+                       absl::StrCat(record.reason, ", exit code ", record.exit_code));
+}
+
+// After the exit is on record, since with the group goes the count of OOM kills; but not left to
+// Delete, since with it goes the kernel memory that it holds. What fails here, Delete tries again.
+void EngineImpl::ClearGroup(const std::shared_ptr<Container>& container) {
+  if (KillContainer(*container, absl::Now() + kBriefly).ok()) {
+    options_.cgroups->Remove(container->Snapshot().cgroup_path).IgnoreError();
+    return;
+  }
+  const bool taken = patient_.TrySchedule([this, container] {
+    if (ending_) return;
+    const ContainerRecord record = container->Snapshot();
+    const absl::Status killed = KillContainer(*container, absl::Now() + kKillTimeout);
+    Warn(record.sandbox_id, record.id, killed);
+    if (killed.ok()) options_.cgroups->Remove(record.cgroup_path).IgnoreError();
+  });
+  if (!taken) {
+    Warn(container->sandbox_id, container->id,
+         absl::ResourceExhaustedError("no thread to end what is left of it; removing it does"));
+  }
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,

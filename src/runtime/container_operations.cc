@@ -16,9 +16,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-// How long the kernel and the monitor may take to end what SIGKILL was sent to.
-constexpr absl::Duration kKillTimeout = absl::Seconds(20);
-
 // A systemd slice holds scopes, a cgroupfs pod group plain directories.
 std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
   if (absl::EndsWith(sandbox.cgroup_path, ".slice")) {
@@ -189,14 +186,19 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   if (!started.ok()) {
     {
       absl::MutexLock lock(&container->mutex);
-      if (container->record.state == ContainerState::kRunning) {
-        SetExited(&container->record, {128, options_.clock->NowUnixNanos()}, false);
+      ContainerRecord& record = container->record;
+      const bool is_first = record.state == ContainerState::kRunning;
+      if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
+      record.reason = "StartError";
+      record.message = std::string(started.message());
+      if (is_first) {
+        SaveExit(record);
+      } else {  // its monitor's end was quicker, and is told already
+        Warn(container->sandbox_id, container->id, options_.store->PutContainer(record));
       }
-      container->record.reason = "StartError";
-      container->record.message = std::string(started.message());
     }
-    Warn(container->sandbox_id, container->id, KillContainer(*container));
-    Warn(container->sandbox_id, container->id, Save(*container));
+    Warn(container->sandbox_id, container->id,
+         KillContainer(*container, absl::Now() + kKillTimeout));
     return started;
   }
   phase.Done("container_start");
@@ -210,12 +212,12 @@ absl::Status EngineImpl::SendStopSignal(const Container& container) {
   return linux::SignalProcess(init, record.stop_signal);
 }
 
-absl::Status EngineImpl::KillContainer(const Container& container) {
+absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
   const ContainerRecord record = container.Snapshot();
   // The init too, by itself: it may have been moved out of its group.
   const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
   if (init.ok()) linux::SignalProcess(*init, SIGKILL).IgnoreError();
-  return options_.cgroups->KillAll(record.cgroup_path, absl::Now() + kKillTimeout);
+  return options_.cgroups->KillAll(record.cgroup_path, deadline);
 }
 
 bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
@@ -240,7 +242,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
     if (AwaitExit(*container, absl::Now() + grace)) return absl::OkStatus();
   }
   if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container));
+  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
   if (AwaitExit(*container, absl::Now() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
   const absl::StatusOr<UniqueFd> monitor =

@@ -4,6 +4,7 @@
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/worker_pool.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/id_map.h"
@@ -19,9 +22,13 @@
 
 namespace plimsoll::runtime {
 
+// How long the kernel and the monitor may take to end what SIGKILL was sent to.
+constexpr absl::Duration kKillTimeout = absl::Seconds(20);
+
 class EngineImpl : public Engine {
  public:
   explicit EngineImpl(EngineOptions options) : options_(std::move(options)) {}
+  ~EngineImpl() override { ending_ = true; }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
   absl::Status Recover();
@@ -86,7 +93,8 @@ class EngineImpl : public Engine {
                                               const image::Image& image,
                                               const image::LayerLease& layers);
   absl::Status SendStopSignal(const Container& container);
-  absl::Status KillContainer(const Container& container);
+  // Kills in any case, and waits until `deadline` for the end of what was killed.
+  absl::Status KillContainer(const Container& container, absl::Time deadline);
   // True when it has exited by then.
   bool AwaitExit(const Container& container, absl::Time deadline) const;
 
@@ -94,6 +102,10 @@ class EngineImpl : public Engine {
   absl::Status WatchMonitor(const std::shared_ptr<Container>& container);
   void RecordExit(const std::shared_ptr<Container>& container);
   void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
+  // Writes and tells an exit. Under the container's `mutex`.
+  void SaveExit(const ContainerRecord& record);
+  // Ends what is left of a container that has exited; what takes time is done elsewhere.
+  void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
@@ -119,6 +131,9 @@ class EngineImpl : public Engine {
   IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
   IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
+  std::atomic<bool> ending_ = false;
+  // For what of an exit takes time.
+  WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
 };

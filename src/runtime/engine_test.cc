@@ -1,7 +1,9 @@
 // The engine's error paths, over stand-ins that can be told to fail.
 #include "runtime/engine.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
@@ -55,6 +57,50 @@ TEST_F(EngineTest, AFailedStartIsAnExitWithItsReason) {
   EXPECT_EQ(record.reason, "StartError");
   EXPECT_EQ(record.message, "exec failed");
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+}
+
+TEST_F(EngineTest, ALateExitBringsNothingBackThatWasRemoved) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  absl::Notification exit_noticed;
+  absl::Notification removed;
+  runtime_.on_read_exit = [&] {
+    exit_noticed.Notify();
+    removed.WaitForNotification();
+  };
+  runtime_.faults.FailNext("Start", absl::InternalError("exec failed"));
+  EXPECT_FALSE(engine_->StartContainer(id).ok());  // and kills it, which the watcher notices
+  exit_noticed.WaitForNotification();
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+  removed.Notify();
+  engine_.reset();  // ends when the watcher is done
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  std::vector<EventType> types;
+  for (const Event& event : events_.Since(0)) {
+    if (event.container_id == id) types.push_back(event.type);
+  }
+  EXPECT_THAT(types, ElementsAre(EventType::kContainerCreated, EventType::kContainerStopped,
+                                 EventType::kContainerRemoved));
+}
+
+TEST_F(EngineTest, WhatCannotBeKilledHoldsUpNoOtherExit) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string stuck = *engine_->CreateContainer(pod, Spec("stuck"), "");
+  const std::string other = *engine_->CreateContainer(pod, Spec("other"), "");
+  absl::Notification enough;
+  cgroups_.on_kill = [&](absl::string_view path, absl::Time deadline) -> absl::Status {
+    if (!absl::EndsWith(path, stuck)) return absl::OkStatus();
+    if (deadline > absl::Now() + absl::Seconds(1)) enough.WaitForNotification();
+    return absl::DeadlineExceededError("still there");
+  };
+  ASSERT_TRUE(engine_->StartContainer(stuck).ok());
+  ASSERT_TRUE(engine_->StartContainer(other).ok());
+  runtime_.EndMonitor(stuck, std::nullopt);
+  EXPECT_EQ(Wait(stuck).exit_code, 255);
+  runtime_.EndMonitor(other, ExitRecord{3, 1});
+  EXPECT_EQ(Wait(other).exit_code, 3);
+  enough.Notify();
+  engine_.reset();
 }
 
 TEST_F(EngineTest, TheMonitorsRecordIsTheExit) {

@@ -48,6 +48,7 @@ class FakeRuntime : public ContainerRuntime {
   explicit FakeRuntime(FsRoot host) : host_(std::move(host)) {}
 
   Faults faults;
+  std::function<void()> on_read_exit;  // before anything is read
 
   // The monitor ends, having recorded `exit` unless that is nullopt.
   void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
@@ -89,6 +90,7 @@ class FakeRuntime : public ContainerRuntime {
   }
   absl::Status Start(absl::string_view) override { return faults.Check("Start"); }
   absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override {
+    if (on_read_exit) on_read_exit();
     if (absl::Status fault = faults.Check("ReadExit"); !fault.ok()) return fault;
     absl::MutexLock lock(&mutex_);
     const auto it = exits_.find(std::string(id));
@@ -186,12 +188,13 @@ class FakeImages : public image::ImageService {
   std::string directory() const override { return "/nowhere"; }
 };
 
-// Groups are names; a process in one is killed by KillAll through `on_kill`.
+// Groups are names; KillAll does what `on_kill` says.
 class FakeCgroups : public linux::CgroupManager {
  public:
   Faults faults;
   uint64_t oom_kills = 0;
   std::function<void()> on_create;
+  std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
   std::set<std::string> groups;
 
   linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
@@ -229,7 +232,10 @@ class FakeCgroups : public linux::CgroupManager {
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
     return std::vector<pid_t>();
   }
-  absl::Status KillAll(absl::string_view, absl::Time) override { return faults.Check("KillAll"); }
+  absl::Status KillAll(absl::string_view path, absl::Time deadline) override {
+    if (on_kill) return on_kill(path, deadline);
+    return faults.Check("KillAll");
+  }
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view) const override {
     return linux::CgroupStats();
   }

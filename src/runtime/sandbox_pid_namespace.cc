@@ -13,8 +13,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kKillTimeout = absl::Seconds(20);
-
 // With the id: several pods may name one cgroup parent.
 std::string PauseCgroupOf(const SandboxRecord& sandbox) {
   const std::string name = absl::StrCat("pause-", sandbox.id);
