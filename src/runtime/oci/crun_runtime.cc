@@ -237,7 +237,9 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
   std::string cgroup(cgroup_path);
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
-  const bool monitored = bundle.ok() && FindMonitor(*bundle).ok();
+  if (!absl::IsNotFound(bundle.status())) PLIMSOLL_RETURN_IF_ERROR(bundle.status());
+  // Whatever else keeps it from being found is no proof that there is none: EndMonitor reports it.
+  const bool monitored = bundle.ok() && !absl::IsNotFound(FindMonitor(*bundle).status());
   absl::Status result = KillProcesses(id, &cgroup);
   if (monitored) {
     result = FirstError(result, EndMonitor(*bundle, absl::Now() + kMonitorGrace));
