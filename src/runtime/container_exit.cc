@@ -18,15 +18,10 @@ constexpr absl::Duration kBriefly = absl::Milliseconds(10);
 
 }  // namespace
 
-absl::Status EngineImpl::WatchMonitor(const std::shared_ptr<Container>& container) {
-  absl::StatusOr<UniqueFd> monitor =
-      linux::OpenProcess(options_.host, container->Snapshot().monitor);
-  if (absl::IsNotFound(monitor.status())) {
-    RecordExit(container);
-    return absl::OkStatus();
-  }
-  PLIMSOLL_RETURN_IF_ERROR(monitor.status());
-  return watcher_.Watch(*std::move(monitor), [this, container] { RecordExit(container); });
+absl::Status EngineImpl::WatchMonitor(const std::shared_ptr<Container>& container,
+                                      const linux::ProcessId& id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd monitor, linux::OpenProcess(options_.host, id));
+  return watcher_.Watch(std::move(monitor), [this, container] { RecordExit(container); });
 }
 
 void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const {

@@ -16,6 +16,9 @@
 namespace plimsoll::runtime {
 namespace {
 
+// How often a monitor is looked for by whoever waits for an exit.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
+
 // A systemd slice holds scopes, a cgroupfs pod group plain directories.
 std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
   if (absl::EndsWith(sandbox.cgroup_path, ".slice")) {
@@ -144,26 +147,32 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   record.stop_signal = created.stop_signal;
   record.user = created.user;
   record.state = ContainerState::kCreated;
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+
+  std::string id = record.id;
+  const auto container = std::make_shared<Container>(record);
+  {
+    // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
+    // end, however soon it comes, is recorded after this lock.
+    absl::MutexLock lock(&container->mutex);
+    absl::Status made = WatchMonitor(container, record.monitor);
+    if (made.ok()) made = options_.store->PutContainer(record);
+    if (!made.ok()) {
+      container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
+      return Annotate(made, absl::StrCat("container ", spec.name));
+    }
+    container->layers = std::move(layers);
+    {
+      absl::MutexLock maps(&mutex_);
+      containers_.Insert(id, container);
+    }
+    options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
+  }
   std::move(remove_traces).Cancel();
   std::move(remove_row).Cancel();
   std::move(release_name).Cancel();
-
-  std::string id = record.id;
-  const auto container = std::make_shared<Container>(std::move(record));
-  {
-    absl::MutexLock lock(&container->mutex);
-    container->layers = std::move(layers);
-  }
-  {
-    absl::MutexLock lock(&mutex_);
-    containers_.Insert(id, container);
-  }
-  options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
-  Warn(sandbox->id, id, WatchMonitor(container));
   return id;
 }
 
@@ -229,6 +238,17 @@ bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) cons
   return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
 }
 
+bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
+  while (!AwaitExit(*container, std::min(deadline, absl::Now() + kLookAgain))) {
+    if (absl::Now() >= deadline) return false;
+    const absl::StatusOr<UniqueFd> monitor =
+        linux::OpenProcess(options_.host, container->Snapshot().monitor);
+    // Gone, and nobody has noticed: it is not watched.
+    if (absl::IsNotFound(monitor.status())) RecordExit(container);
+  }
+  return true;
+}
+
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   ContainerState state;
@@ -239,16 +259,16 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   }
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     SendStopSignal(*container).IgnoreError();  // gone already is as good
-    if (AwaitExit(*container, absl::Now() + grace)) return absl::OkStatus();
+    if (AwaitRecord(container, absl::Now() + grace)) return absl::OkStatus();
   }
   if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
-  if (AwaitExit(*container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
   const absl::StatusOr<UniqueFd> monitor =
       linux::OpenProcess(options_.host, container->Snapshot().monitor);
   if (monitor.ok()) linux::SignalProcess(*monitor, SIGKILL).IgnoreError();
-  if (AwaitExit(*container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }

@@ -98,8 +98,13 @@ class EngineImpl : public Engine {
   // True when it has exited by then.
   bool AwaitExit(const Container& container, absl::Time deadline) const;
 
-  // Has the exit recorded when the container's monitor ends.
-  absl::Status WatchMonitor(const std::shared_ptr<Container>& container);
+  // As AwaitExit, but records the exit itself when the monitor has gone unnoticed.
+  bool AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline);
+
+  // Has the exit recorded when the container's monitor ends. NOT_FOUND: it has.
+  absl::Status WatchMonitor(const std::shared_ptr<Container>& container,
+                            const linux::ProcessId& id);
+  absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
   void RecordExit(const std::shared_ptr<Container>& container);
   void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
   // Writes and tells an exit. Under the container's `mutex`.

@@ -46,6 +46,16 @@ TEST_F(EngineTest, AFailedCreateLeavesNothingAndCanBeRetried) {
   EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
 }
 
+TEST_F(EngineTest, WhatCannotBeWatchedIsNotCreated) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  runtime_.faults.FailNext("Monitor", absl::InternalError("gone"));
+  EXPECT_FALSE(engine_->CreateContainer(pod, Spec(), "").ok());
+  EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  EXPECT_THAT(engine_->ListContainers(), IsEmpty());
+  EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+}
+
 TEST_F(EngineTest, AFailedStartIsAnExitWithItsReason) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");

@@ -83,6 +83,7 @@ class FakeRuntime : public ContainerRuntime {
     Created created;
     created.monitor = *linux::IdentifyProcess(host_, monitor->pid());
     created.init = created.monitor;
+    if (!faults.Check("Monitor").ok()) created.monitor.start_time_ticks += 1;  // ended long ago
     absl::MutexLock lock(&mutex_);
     traces_.insert(request.id);
     monitors_.insert_or_assign(request.id, *std::move(monitor));

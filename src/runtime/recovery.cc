@@ -132,6 +132,13 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
   return container;
 }
 
+absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
+  const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
+  if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
+  RecordExit(container);
+  return absl::OkStatus();
+}
+
 void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
@@ -173,12 +180,12 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
       if (finding.difference == Difference::kContainerStarted) Trouble(finding, Save(*container));
-      Trouble(finding, WatchMonitor(container));
+      Trouble(finding, WatchOrRecord(container));
       return;
     }
     default: {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, WatchMonitor(container));
+      if (is_live) Trouble(finding, WatchOrRecord(container));
       return;
     }
   }
