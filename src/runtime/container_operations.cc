@@ -129,7 +129,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   const std::string key = NameKey(sandbox->id, spec);
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
       key, record.id, absl::StrCat("container ", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(key); };
+  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
   PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
@@ -289,7 +289,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
-  ReleaseName(NameKey(record.sandbox_id, record.spec));
+  ReleaseName(record.id);
   {
     absl::MutexLock lock(&mutex_);
     containers_.Erase(record.id);

@@ -49,9 +49,9 @@ absl::Status EngineImpl::ReserveName(const std::string& key, const std::string& 
                                                "; remove it first, or use another attempt number"));
 }
 
-void EngineImpl::ReleaseName(const std::string& key) {
+void EngineImpl::ReleaseName(const std::string& id) {
   absl::MutexLock lock(&mutex_);
-  names_.erase(key);
+  absl::erase_if(names_, [&](const auto& name) { return name.second == id; });
 }
 
 absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const {

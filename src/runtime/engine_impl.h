@@ -65,7 +65,8 @@ class EngineImpl : public Engine {
 
   // A name can be taken once. `what` is for the message: "pod default/web (attempt 0)".
   absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
-  void ReleaseName(const std::string& key);
+  // By id: a damaged record doesn't say which name was taken for it.
+  void ReleaseName(const std::string& id);
 
   // Fills the record's two fields about groups: where the pod's is, and which of it and its parents
   // have to be made.

@@ -102,7 +102,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(key); };
+  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
   absl::Cleanup remove_row = [&] { Warn(record.id, "", options_.store->RemoveSandbox(record.id)); };
   absl::Cleanup remove_cgroups = [&] { Warn(record.id, "", RemoveOwnedCgroups(record)); };
   absl::Cleanup forget = [&] {
@@ -218,7 +218,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     sandbox->record.owned_cgroups.clear();
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
-  ReleaseName(NameKey(record.spec));
+  ReleaseName(record.id);
   {
     absl::MutexLock lock(&mutex_);
     sandboxes_.Erase(record.id);
