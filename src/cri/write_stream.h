@@ -22,7 +22,10 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
  public:
   static std::shared_ptr<WriteStream> Create(size_t max_pending) {
     auto stream = std::shared_ptr<WriteStream>(new WriteStream(max_pending));
-    stream->self_ = stream;
+    {
+      absl::MutexLock lock(&stream->mutex_);
+      stream->self_ = stream;
+    }
     return stream;
   }
   // Called once, when the call is over for whatever reason, without any lock held.
