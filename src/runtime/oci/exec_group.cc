@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/fault_injection.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -74,6 +75,7 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
         absl::StrCat("the container has no control group: ", parent.status().message()));
   }
   const std::string name = absl::StrCat(kPrefix, RandomId().substr(0, kDigits));
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", parent->PathOf(name)));
   if (mkdirat(parent->fd(), name.c_str(), 0755) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make ", parent->PathOf(name)));
   }

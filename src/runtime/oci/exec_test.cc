@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/fault_injection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/oci/test_machine.h"
@@ -51,6 +52,18 @@ TEST_F(ExecTest, OutputAndExitCode) {
     EXPECT_EQ(result->out, "out\n");
     EXPECT_EQ(result->err, "err\n");
   }
+}
+
+TEST_F(ExecTest, GroupThatCanNotBeMadeFailsTheExec) {
+  SetFaultHook([](absl::string_view verb, absl::string_view object) {
+    return verb == "make" && absl::StrContains(object, "/exec-") ? absl::InternalError("injected")
+                                                                 : absl::OkStatus();
+  });
+  // Only with a limit of time does an exec have a group of its own.
+  const auto result = Exec("echo out", absl::Seconds(60));
+  SetFaultHook(nullptr);
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("injected"));
+  EXPECT_EQ(Exec("echo out", absl::Seconds(60))->out, "out\n");
 }
 
 TEST_F(ExecTest, RunsInTheContainersGroups) {
