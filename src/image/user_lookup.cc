@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -100,16 +102,14 @@ absl::StatusOr<std::optional<PasswdEntry>> ResolveName(absl::string_view user,
       absl::StrCat("user \"", user, "\" is not in the image's /etc/passwd; use its number"));
 }
 
-// Only a regular file is read: a fifo in an image would block for ever.
-absl::StatusOr<std::string> ReadIfRegular(const FsRoot& rootfs, absl::string_view path) {
-  absl::StatusOr<struct stat> info = rootfs.Stat(path);
-  if (absl::IsNotFound(info.status())) return std::string();
-  PLIMSOLL_RETURN_IF_ERROR(info.status());
-  if (!S_ISREG(info->st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rootfs.PathOf(path), " of the image is not a regular file"));
+absl::Status CheckRegular(const FsRoot& rootfs, absl::string_view path, int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("stat ", rootfs.PathOf(path)));
   }
-  return rootfs.Read(path, kMaxFileBytes);
+  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(rootfs.PathOf(path), " of the image is not a regular file"));
 }
 
 }  // namespace
@@ -157,10 +157,27 @@ absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_vi
   return resolved;
 }
 
-absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, const FsRoot& rootfs) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string passwd, ReadIfRegular(rootfs, "etc/passwd"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, ReadIfRegular(rootfs, "etc/group"));
-  return ResolveUser(spec, absl::string_view(passwd), absl::string_view(group));
+absl::StatusOr<std::string> ReadUserFile(const FsRoot& rootfs, absl::string_view path) {
+  const absl::StatusOr<UniqueFd> there = rootfs.OpenFile(path, O_PATH);  // opens no device yet
+  if (absl::IsNotFound(there.status())) return std::string();
+  PLIMSOLL_RETURN_IF_ERROR(there.status());
+  PLIMSOLL_RETURN_IF_ERROR(CheckRegular(rootfs, path, there->get()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd,
+                            rootfs.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  PLIMSOLL_RETURN_IF_ERROR(CheckRegular(rootfs, path, fd.get()));  // it may be another by now
+  std::string text;
+  char buffer[16384];
+  while (true) {
+    const ssize_t n = read(fd.get(), buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", rootfs.PathOf(path)));
+    if (n == 0) return text;
+    text.append(buffer, static_cast<size_t>(n));
+    if (text.size() > kMaxFileBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("read ", rootfs.PathOf(path), ": larger than ", kMaxFileBytes, " bytes"));
+    }
+  }
 }
 
 }  // namespace plimsoll::image

@@ -34,10 +34,11 @@ struct ResolvedUser {
 absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_view passwd_text,
                                          absl::string_view group_text);
 
-// The same with the two files read from `rootfs`, the root of a mounted image. A missing file
-// counts as empty; one over 16 MiB is RESOURCE_EXHAUSTED. Symbolic links in the image can't lead
-// out of it.
-absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, const FsRoot& rootfs);
+// A text file of an image whose root is `rootfs`, for the above. Empty when there is none;
+// INVALID_ARGUMENT when it is not a regular file: opened, a fifo would block for ever and a device
+// do as its driver does, as root. RESOURCE_EXHAUSTED when it is over 16 MiB. Symbolic links in the
+// image can't lead out of it.
+absl::StatusOr<std::string> ReadUserFile(const FsRoot& rootfs, absl::string_view path);
 
 // Gids of those groups in `group_text` that list `user_name` as a member, sorted.
 std::vector<uint32_t> GroupsOf(absl::string_view user_name, absl::string_view group_text);

@@ -1,6 +1,7 @@
 #include "image/user_lookup.h"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "absl/strings/match.h"
@@ -82,27 +83,47 @@ TEST(ResolveUser, MalformedSpecsAreRefused) {
 }
 
 TEST(ResolveUser, NoFilesAtAllStillResolvesNumbers) {
-  TestDir dir;
-  const auto user = ResolveUser("12:34", dir.root());
+  const auto user = ResolveUser("12:34", "", "");
   ASSERT_TRUE(user.ok()) << user.status();
   EXPECT_EQ(*user, (ResolvedUser{12, 34, {}, "/"}));
 }
 
-TEST(ResolveUser, SymlinkInTheImageStaysInTheImage) {
+TEST(ReadUserFile, SymlinkInTheImageStaysInTheImage) {
   TestDir dir;
   ASSERT_TRUE(dir.root().MakeDirs("etc").ok());
   ASSERT_TRUE(dir.root().ReplaceFile("passwd", "inside:x:5:5::/in:/bin/sh\n").ok());
   ASSERT_EQ(symlink("/passwd", dir.root().PathOf("etc/passwd").c_str()), 0);
-  const auto user = ResolveUser("inside", dir.root());
-  ASSERT_TRUE(user.ok()) << user.status();
-  EXPECT_EQ(user->home, "/in");
+  const auto text = ReadUserFile(dir.root(), "etc/passwd");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, "inside:x:5:5::/in:/bin/sh\n");
 }
 
-TEST(ResolveUser, FifoForPasswdDoesNotBlock) {
+TEST(ReadUserFile, NoneIsEmpty) {
   TestDir dir;
-  ASSERT_TRUE(dir.root().MakeDirs("etc").ok());
-  ASSERT_EQ(mkfifo(dir.root().PathOf("etc/passwd").c_str(), 0600), 0);
-  EXPECT_TRUE(absl::IsInvalidArgument(ResolveUser("app", dir.root()).status()));
+  const auto text = ReadUserFile(dir.root(), "etc/passwd");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, "");
+}
+
+TEST(ReadUserFile, FifoDoesNotBlock) {
+  TestDir dir;
+  ASSERT_EQ(mkfifo(dir.root().PathOf("passwd").c_str(), 0600), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadUserFile(dir.root(), "passwd").status()));
+}
+
+TEST(ReadUserFile, DeviceIsNotOpened) {
+  TestDir dir;
+  if (mknod(dir.root().PathOf("passwd").c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0) {
+    GTEST_SKIP() << "making a device node needs root and CAP_MKNOD";
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadUserFile(dir.root(), "passwd").status()));
+}
+
+TEST(ReadUserFile, TooLargeIsRefused) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("passwd", "").ok());
+  ASSERT_EQ(truncate(dir.root().PathOf("passwd").c_str(), (16 << 20) + 1), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadUserFile(dir.root(), "passwd").status()));
 }
 
 TEST(GroupsOf, ListsMembershipsOnly) {

@@ -4,18 +4,13 @@
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/status.h"
+#include "image/user_lookup.h"
 #include "linux/mounts.h"
 
 namespace plimsoll::runtime {
 namespace {
 
 constexpr size_t kMaxCached = 256;
-
-absl::StatusOr<std::string> ReadIfThere(const FsRoot& root, absl::string_view path) {
-  absl::StatusOr<std::string> text = root.Read(path);
-  if (absl::IsNotFound(text.status())) return std::string();
-  return text;
-}
 
 }  // namespace
 
@@ -35,8 +30,8 @@ absl::StatusOr<std::shared_ptr<const UserFiles>> ImageFiles::Read(
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(path));
   UserFiles files;
-  PLIMSOLL_ASSIGN_OR_RETURN(files.passwd, ReadIfThere(root, "etc/passwd"));
-  PLIMSOLL_ASSIGN_OR_RETURN(files.group, ReadIfThere(root, "etc/group"));
+  PLIMSOLL_ASSIGN_OR_RETURN(files.passwd, image::ReadUserFile(root, "etc/passwd"));
+  PLIMSOLL_ASSIGN_OR_RETURN(files.group, image::ReadUserFile(root, "etc/group"));
   auto shared = std::make_shared<const UserFiles>(std::move(files));
   absl::MutexLock lock(&mutex_);
   if (files_.size() >= kMaxCached) files_.clear();
