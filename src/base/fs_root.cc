@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fault_injection.h"
+#include "base/remove_tree.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -73,31 +74,6 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
     content.remove_prefix(static_cast<size_t>(n));
-  }
-  return absl::OkStatus();
-}
-
-// Removes what is below the directory `name` of `parent`, then the directory.
-absl::Status RemoveTreeAt(int parent, const std::string& name, const std::string& path) {
-  if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
-  if (errno != EISDIR && errno != EPERM) return ErrnoStatus(errno, absl::StrCat("remove ", path));
-  struct open_how how = {};
-  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;  // bind mounts too, which share st_dev
-  UniqueFd dir(static_cast<int>(syscall(SYS_openat2, parent, name.c_str(), &how, sizeof(how))));
-  if (!dir.valid() && errno == EXDEV) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("remove ", path, ": something is mounted there; unmount it first"));
-  }
-  if (!dir.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  UniqueFd listing(openat(dir.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!listing.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto names, ListFd(std::move(listing), path));
-  for (const std::string& child : names) {
-    PLIMSOLL_RETURN_IF_ERROR(RemoveTreeAt(dir.get(), child, absl::StrCat(path, "/", child)));
-  }
-  if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
-    return ErrnoStatus(errno, absl::StrCat("remove ", path));
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,178 @@
+#include "base/remove_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll {
+namespace {
+
+// Messages name so many levels in full.
+constexpr size_t kNamedLevels = 16;
+
+// Which directory an open one is.
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  bool operator==(const Identity&) const = default;
+};
+
+// A directory between the top and the one being emptied. It isn't kept open: from a child, ".."
+// leads back to it, which `identity` then proves.
+struct Level {
+  std::string name;
+  Identity identity;
+  std::vector<std::string> directories;  // still to be removed from it
+};
+
+class TreeRemover {
+ public:
+  explicit TreeRemover(const std::string& path) : path_(path) {}
+
+  absl::Status Remove(int parent, const std::string& name);
+
+ private:
+  absl::Status Enter(int directory, const std::string& name);
+  absl::Status RemoveFiles(std::vector<std::string>* directories) const;
+  absl::Status Leave();
+  std::string PathOf(const std::string& child) const;
+
+  const std::string& path_;
+  std::vector<Level> levels_;  // top first; the last is `current_`
+  UniqueFd current_;
+};
+
+// Removes `name` unless it is a directory. OK with *is_directory otherwise.
+absl::Status Unlink(int directory, const std::string& name, bool* is_directory) {
+  *is_directory = false;
+  if (unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
+  *is_directory = errno == EISDIR || errno == EPERM;  // POSIX has the second, Linux the first
+  return *is_directory ? absl::OkStatus() : ErrnoStatus(errno, "remove");
+}
+
+absl::StatusOr<Identity> IdentityOf(int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "stat");
+  return Identity{info.st_dev, info.st_ino};
+}
+
+std::string TreeRemover::PathOf(const std::string& child) const {
+  std::string path = path_;
+  for (size_t i = 1; i < std::min(levels_.size(), kNamedLevels); ++i) {
+    absl::StrAppend(&path, "/", levels_[i].name);
+  }
+  if (levels_.size() > kNamedLevels) {
+    absl::StrAppend(&path, "/... (", levels_.size() - kNamedLevels, " levels)");
+  }
+  return child.empty() ? path : absl::StrCat(path, "/", child);
+}
+
+// Removes what isn't a directory from the current one, and lists what is.
+absl::Status TreeRemover::RemoveFiles(std::vector<std::string>* directories) const {
+  UniqueFd listing(openat(current_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* dir = listing.valid() ? fdopendir(listing.get()) : nullptr;
+  if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
+  listing.Release();  // closedir closes it
+  absl::Cleanup close_dir = [dir] { closedir(dir); };
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const struct dirent* entry = readdir(dir);
+    if (entry == nullptr) break;
+    const absl::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
+  for (std::string& name : names) {
+    bool is_directory = false;
+    const absl::Status removed = Unlink(current_.get(), name, &is_directory);
+    if (!removed.ok()) return Annotate(removed, PathOf(name));
+    if (is_directory) directories->push_back(std::move(name));
+  }
+  return absl::OkStatus();
+}
+
+// Makes the directory `name` of `directory` the current one and empties it of files.
+absl::Status TreeRemover::Enter(int directory, const std::string& name) {
+  struct open_how how = {};
+  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;  // bind mounts too, which share st_dev
+  UniqueFd fd(static_cast<int>(syscall(SYS_openat2, directory, name.c_str(), &how, sizeof(how))));
+  const std::string path = levels_.empty() ? path_ : PathOf(name);
+  if (!fd.valid() && errno == EXDEV) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("remove ", path, ": something is mounted there; unmount it first"));
+  }
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  absl::StatusOr<Identity> identity = IdentityOf(fd.get());
+  if (!identity.ok()) return Annotate(identity.status(), path);
+  current_ = std::move(fd);
+  levels_.push_back({name, *identity, {}});
+  return RemoveFiles(&levels_.back().directories);
+}
+
+// Makes the directory above the current one, and removes the one left.
+absl::Status TreeRemover::Leave() {
+  const std::string name = std::move(levels_.back().name);
+  levels_.pop_back();
+  UniqueFd above(openat(current_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!above.valid()) return ErrnoStatus(errno, absl::StrCat("open ", PathOf("")));
+  absl::StatusOr<Identity> identity = IdentityOf(above.get());
+  if (!identity.ok()) return Annotate(identity.status(), PathOf(""));
+  if (*identity != levels_.back().identity) {
+    return absl::AbortedError(
+        absl::StrCat("remove ", PathOf(name), ": it was moved elsewhere meanwhile; try again"));
+  }
+  current_ = std::move(above);
+  if (unlinkat(current_.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, absl::StrCat("remove ", PathOf(name)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeRemover::Remove(int parent, const std::string& name) {
+  bool is_directory = false;
+  const absl::Status removed = Unlink(parent, name, &is_directory);
+  if (!removed.ok()) return Annotate(removed, path_);
+  if (!is_directory) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(Enter(parent, name));
+  while (true) {
+    std::vector<std::string>& directories = levels_.back().directories;
+    if (!directories.empty()) {
+      const std::string next = std::move(directories.back());
+      directories.pop_back();
+      PLIMSOLL_RETURN_IF_ERROR(Enter(current_.get(), next));
+    } else if (levels_.size() > 1) {
+      PLIMSOLL_RETURN_IF_ERROR(Leave());
+    } else {
+      break;
+    }
+  }
+  if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, absl::StrCat("remove ", path_));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RemoveTreeAt(int parent, const std::string& name, const std::string& path) {
+  return TreeRemover(path).Remove(parent, name);
+}
+
+}  // namespace plimsoll
