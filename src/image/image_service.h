@@ -114,7 +114,8 @@ class ImageService {
   virtual absl::StatusOr<std::shared_ptr<LayerLease>> LeaseChain(
       const std::vector<std::string>& chain_ids) = 0;
   // Removes layers and blobs that no image, lease or running import uses. Open doesn't do it:
-  // call it once, when every container that survived has its lease again.
+  // call it once, when every container that survived has its lease again. Until then no layer goes
+  // that Open found, not with its image and not with its last lease either.
   virtual absl::Status CollectGarbage() = 0;
   // What the unpacked layers, manifests and configs take. Remembered, not walked.
   virtual absl::StatusOr<ImageUsage> Usage() const = 0;

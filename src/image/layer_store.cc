@@ -24,8 +24,12 @@ std::string LayerPath(const std::string& chain_id) {
 // "<bytes> <inodes>\n"
 absl::StatusOr<ImageUsage> ReadUsage(const FsRoot& directory, const std::string& layer) {
   const std::string path = absl::StrCat(layer, "/usage");
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, directory.Read(path, 256));
-  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::ByAnyChar(" \n"));
+  const absl::StatusOr<std::string> text = directory.Read(path, 256);
+  if (absl::IsResourceExhausted(text.status()) && ErrnoOf(text.status()) == 0) {  // too long
+    return absl::DataLossError(absl::StrCat(directory.PathOf(path), " is damaged"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  const std::vector<absl::string_view> parts = absl::StrSplit(*text, absl::ByAnyChar(" \n"));
   ImageUsage usage;
   if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &usage.bytes) ||
       !absl::SimpleAtoi(parts[1], &usage.inodes)) {
@@ -75,11 +79,11 @@ absl::Status LayerStore::Load() {
     const std::string chain_id = absl::StrCat("sha256:", name);
     if (!IsDigest(chain_id)) continue;  // not ours
     const absl::StatusOr<ImageUsage> usage = ReadUsage(directory_, LayerPath(chain_id));
-    if (!usage.ok()) {  // renamed layers are complete, so someone has been here: don't trust it
-      PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
-      continue;
-    }
-    layers_[chain_id] = Layer{*usage, 0, true};
+    // Renamed layers are complete, so someone has been here. A container may run on it still.
+    const bool damaged = absl::IsNotFound(usage.status()) || absl::IsDataLoss(usage.status());
+    if (!damaged) PLIMSOLL_RETURN_IF_ERROR(usage.status());
+    layers_[chain_id] = Layer{usage.value_or(ImageUsage()), 0,
+                              damaged ? State::kDamaged : State::kReady, /*is_found=*/true};
   }
   return absl::OkStatus();
 }
@@ -87,34 +91,53 @@ absl::Status LayerStore::Load() {
 absl::StatusOr<LayerStore::Hold> LayerStore::Acquire(const std::string& chain_id) {
   absl::MutexLock lock(&mutex_);
   const auto it = layers_.find(chain_id);
-  if (it == layers_.end() || !it->second.ready) return NoSuchLayer(chain_id);
+  if (it == layers_.end() || it->second.state != State::kReady) return NoSuchLayer(chain_id);
   ++it->second.holds;
   return Hold(shared_from_this(), chain_id);
+}
+
+absl::StatusOr<LayerStore::Hold> LayerStore::AcquireInUse(const std::string& chain_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = layers_.find(chain_id);
+  if (it == layers_.end() || it->second.state == State::kUnpacking) return NoSuchLayer(chain_id);
+  ++it->second.holds;
+  return Hold(shared_from_this(), chain_id);
+}
+
+absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
+    const std::string& chain_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto settled = [this, &chain_id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto it = layers_.find(chain_id);
+    return it == layers_.end() || it->second.state != State::kUnpacking;
+  };
+  mutex_.Await(absl::Condition(&settled));
+  const auto it = layers_.find(chain_id);
+  if (it != layers_.end() && it->second.state == State::kReady) {
+    ++it->second.holds;
+    return Hold(shared_from_this(), chain_id);
+  }
+  if (it != layers_.end() && (it->second.holds > 0 || !has_collected_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("layer ", chain_id, " is damaged, and a container may use it; remove the ",
+                     "containers of this image, then try again"));
+  }
+  layers_[chain_id] = Layer();
+  return std::nullopt;
 }
 
 absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
                                                     const UnpackFn& unpack) {
   PLIMSOLL_RETURN_IF_ERROR(CheckDigest(chain_id, "a layer's chain"));
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto settled = [this, &chain_id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      const auto it = layers_.find(chain_id);
-      return it == layers_.end() || it->second.ready;
-    };
-    mutex_.Await(absl::Condition(&settled));
-    Layer& layer = layers_[chain_id];
-    if (layer.ready) {
-      ++layer.holds;
-      return Hold(shared_from_this(), chain_id);
-    }
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Hold> there, AcquireOrClaim(chain_id));
+  if (there.has_value()) return *std::move(there);
   const absl::StatusOr<ImageUsage> usage = UnpackAndPublish(chain_id, unpack);
   absl::MutexLock lock(&mutex_);
   if (!usage.ok()) {
     layers_.erase(chain_id);
     return usage.status();
   }
-  layers_[chain_id] = Layer{*usage, 1, true};
+  layers_[chain_id] = Layer{*usage, 1, State::kReady, /*is_found=*/false};
   return Hold(shared_from_this(), chain_id);
 }
 
@@ -176,7 +199,7 @@ void LayerStore::Release(const std::string& chain_id) {
   {
     absl::MutexLock lock(&mutex_);
     Layer& layer = layers_[chain_id];
-    if (--layer.holds > 0 || closed_) return;
+    if (--layer.holds > 0 || closed_ || (layer.is_found && !has_collected_)) return;
     work = MoveToWork(chain_id);
   }
   // A destructor has nobody to tell. What stays in work/ goes when the store is next opened, a
@@ -195,8 +218,9 @@ absl::Status LayerStore::CollectGarbage() {
   std::vector<std::string> moved;
   {
     absl::MutexLock lock(&mutex_);
+    has_collected_ = true;
     for (const auto& [chain_id, layer] : layers_) {
-      if (layer.ready && layer.holds == 0) unused.push_back(chain_id);
+      if (layer.state != State::kUnpacking && layer.holds == 0) unused.push_back(chain_id);
     }
     for (const std::string& chain_id : unused) {
       absl::StatusOr<std::string> work = MoveToWork(chain_id);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +22,12 @@ namespace plimsoll::image {
 
 // Directories layers/<chain id hex>/{diff,usage}. A layer is complete or not there: it is unpacked
 // in work/, synced and then renamed. Whoever uses one has a Hold; when the last goes, so does the
-// layer. Layers that nobody has held since Open stay until CollectGarbage. Thread-safe.
+// layer. But what Open found stays until the first CollectGarbage, whoever has held it: not all
+// that use it may have come for theirs. Thread-safe.
 class LayerStore : public std::enable_shared_from_this<LayerStore> {
  public:
+  // A layer whose own record is missing or damaged is kept for those that run on it already, but
+  // not given to anyone else. INTERNAL and the like when the disk can't be read: removes nothing.
   static absl::StatusOr<std::shared_ptr<LayerStore>> Open(const FsRoot& directory);
 
   // Keeps one layer. Movable; keeps the store alive too.
@@ -48,12 +52,15 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
     std::string chain_id_;
   };
 
-  // NOT_FOUND when there is no such layer.
+  // NOT_FOUND when there is no such layer, or a damaged one.
   absl::StatusOr<Hold> Acquire(const std::string& chain_id);
+  // As Acquire, for a container that uses the layer already: a damaged one too.
+  absl::StatusOr<Hold> AcquireInUse(const std::string& chain_id);
 
   // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there. Asked
   // by several threads at once, one unpacks and the others wait for it; when it fails, the next
-  // one tries. After a failure nothing is left.
+  // one tries. After a failure nothing is left. A damaged layer is unpacked anew;
+  // FAILED_PRECONDITION while someone uses it.
   using UnpackFn = std::function<absl::StatusOr<ImageUsage>(const FsRoot& diff)>;
   absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack);
 
@@ -66,18 +73,23 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // From now on layers stay when their last Hold goes: the process ends, the store doesn't.
   void Close();
 
-  // Removes all layers without a Hold.
+  // Removes all layers without a Hold. Call it when all that use one have theirs.
   absl::Status CollectGarbage();
 
  private:
+  enum class State { kUnpacking, kReady, kDamaged };
   struct Layer {
     ImageUsage usage;
     int holds = 0;
-    bool ready = false;  // false: being unpacked
+    State state = State::kUnpacking;
+    bool is_found = false;  // by Open; others may use it who haven't said so yet
   };
 
   explicit LayerStore(FsRoot directory) : directory_(std::move(directory)) {}
   absl::Status Load();
+  // Waits until nobody unpacks the layer. A Hold if it is there, none if the caller is to unpack
+  // it.
+  absl::StatusOr<std::optional<Hold>> AcquireOrClaim(const std::string& chain_id);
   absl::StatusOr<ImageUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
   void Release(const std::string& chain_id);
   // Takes a layer out of sight at once; what it returns is to be removed without the lock.
@@ -87,6 +99,7 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   const FsRoot directory_;
   mutable absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_collected_ ABSL_GUARDED_BY(mutex_) = false;
   absl::flat_hash_map<std::string, Layer> layers_ ABSL_GUARDED_BY(mutex_);  // by chain id
 };
 

@@ -94,6 +94,7 @@ class Service : public ImageService {
 
   absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
   absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
+  std::shared_ptr<LayerLease> LeaseOf(std::vector<std::string> chain_ids, Holds holds) const;
   absl::StatusOr<Image> Install(const OpenedImage& opened, std::vector<std::string> repo_tags,
                                 std::vector<std::string> repo_digests, const ProgressFn& progress);
   absl::StatusOr<ImageUsage> UnpackInto(const FsRoot& diff, const FileSource& source,
@@ -376,13 +377,23 @@ absl::Status Service::Remove(absl::string_view reference) {
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {
   // An image removed between look-up and lease is simply not found: the layers are asked for.
   PLIMSOLL_ASSIGN_OR_RETURN(const Image image, Find(image_id));
-  return LeaseChain(image.record.chain_ids);
+  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(image.record.chain_ids));
+  return LeaseOf(image.record.chain_ids, std::move(holds));
 }
 
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::LeaseChain(
     const std::vector<std::string>& chain_ids) {
-  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(chain_ids));
-  return std::make_shared<image::Lease>(*layers_, chain_ids, std::move(holds));
+  Holds holds;
+  for (const std::string& chain_id : chain_ids) {
+    PLIMSOLL_ASSIGN_OR_RETURN(LayerStore::Hold hold, layers_->AcquireInUse(chain_id));
+    holds.push_back(std::move(hold));
+  }
+  return LeaseOf(chain_ids, std::move(holds));
+}
+
+std::shared_ptr<LayerLease> Service::LeaseOf(std::vector<std::string> chain_ids,
+                                             Holds holds) const {
+  return std::make_shared<image::Lease>(*layers_, std::move(chain_ids), std::move(holds));
 }
 
 absl::Status Service::CollectGarbage() {

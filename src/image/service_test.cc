@@ -208,6 +208,60 @@ TEST_F(ServiceTest, ImageWithoutItsLayersIsDropped) {
   EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
 }
 
+// Which of the two is loaded first must not matter, so each is damaged once.
+TEST_F(ServiceTest, DamagedImageLeavesLayersThatAnotherShares) {
+  for (const std::string damaged : {"one", "two"}) {
+    const Image one = Add("one", {"base", "1"});
+    const Image two = Add("two", {"base", "2"});
+    const Image& broken = damaged == "one" ? one : two;
+    const Image& whole = damaged == "one" ? two : one;
+    service_.reset();
+    ASSERT_TRUE(dir_.root()
+                    .RemoveFile(absl::StrCat("store/blobs/sha256/", DigestHex(broken.record.id)))
+                    .ok());
+    Reopen();
+    EXPECT_TRUE(absl::IsNotFound(service_->Find(broken.record.id).status()));
+    const auto lease = service_->Lease(whole.record.id);
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[1])->Read("file"), "base");
+    EXPECT_THAT(LayersOnDisk(), SizeIs(3)) << "until it is known what containers use";
+    ASSERT_TRUE(service_->CollectGarbage().ok());
+    EXPECT_THAT(LayersOnDisk(), SizeIs(2));
+  }
+}
+
+TEST_F(ServiceTest, DamagedImageLeavesLayersOfItsRunningContainers) {
+  const Image image = Add("one", {"base", "1"});
+  service_.reset();
+  ASSERT_TRUE(
+      dir_.root().RemoveFile(absl::StrCat("store/blobs/sha256/", DigestHex(image.record.id))).ok());
+  Reopen();
+  EXPECT_THAT(service_->List(), IsEmpty());
+  auto lease = service_->LeaseChain(image.record.chain_ids);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[0])->Read("file"), "1");
+  lease->reset();
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+}
+
+TEST_F(ServiceTest, LayerWithADamagedRecordIsKeptForContainersOnly) {
+  const Image image = Add("one", {"a"});
+  service_.reset();
+  const std::string layer = absl::StrCat("store/layers/", DigestHex(image.record.chain_ids[0]));
+  ASSERT_TRUE(dir_.root().ReplaceFile(layer + "/usage", std::string(1000, '1')).ok());
+  Reopen();
+  EXPECT_THAT(service_->List(), IsEmpty());
+  EXPECT_TRUE(dir_.root().Exists(layer + "/diff/file"));
+  auto lease = service_->LeaseChain(image.record.chain_ids);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  EXPECT_TRUE(dir_.root().Exists(layer + "/diff/file"));
+  lease->reset();
+  EXPECT_THAT(LayersOnDisk(), IsEmpty());
+  EXPECT_EQ(Add("one", {"a"}).record.chain_ids, image.record.chain_ids) << "is unpacked anew";
+}
+
 TEST_F(ServiceTest, ChangedConfigBlobIsDropped) {
   const Image image = Add("one", {"a"});
   ASSERT_TRUE(
@@ -246,6 +300,7 @@ TEST_F(ServiceTest, UsageIsRemembered) {
   Reopen();
   EXPECT_EQ(service_->Usage()->bytes, before->bytes);
   EXPECT_EQ(service_->Usage()->inodes, before->inodes);
+  ASSERT_TRUE(service_->CollectGarbage().ok());
   ASSERT_TRUE(service_->Remove("one").ok());
   EXPECT_EQ(service_->Usage()->bytes, 0u);
 }
@@ -327,6 +382,35 @@ TEST(LayerStore, FailureLeavesNothingAndTheNextOneTries) {
                   ->Ensure(DigestOf("c"),
                            [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); })
                   .ok());
+}
+
+// One error of a disk is no reason to delete what is on it.
+TEST(LayerStore, LayerThatCanNotBeReadIsNotRemoved) {
+  TestDir dir;
+  const std::string layer = absl::StrCat("layers/", DigestHex(DigestOf("c")));
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/diff").ok());
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/usage").ok());  // read(2) fails with EISDIR
+  const auto store = LayerStore::Open(dir.root());
+  EXPECT_TRUE(absl::IsInternal(store.status())) << store.status();
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff"));
+}
+
+TEST(LayerStore, DamagedLayerIsUnpackedAnewWhenNobodyUsesIt) {
+  TestDir dir;
+  const std::string id = DigestOf("c");
+  const std::string layer = absl::StrCat("layers/", DigestHex(id));
+  const auto unpack = [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); };
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/diff").ok());
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE(absl::IsNotFound((*store)->Acquire(id).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition((*store)->Ensure(id, unpack).status()));
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff"));
+  ASSERT_TRUE((*store)->CollectGarbage().ok());
+  EXPECT_FALSE(dir.root().Exists(layer));
+  const auto hold = (*store)->Ensure(id, unpack);
+  ASSERT_TRUE(hold.ok()) << hold.status();
+  EXPECT_TRUE(dir.root().Exists(layer + "/usage"));
 }
 
 TEST(LayerStore, RootOfALayerCanBeEnteredByAnyone) {
