@@ -48,6 +48,11 @@ absl::StatusOr<UniqueFd> CloneReadOnly(const std::string& path) {
   return tree;
 }
 
+// EINVAL has other causes too; then the other way says which.
+absl::Status NoSuchOption() {
+  return absl::UnimplementedError("overlay: this kernel has no option lowerdir+");
+}
+
 absl::StatusOr<UniqueFd> MountInOwnNamespace(const std::vector<std::string>& lower) {
   if (unshare(CLONE_NEWNS) != 0) return ErrnoStatus(errno, "unshare mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
@@ -82,13 +87,14 @@ absl::StatusOr<UniqueFd> OverlayByFsopen(const std::vector<std::string>& lower) 
   for (size_t i = 0; i < layers.size(); ++i) {
     const std::string path = PathOfFd(layers[i]);
     if (fsconfig(context.get(), FSCONFIG_SET_STRING, "lowerdir+", path.c_str(), 0) == 0) continue;
-    if (errno == EINVAL && i == 0) {
-      return absl::UnimplementedError("overlay: this kernel has no option lowerdir+");
-    }
+    if (errno == EINVAL) return NoSuchOption();
     return ErrnoStatus(errno, absl::StrCat("overlay: add layer ", lower[i]));
   }
   if (fsconfig(context.get(), FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0 ||
       fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    // Where overlayfs still parses its options itself (before Linux 6.5), what fsconfig(2) is told
+    // is only collected, in one page, and looked at here.
+    if (errno == EINVAL) return NoSuchOption();
     return ErrnoStatus(errno, absl::StrCat("create overlay of ", absl::StrJoin(lower, ":")));
   }
   UniqueFd mounted(fsmount(context.get(), FSMOUNT_CLOEXEC,

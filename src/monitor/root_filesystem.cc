@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "monitor/fail.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr size_t kMaxOptions = 4096;  // mount(2) takes one page
 constexpr unsigned long kNoFlags = 0;
+constexpr size_t kMaxLayers = 500;  // overlayfs's own limit
 
 // A text of bounded length; remembers that something didn't fit.
 struct Text {
@@ -47,28 +49,22 @@ struct Text {
   }
 };
 
-// Bytes that every lower directory's path begins with, up to and including a slash.
-size_t CommonPrefix(const LaunchPlan& plan) {
-  const char* first = plan.Get("lower");
-  size_t common = strlen(first);
-  for (const char* lower = first; lower != nullptr; lower = plan.Next("lower", lower)) {
-    size_t same = 0;
-    while (same < common && lower[same] == first[same]) ++same;
-    common = same;
-  }
-  while (common > 0 && first[common - 1] != '/') --common;
-  return common;
-}
-
-// With one mount(2); 0, or an errno. E2BIG: the options don't fit.
-int MountByOptions(const LaunchPlan& plan, const char* extra, size_t skip) {
+// With one mount(2); 0, or an errno. E2BIG: the options don't fit. `names`: what to call the lower
+// directories instead of by their paths.
+int MountByOptions(const LaunchPlan& plan, const char* extra, const int* names = nullptr) {
   static Text options;
   options.size = 0;
   options.full = false;
   options.Add("lowerdir=");
   for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
     if (lower != plan.Get("lower")) options.Add(':');
-    options.AddPath(lower + skip);
+    if (names == nullptr) {
+      options.AddPath(lower);
+    } else {
+      char number[16];
+      snprintf(number, sizeof(number), "%d", *names++);
+      options.Add(number);
+    }
   }
   options.Add(",upperdir=");
   options.AddPath(plan.Get("upper"));
@@ -106,32 +102,43 @@ int MountByLayer(const LaunchPlan& plan) {
 
 // volatile: a writable layer doesn't outlive its container, so nothing in it needs to be on disk;
 // without it, the end of every container syncs the whole file system that the layer is on.
-int MountVolatile(const LaunchPlan& plan, size_t skip) {
-  const int error = MountByOptions(plan, ",volatile", skip);
-  return error == EINVAL ? MountByOptions(plan, "", skip) : error;  // before Linux 5.10
+int MountVolatile(const LaunchPlan& plan, const int* layers = nullptr) {
+  const int error = MountByOptions(plan, ",volatile", layers);
+  return error == EINVAL ? MountByOptions(plan, "", layers) : error;  // before Linux 5.10
 }
 
-// With the part of their paths that all lower directories share as working directory.
-int MountByShortPaths(const LaunchPlan& plan) {
-  static char prefix[kMaxOptions];
-  const size_t skip = CommonPrefix(plan);
-  if (skip == 0 || skip >= sizeof(prefix)) return E2BIG;
-  memcpy(prefix, plan.Get("lower"), skip);
+// With names of a few bytes for layers: their descriptors' in /proc/self/fd. 0 or an errno.
+int MountByDescriptors(const LaunchPlan& plan) {
+  static int layers[kMaxLayers];
+  size_t count = 0;
+  int error = 0;
+  for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
+    if (count == kMaxLayers) error = E2BIG;
+    if (error != 0) break;
+    layers[count] = open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (layers[count] < 0) {
+      error = errno;
+    } else {
+      ++count;
+    }
+  }
   const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (here < 0 || chdir(prefix) != 0) return errno;
-  const int error = MountVolatile(plan, skip);
-  if (fchdir(here) != 0) Fail("change back to", "the working directory");
+  if (here < 0 && error == 0) error = errno;
+  if (error == 0 && chdir("/proc/self/fd") != 0) error = errno;
+  if (error == 0) error = MountVolatile(plan, layers);
+  if (here >= 0 && fchdir(here) != 0) Fail("change back to", "the working directory");
   close(here);
+  while (count > 0) close(layers[--count]);
   return error;
 }
 
 }  // namespace
 
 void MountRootFilesystem(const LaunchPlan& plan) {
-  int error = MountVolatile(plan, 0);
+  int error = MountVolatile(plan);
   if (error == E2BIG) {
     error = MountByLayer(plan);
-    if (error != 0) error = MountByShortPaths(plan);  // Linux before 6.5
+    if (error == EINVAL) error = MountByDescriptors(plan);
   }
   if (error != 0) {
     errno = error;
