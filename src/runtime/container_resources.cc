@@ -40,17 +40,30 @@ void Merge(const linux::CgroupSettings& update, linux::CgroupSettings* settings)
   for (const auto& [file, value] : update.unified) settings->unified[file] = value;
 }
 
+// cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
+// of them. While the weight is the one that was asked for, so are the shares.
+void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
+                     linux::CgroupSettings* read) {
+  if (layout != linux::CgroupLayout::kV2 || !asked.cpu_shares || !read->cpu_shares) return;
+  if (linux::CpuSharesToWeight(*asked.cpu_shares) == linux::CpuSharesToWeight(*read->cpu_shares)) {
+    read->cpu_shares = asked.cpu_shares;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   EffectiveResources effective{record.last_resources, record.spec.oom_score_adj, false};
+  const linux::CgroupLayout layout = options_.cgroups->layout();
+  KeepAskedShares(layout, record.spec.resources, &effective.cgroup);
   if (!IsLive(record.state)) return effective;
   absl::StatusOr<linux::CgroupSettings> now = options_.cgroups->Read(record.cgroup_path);
   if (absl::IsNotFound(now.status())) return effective;  // it has just ended
   PLIMSOLL_RETURN_IF_ERROR(now.status());
   effective.cgroup = *std::move(now);
+  KeepAskedShares(layout, record.spec.resources, &effective.cgroup);
   effective.live = true;
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init.pid);
   if (adj.ok()) effective.oom_score_adj = *adj;

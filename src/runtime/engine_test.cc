@@ -182,6 +182,18 @@ TEST_F(EngineTest, AnUpdateThatFailsIsUndone) {
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, 100u);
 }
 
+TEST_F(EngineTest, SharesAreGivenBackAsAskedWhileTheirWeightHolds) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 512}}).ok());
+  // What a kernel with cgroup v2 makes of it: weight 20, which begins at 501.
+  ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 501}).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 512u);
+  // Somebody else gave it another weight.
+  ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 475}).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 475u);
+}
+
 TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   ASSERT_TRUE(engine_->CreateContainer(pod, Spec("a"), "").ok());
