@@ -109,13 +109,20 @@ absl::Status Request(const FsRoot& directory, absl::string_view what) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": the container's monitor isn't there: ", socket.status().message()));
   }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(Send(socket->get(), what), what));
+  // It may end while it is asked, as its container does.
+  const auto ended = [&] {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": the container's monitor has ended"));
+  };
+  if (const absl::Status sent = Send(socket->get(), what); !sent.ok()) {
+    return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET ? ended() : Annotate(sent, what);
+  }
   if (!WaitReadable(socket->get(), absl::Now() + kRequestTimeout)) {
     return absl::DeadlineExceededError(absl::StrCat(what, ": the monitor doesn't answer"));
   }
   char answer[monitor::kMaxMessage];
   const ssize_t n = recv(socket->get(), answer, sizeof(answer), 0);
-  const absl::string_view text(answer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  if (n <= 0) return ended();
+  const absl::string_view text(answer, static_cast<size_t>(n));
   if (text == "ok") return absl::OkStatus();
   return absl::InternalError(absl::StrCat(what, ": the monitor can't: ", text));
 }
