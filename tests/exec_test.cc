@@ -1,6 +1,9 @@
 // ExecSync and container logs.
 #include <unistd.h>
 
+#include <csignal>
+#include <thread>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -34,7 +37,23 @@ TEST_F(ExecTest, GivesBothStreamsAndTheExitCode) {
 }
 
 TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
-  EXPECT_THAT(ExecOutput(container_, "cat /proc/self/cgroup"), HasSubstr(container_));
+  const std::string mark = absl::StrCat("9", getpid());
+  std::thread caller([&] { ExecOutput(container_, "sleep " + mark + " || true"); });
+  std::vector<std::string> found;
+  EXPECT_TRUE(Eventually([&] {
+    found = ProcessesWith("sleep " + mark);
+    // The shell has it in its arguments too.
+    std::erase_if(found, [](const std::string& line) { return absl::StrContains(line, "||"); });
+    return !found.empty();
+  }));
+  for (const std::string& process : found) {
+    // As the host sees it: in a cgroup namespace of its own the container sees less.
+    const pid_t pid = std::stoi(process);
+    EXPECT_THAT(Host().Read(absl::StrCat("proc/", pid, "/cgroup")).value_or(""),
+                HasSubstr(absl::StrCat("/", container_)));
+    EXPECT_EQ(kill(pid, SIGKILL), 0);
+  }
+  caller.join();
   EXPECT_EQ(ExecOutput(container_, "readlink /proc/self/ns/pid"),
             ExecOutput(container_, "readlink /proc/1/ns/pid"));
 }

@@ -14,6 +14,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 constexpr int64_t kMiB = 1 << 20;
 
@@ -35,12 +36,18 @@ class LimitsTest : public NodeTest {
   }
 };
 
+// What a group's shares read as: cgroup v2 holds a weight, and gives back the least shares of it.
+uint64_t SharesHeld(uint64_t asked) {
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) return asked;
+  return linux::CpuWeightToShares(linux::CpuSharesToWeight(asked));
+}
+
 TEST_F(LimitsTest, TheKernelHoldsWhatWasAskedFor) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Limited("sleep 1000"));
   const auto held = Cgroups().Read(CgroupOf(pod, id));
   ASSERT_TRUE(held.ok()) << held.status();
-  EXPECT_EQ(held->cpu_shares, 512u);
+  EXPECT_EQ(held->cpu_shares, SharesHeld(512));
   EXPECT_EQ(held->cpu_quota_us, 50000);
   EXPECT_EQ(held->cpu_period_us, 100000u);
   EXPECT_EQ(held->memory_limit_bytes, 64 * kMiB);
@@ -125,7 +132,7 @@ TEST_F(LimitsTest, UpdateChangesARunningContainer) {
   EXPECT_EQ(held->cpu_quota_us, 75000);
   EXPECT_EQ(held->memory_limit_bytes, 128 * kMiB);
   EXPECT_EQ(held->cpuset_cpus, "0-1");
-  EXPECT_EQ(held->cpu_shares, 512u) << "what an update does not name stays";
+  EXPECT_EQ(held->cpu_shares, SharesHeld(512)) << "what an update does not name stays";
   EXPECT_EQ(Status(id).resources().linux().cpu_quota(), 75000);
 }
 
@@ -160,9 +167,12 @@ TEST_F(LimitsTest, CgroupParentIsUsedInBothSpellings) {
               : absl::StrCat(node_.cgroup_parent(), "/kubepods/pod1"));
     const std::string pod = RunPod(config);
     const std::string id = Start(pod, Shell("sleep 1000"));
-    const std::string group = ExecOutput(id, "cat /proc/self/cgroup");
-    EXPECT_THAT(group, HasSubstr(slice ? absl::StrCat("/", "plimsoll-test-", getpid(), "p.slice/")
-                                       : std::string("/kubepods/pod1/")));
+    const std::string parent =
+        slice ? absl::StrCat("/plimsoll.slice/plimsoll-test.slice/", name, ".slice")
+              : absl::StrCat(node_.cgroup_parent(), "/kubepods/pod1");
+    const auto inside = Cgroups().Processes(parent, /*recursive=*/true);
+    ASSERT_TRUE(inside.ok()) << inside.status();
+    EXPECT_THAT(*inside, SizeIs(1)) << id;
     EXPECT_TRUE(RemovePod(pod).ok());
   }
   // The slice's parents were made for the pod and go with it.

@@ -193,7 +193,9 @@ TEST_F(CrunRuntimeTest, LimitsAreInTheKernelBeforeStart) {
   const auto settings = machine_->cgroups().Read(machine_->group("a"));
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->memory_limit_bytes, 64 << 20);
-  EXPECT_EQ(settings->cpu_shares, 512u);
+  // cgroup v2 holds a weight.
+  EXPECT_EQ(linux::CpuSharesToWeight(settings->cpu_shares.value_or(0)),
+            linux::CpuSharesToWeight(512));
   EXPECT_EQ(settings->pids_limit, 50);
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class ExecTest : public ::testing::Test {
  protected:
@@ -70,6 +71,13 @@ TEST_F(ExecTest, RunsInTheContainersGroups) {
   const auto init = machine_->host().Read(absl::StrCat(
       "proc/", machine_->cgroups().Processes(machine_->group("a"), false)->at(0), "/cgroup"));
   ASSERT_TRUE(init.ok()) << init.status();
+  if (machine_->cgroups().layout() == linux::CgroupLayout::kV2) {
+    // In a cgroup namespace, whose root is the container's group.
+    EXPECT_THAT(*init, HasSubstr(absl::StrCat(machine_->group("a"), "\n")));
+    EXPECT_EQ(Exec("cat /proc/self/cgroup")->out, "0::/\n");
+    EXPECT_THAT(Exec("cat /proc/self/cgroup", absl::Seconds(60))->out, StartsWith("0::/exec-"));
+    return;
+  }
   EXPECT_EQ(Exec("cat /proc/self/cgroup")->out, *init);
   // With a timeout: a group of its own in one hierarchy that limits nothing.
   const auto timed = Exec("cat /proc/self/cgroup", absl::Seconds(60));

@@ -81,6 +81,7 @@ class MonitorTest : public ::testing::Test {
 
 TEST_F(MonitorTest, RecordsTheExitOfAProcessThatItInherits) {
   const int64_t before = absl::GetCurrentTimeNanos();
+  // Some shells would reap a child that ends before they do.
   const auto created =
       Create("(while [ ! -e go ]; do sleep 0.01; done; echo hello; exit 7) & echo $! > pid");
   ASSERT_TRUE(created.ok()) << created.status();
