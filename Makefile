@@ -11,6 +11,7 @@ demo: release ## set up, build a release, run examples/hello.yaml, show it, clea
 	@tools/demo.sh
 
 check: setup ## set up, build with warnings as errors, run all tests
+	@tests/vm/kernel.sh >/dev/null
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS)
 	@tools/run_tests.sh dev

@@ -1,5 +1,6 @@
 # Compiler flags that hold for every target of the project.
 option(PLIMSOLL_WERROR "Treat compiler warnings as errors" ON)
+option(PLIMSOLL_VM_TESTS "Also run the integration tests in a virtual machine (tests/vm)" ON)
 set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined")
 
 find_program(CCACHE ccache)

@@ -161,6 +161,11 @@ class ManyContainersTest : public RestartTest {
  protected:
   static constexpr int kContainers = 1000;
 
+  void SetUp() override {
+    if (IsEmulated()) GTEST_SKIP() << "an emulated machine says nothing about a real one's times";
+    RestartTest::SetUp();
+  }
+
   // `dead`: what the rows tell of has ended meanwhile.
   void FillStore(const std::string& boot_id, const linux::ProcessId& monitor, bool dead) {
     const auto store = runtime::Store::Open(*FsRoot::Open(node_.state_directory()));

@@ -1,6 +1,7 @@
 #include "harness/kernel.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -49,6 +50,10 @@ std::vector<std::string> ProcessesWith(const std::string& text) {
 
 bool CgroupExists(const std::string& path) {
   return Cgroups().Exists(path);
+}
+
+bool IsEmulated() {
+  return getenv("PLIMSOLL_VM") != nullptr;
 }
 
 bool Eventually(const std::function<bool()>& condition, absl::Duration within) {

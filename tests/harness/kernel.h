@@ -23,6 +23,9 @@ std::vector<std::string> ProcessesWith(const std::string& text);
 // Groups at or below `path`, in any hierarchy.
 bool CgroupExists(const std::string& path);
 
+// Whether this is the emulated machine of tests/vm. For tests of how long something takes, only.
+bool IsEmulated();
+
 // Polls until `condition` holds; false after the time.
 bool Eventually(const std::function<bool()>& condition, absl::Duration within = absl::Seconds(20));
 

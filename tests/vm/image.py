@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Makes the disk that the virtual machine boots from.
+
+    tests/vm/image.py --kernel DIR --out DIR [--program PATH]... [--tool NAME]... [--file PATH]...
+
+The disk holds this machine's own files, so that nothing needs to be downloaded and the programs run
+with the libraries they were linked to: programs (each at the path it has here), tools looked up in
+PATH, the libraries of all of them, busybox for everything else, and the kernel's modules. Beside it
+an initial ramdisk is made, which mounts it. `DIR/root.img` is for `vm.py`, which never changes it.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What the initial ramdisk needs to reach the disk; modules that these depend on are found.
+BOOT_MODULES = ["virtio_pci", "virtio_blk"]
+# Beyond what the disk holds: room for tests. The file is sparse.
+FREE_MIB = 3072
+DIRECTORIES = ["dev", "etc", "job", "mnt", "proc", "results", "root", "run", "sbin", "sys", "tmp",
+               "usr/bin", "usr/lib", "usr/lib64", "usr/local/bin", "usr/sbin", "var/lib", "var/log",
+               "var/tmp"]
+# Debian's merged /usr.
+LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin",
+         "var/run": "/run", "etc/mtab": "/proc/self/mounts"}
+FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+         "etc/group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n",
+         "etc/hosts": "127.0.0.1 localhost plimsoll-vm\n",
+         "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+         "etc/hostname": "plimsoll-vm\n"}
+# A tool's own files.
+TOOL_FILES = {"skopeo": ["/etc/containers"]}
+
+
+def libraries(program):
+    """Absolute paths of what the dynamic linker loads for it; none for a static program."""
+    run = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        return []
+    missing = re.findall(r"(\S+) => not found", run.stdout)
+    if missing:
+        raise SystemExit(f"image.py: {program} needs {', '.join(missing)}, which is not here")
+    return re.findall(r"(/\S+) \(0x", run.stdout)
+
+
+class Tree:
+    """A directory in which the root file system is put together."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def place(self, source):
+        """Copies a file or directory of this machine to the same place; links become files."""
+        # Below the merged /usr a library has two names; /lib here is a link to /usr/lib.
+        target = self.path / str(source).lstrip("/")
+        if target.exists():
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if pathlib.Path(source).is_dir():
+            shutil.copytree(source, target)
+            return
+        # A hard link where the file system allows it: programs are large and soon replaced.
+        try:
+            os.link(os.path.realpath(source), target)
+        except OSError:
+            shutil.copy2(source, target)
+
+    def place_program(self, program):
+        self.place(program)
+        for library in libraries(program):
+            self.place(library)
+
+
+def find_tool(name):
+    found = shutil.which(name)
+    if found is None:
+        raise SystemExit(f"image.py: no program {name} here (packaging/debian-packages)")
+    return found
+
+
+def make_root(tree, arguments):
+    for directory in DIRECTORIES:
+        if directory not in LINKS:
+            (tree.path / directory).mkdir(parents=True, exist_ok=True)
+    for name, target in LINKS.items():
+        (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree.path / name).symlink_to(target)
+    for name, text in FILES.items():
+        (tree.path / name).write_text(text)
+    (tree.path / "tmp").chmod(0o1777)
+
+    for program in arguments.program:
+        tree.place_program(os.path.abspath(program))
+    for name in arguments.tool:
+        tree.place_program(find_tool(name))
+        for path in TOOL_FILES.get(name, []):
+            tree.place(path)
+    for path in arguments.file:
+        tree.place(os.path.abspath(path))
+
+    busybox = find_tool("busybox")
+    shutil.copy2(busybox, tree.path / "usr/bin/busybox")
+    applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout
+    for applet in applets.split():
+        link = tree.path / "usr/bin" / applet
+        if not link.exists():
+            link.symlink_to("busybox")
+    # The kernel itself calls this one, by this name.
+    (tree.path / "usr/sbin/modprobe").symlink_to("../bin/busybox")
+    init = tree.path / "usr/sbin/init"
+    shutil.copy2(HERE / "guest_init", init)
+    init.chmod(0o755)
+    shutil.copytree(arguments.kernel / "modules", tree.path / "usr/lib/modules",
+                    copy_function=os.link)
+
+
+def boot_modules(kernel):
+    """Files below the kernel's directory of modules, in an order in which they can be loaded."""
+    release = (kernel / "release").read_text().strip()
+    base = kernel / "modules" / release
+    needs = {}
+    for line in (base / "modules.dep").read_text().splitlines():
+        name, _, needed = line.partition(":")
+        needs[name] = needed.split()
+    by_name = {pathlib.Path(name).name.split(".")[0]: name for name in needs}
+    order = []
+
+    def add(name):
+        for needed in needs[name]:
+            add(needed)
+        if name not in order:
+            order.append(name)
+
+    for module in BOOT_MODULES:
+        add(by_name[module])
+    return [base / name for name in order]
+
+
+def make_initramfs(work, arguments):
+    (work / "bin").mkdir(parents=True)
+    (work / "modules").mkdir()
+    shutil.copy2(find_tool("busybox"), work / "bin/busybox")
+    shutil.copy2(HERE / "initramfs_init", work / "init")
+    (work / "init").chmod(0o755)
+    modules = boot_modules(arguments.kernel)
+    for module in modules:
+        shutil.copy2(module, work / "modules")
+    (work / "modules/order").write_text("".join(f"{module.name}\n" for module in modules))
+    names = "\n".join(str(path.relative_to(work)) for path in sorted(work.rglob("*"))) + "\n"
+    with open(arguments.out / "initramfs.cpio", "wb") as archive:
+        subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], cwd=work, input=names.encode(),
+                       stdout=archive, stderr=subprocess.DEVNULL, check=True)
+
+
+def make_disk(tree, image):
+    used = int(subprocess.run(["du", "-sm", str(tree.path)], capture_output=True, text=True,
+                              check=True).stdout.split()[0])
+    image.unlink(missing_ok=True)
+    # No journal: the disk is thrown away after each boot.
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0",
+                    "-d", str(tree.path), str(image), f"{used + used // 10 + FREE_MIB}M"],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--program", action="append", default=[])
+    parser.add_argument("--tool", action="append", default=[])
+    parser.add_argument("--file", action="append", default=[])
+    arguments = parser.parse_args()
+    arguments.kernel = arguments.kernel.resolve()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments.out = arguments.out.resolve()
+
+    work = arguments.out / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "root").mkdir(parents=True)
+    tree = Tree(work / "root")
+    make_root(tree, arguments)
+    make_initramfs(work / "initramfs", arguments)
+    make_disk(tree, arguments.out / "root.img")
+    shutil.rmtree(work)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
