@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/test_dir.h"
 #include "faults/injector.h"
@@ -111,7 +112,21 @@ class FaultsTest : public ::testing::Test {
     const std::string id = Create(pod);
     const absl::Status started = engine_->StartContainer(id);
     EXPECT_TRUE(started.ok()) << started;
+    AwaitProgram(id);
     return id;
+  }
+  // Until then its init is still crun's, by another command line, which an inventory would tell
+  // from the container's own as one process gone and one come.
+  void AwaitProgram(const std::string& id) {
+    const auto record = engine_->GetContainer(id);
+    ASSERT_TRUE(record.ok()) << record.status();
+    const std::string file = absl::StrCat("proc/", record->init.pid, "/cmdline");
+    const FsRoot host = *FsRoot::Open("/");
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    while (host.Read(file).value_or("").find("sleep") == std::string::npos) {
+      ASSERT_LT(absl::Now(), deadline) << file << " never was the container's program";
+      absl::SleepFor(absl::Milliseconds(1));
+    }
   }
   // crun makes the pod's group, and the one that all pods share, in hierarchies that limit nothing;
   // they go with the pod, or stay. So that they don't count, they are made beforehand.
