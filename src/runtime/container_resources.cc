@@ -96,8 +96,10 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
       container->record.spec.oom_score_adj = *update.oom_score_adj;
     }
   }
+  // Nobody is told of an update that a crash could undo.
+  PLIMSOLL_RETURN_IF_ERROR(Save(*container));
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
-  return Save(*container);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const {

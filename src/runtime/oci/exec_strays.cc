@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -45,6 +46,8 @@ void Signal(const FsRoot& host, const linux::ProcessId& process, int signal) {
 // child subreaper, so what those leave behind becomes its own.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
   Signal(host, root, SIGSTOP);
+  // Whatever else fails, it must not stay stopped.
+  const absl::Cleanup end_root = [&] { Signal(host, root, SIGKILL); };
   while (true) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
     bool any = false;
@@ -60,7 +63,6 @@ absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Tim
     }
     absl::SleepFor(absl::Milliseconds(1));
   }
-  Signal(host, root, SIGKILL);
   return absl::OkStatus();
 }
 
