@@ -133,15 +133,11 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
-  absl::Cleanup remove_row = [&] {
-    Warn(sandbox->id, record.id, options_.store->RemoveContainer(record.id));
-  };
+  std::move(release_name).Cancel();
+  absl::Cleanup undo = [&] { UndoContainer(std::move(record), std::move(layers)); };
   phase.Skip();
   PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
   phase.Done("container_create");
-  absl::Cleanup remove_traces = [&] {
-    Warn(sandbox->id, record.id, options_.runtime->Delete(record.id, record.cgroup_path));
-  };
   record.monitor = created.monitor;
   record.init = created.init;
   record.stop_signal = created.stop_signal;
@@ -167,13 +163,29 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     }
     options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
   }
-  std::move(remove_traces).Cancel();
-  std::move(remove_row).Cancel();
-  std::move(release_name).Cancel();
+  std::move(undo).Cancel();
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
   return id;
+}
+
+void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {
+  absl::Status unmade = options_.runtime->Delete(record.id, record.cgroup_path);
+  if (unmade.ok()) unmade = options_.store->RemoveContainer(record.id);
+  if (unmade.ok()) return ReleaseName(record.id);
+  Warn(record.sandbox_id, record.id,
+       Annotate(unmade,
+                "what a creation that failed has left can't be removed now (remove the "
+                "container, or restart the daemon, to try again)"));
+  record.state = ContainerState::kRemoving;
+  const auto container = std::make_shared<Container>(std::move(record));
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->layers = std::move(layers);
+  }
+  absl::MutexLock lock(&mutex_);
+  containers_.Insert(container->id, container);
 }
 
 absl::Status EngineImpl::StartContainer(absl::string_view id) {

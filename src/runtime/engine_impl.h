@@ -86,6 +86,11 @@ class EngineImpl : public Engine {
   // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
   absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
   void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
+  // Takes away all there is of one that is in no map, its row last.
+  absl::Status UnmakeSandbox(const SandboxRecord& record);
+  // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
+  // a sandbox that can only be removed.
+  void UndoSandbox(SandboxRecord record);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
@@ -93,6 +98,8 @@ class EngineImpl : public Engine {
                                               const ContainerRecord& record,
                                               const image::Image& image,
                                               const image::LayerLease& layers);
+  // As UndoSandbox. `layers` are kept with what remains.
+  void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
   absl::Status SendStopSignal(const Container& container);
   // Kills in any case, and waits until `deadline` for the end of what was killed.
   absl::Status KillContainer(const Container& container, absl::Time deadline);
@@ -121,7 +128,6 @@ class EngineImpl : public Engine {
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
-  absl::Status FinishSandboxRemoval(const SandboxRecord& record);
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);
   std::vector<Finding> LookOnce();

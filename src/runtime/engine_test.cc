@@ -46,6 +46,59 @@ TEST_F(EngineTest, AFailedCreateLeavesNothingAndCanBeRetried) {
   EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
 }
 
+TEST_F(EngineTest, WhatASandboxsUndoCannotTakeAwayStaysItsOwn) {
+  for (const bool restart : {false, true}) {
+    cgroups_.faults.FailNext("AddProcess", absl::ResourceExhaustedError("no more"));
+    cgroups_.faults.FailNext("KillAll", absl::DeadlineExceededError("survives SIGKILL"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->RunSandbox(SharedPid(), "").status()));
+    const std::vector<SandboxRecord> left = engine_->ListSandboxes();
+    ASSERT_THAT(left, SizeIs(1));
+    EXPECT_EQ(left[0].state, SandboxState::kRemoving);
+    EXPECT_THAT(*store_.LoadSandboxes(), SizeIs(1));
+    EXPECT_TRUE(cgroups_.Exists(left[0].cgroup_path));
+    EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
+    EXPECT_THAT(events_.Since(0).back().message, HasSubstr("survives SIGKILL"));
+    EXPECT_TRUE(absl::IsAlreadyExists(engine_->RunSandbox(SharedPid(), "").status()));
+    if (restart) {
+      StartEngine();
+      EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+    } else {
+      EXPECT_TRUE(engine_->StopSandbox(left[0].id).ok());
+      EXPECT_TRUE(engine_->RemoveSandbox(left[0].id).ok());
+    }
+    ExpectNothingLeft();
+  }
+  const auto retried = engine_->RunSandbox(SharedPid(), "");
+  ASSERT_TRUE(retried.ok()) << retried.status();
+  EXPECT_TRUE(engine_->RemoveSandbox(*retried).ok());
+}
+
+TEST_F(EngineTest, WhatAContainersUndoCannotTakeAwayStaysItsOwn) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  for (const bool restart : {false, true}) {
+    store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
+    runtime_.faults.FailNext("Delete", absl::DeadlineExceededError("survives SIGKILL"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->CreateContainer(pod, Spec(), "").status()));
+    const std::vector<ContainerRecord> left = engine_->ListContainers();
+    ASSERT_THAT(left, SizeIs(1));
+    EXPECT_EQ(left[0].state, ContainerState::kRemoving);
+    EXPECT_THAT(*store_.LoadContainers(), SizeIs(1));
+    EXPECT_TRUE(runtime_.has_traces(left[0].id));
+    EXPECT_TRUE(absl::IsAlreadyExists(engine_->CreateContainer(pod, Spec(), "").status()));
+    if (restart) {
+      StartEngine();
+      EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+    } else {
+      EXPECT_TRUE(engine_->RemoveContainer(left[0].id).ok());
+    }
+    EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
+    EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  }
+  EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
 TEST_F(EngineTest, WhatCannotBeWatchedIsNotCreated) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   runtime_.faults.FailNext("Monitor", absl::InternalError("gone"));

@@ -203,16 +203,6 @@ std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& 
   return sandbox;
 }
 
-absl::Status EngineImpl::FinishSandboxRemoval(const SandboxRecord& record) {
-  for (const auto& container : ContainersOf(record.id)) {
-    PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
-  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-  PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroups(record));
-  return options_.store->RemoveSandbox(record.id);
-}
-
 void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
@@ -221,7 +211,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
-      const absl::Status removed = FinishSandboxRemoval(record);
+      const absl::Status removed = UnmakeSandbox(record);
       if (removed.ok()) return;
       Trouble(finding, removed);
       record.state = SandboxState::kRemoving;  // a client can try again

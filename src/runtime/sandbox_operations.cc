@@ -102,9 +102,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
-  absl::Cleanup remove_row = [&] { Warn(record.id, "", options_.store->RemoveSandbox(record.id)); };
-  absl::Cleanup remove_cgroups = [&] { Warn(record.id, "", RemoveOwnedCgroups(record)); };
+  absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&cgroups_mutex_);
     std::erase(in_the_making_, &record);
@@ -121,12 +119,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
   phase.Done("sandbox_namespaces");
-  absl::Cleanup remove_place = [&] {
-    Warn(record.id, "", RemoveSandboxPlace(options_.host, options_.run, record.id));
-  };
 
   std::optional<HeldPause> pause;
-  absl::Cleanup end_pause = [&] { Warn(record.id, "", EndPodPidNamespace(record)); };
   if (spec.namespaces.pid == NamespaceMode::kPod) {
     PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
     phase.Done("sandbox_pid_namespace");
@@ -149,15 +143,36 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   }
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) Warn(id, "", pause->Release());
-  std::move(end_pause).Cancel();
-  std::move(remove_place).Cancel();
-  std::move(remove_cgroups).Cancel();
-  std::move(remove_row).Cancel();
-  std::move(release_name).Cancel();
+  std::move(undo).Cancel();
   options_.events->Add(EventType::kSandboxStarted, id, "",
                        absl::StrCat(spec.pod_namespace, "/", spec.name));
   Warn(id, "", WatchPause(sandbox));
   return id;
+}
+
+absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
+  for (const auto& container : ContainersOf(record.id)) {
+    PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
+  }
+  // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
+  absl::Status status = EndPodPidNamespace(record);
+  status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
+  status = FirstError(status, RemoveOwnedCgroups(record));
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  return options_.store->RemoveSandbox(record.id);
+}
+
+void EngineImpl::UndoSandbox(SandboxRecord record) {
+  const absl::Status unmade = UnmakeSandbox(record);
+  if (unmade.ok()) return ReleaseName(record.id);
+  Warn(record.id, "",
+       Annotate(unmade,
+                "what a creation that failed has left can't be removed now (remove the "
+                "sandbox, or restart the daemon, to try again)"));
+  record.state = SandboxState::kRemoving;
+  const std::string id = record.id;
+  absl::MutexLock lock(&mutex_);
+  sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
 }
 
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
@@ -193,9 +208,10 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
   absl::MutexLock operation(&sandbox->operation);
   if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
-  if (sandbox->Snapshot().state != SandboxState::kRemoving) {
-    PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
-  }
+  // One that was half made or half removed may still have its PID namespace.
+  const SandboxRecord found = sandbox->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(found.state == SandboxState::kRemoving ? EndPodPidNamespace(found)
+                                                                  : StopSandboxLocked(sandbox));
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }

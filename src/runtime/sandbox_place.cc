@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -71,7 +70,6 @@ std::string HostnameOf(const SandboxSpec& spec) {
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
                               const SandboxSpec& spec) {
   const std::string name = DirectoryOf(id);
-  absl::Cleanup undo = [&] { RemoveSandboxPlace(host, run, id).IgnoreError(); };
   // 0711: a container's user must be able to reach the /etc files that are mounted from here.
   PLIMSOLL_RETURN_IF_ERROR(run.MakeDirs(name, 0711));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, run.Sub(name));
@@ -87,9 +85,7 @@ absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::
     PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("shm", 01777));
     PLIMSOLL_RETURN_IF_ERROR(linux::MountTmpfs(directory.PathOf("shm"), kShmBytes));
   }
-  PLIMSOLL_RETURN_IF_ERROR(WriteEtcFiles(host, directory, spec));
-  std::move(undo).Cancel();
-  return absl::OkStatus();
+  return WriteEtcFiles(host, directory, spec);
 }
 
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id) {

@@ -12,7 +12,8 @@
 
 namespace plimsoll::runtime {
 
-// Makes it. On failure nothing is left. `run` lies on a private mount point.
+// Makes it. After a failure there may be a part of it, for RemoveSandboxPlace. `run` lies on a
+// private mount point.
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
                               const SandboxSpec& spec);
 

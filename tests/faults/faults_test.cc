@@ -177,6 +177,32 @@ class FaultsTest : public ::testing::Test {
     GTEST_LOG_(INFO) << nth - 1 << " actions failed one by one, " << tolerated << " of them to be "
                      << "done without";
   }
+  // As FailEach, but each action of the undoing fails too, one at a time: then what is left is
+  // still known, and `undo` can remove it.
+  void FailEachUndo(const Case& test) {
+    int nth = 0;
+    int undone = 0;
+    while (++nth < kMostActions && !HasFailure()) {
+      Fired fired;
+      int undo_nth = 0;
+      do {
+        const Inventory before = TakeInventory(scope_);
+        Arm(nth, ++undo_nth);
+        const absl::Status status = test.call();
+        fired = Disarm();
+        SCOPED_TRACE(absl::StrCat("action ", nth, ": ", fired.action, ", then ", undo_nth, ": ",
+                                  fired.undo_action));
+        EXPECT_TRUE(!fired.undo_fired || !status.ok() || fired.is_cleanup || fired.elsewhere);
+        undone += fired.undo_fired;
+        test.undo();
+        ExpectNothingLeft(before);
+      } while (fired.undo_fired && undo_nth < kMostActions && !HasFailure());
+      if (!fired.fired) break;
+    }
+    EXPECT_GT(undone, 0);
+    EXPECT_LT(nth, kMostActions);
+    GTEST_LOG_(INFO) << nth - 1 << " actions failed, and " << undone << " of what undoes them";
+  }
 
   TestDir dir_;
   const std::string rootfs_ = dir_.path() + "/busybox";
@@ -199,6 +225,16 @@ TEST_F(FaultsTest, RunSandbox) {
                     ExpectOk(engine_->RemoveSandbox(pod.id));
                   }
                 }});
+}
+
+TEST_F(FaultsTest, RunSandboxAndItsUndo) {
+  FailEachUndo({.call = [&] { return engine_->RunSandbox(PodSpec(), "client").status(); },
+                .undo =
+                    [&] {
+                      for (const auto& pod : engine_->ListSandboxes()) {
+                        ExpectOk(engine_->RemoveSandbox(pod.id));
+                      }
+                    }});
 }
 
 TEST_F(FaultsTest, StopSandbox) {
@@ -251,6 +287,11 @@ class ContainerFaultsTest : public FaultsTest {
 TEST_F(ContainerFaultsTest, CreateContainer) {
   FailEach({.call = [&] { return engine_->CreateContainer(pod_, Spec(), "client").status(); },
             .undo = [&] { RemoveContainers(); }});
+}
+
+TEST_F(ContainerFaultsTest, CreateContainerAndItsUndo) {
+  FailEachUndo({.call = [&] { return engine_->CreateContainer(pod_, Spec(), "client").status(); },
+                .undo = [&] { RemoveContainers(); }});
 }
 
 // A start that failed has used the container up, as the CRI has it: the next try is another one.

@@ -13,6 +13,7 @@ namespace {
 struct State {
   absl::Mutex mutex;
   int left ABSL_GUARDED_BY(mutex) = 0;
+  int undo_left ABSL_GUARDED_BY(mutex) = 0;
   pid_t armed_by ABSL_GUARDED_BY(mutex) = 0;
   Fired fired ABSL_GUARDED_BY(mutex);
 };
@@ -25,22 +26,30 @@ State& TheState() {
 absl::Status Hook(absl::string_view verb, absl::string_view object) {
   State& state = TheState();
   absl::MutexLock lock(&state.mutex);
-  if (state.left == 0 || --state.left > 0) return absl::OkStatus();
-  state.fired.fired = true;
-  state.fired.action = absl::StrCat(verb, " ", object);
-  state.fired.is_cleanup =
-      verb == "remove" || verb == "unmount" || absl::string_view(object).substr(0, 6) == "DELETE";
-  state.fired.elsewhere = gettid() != state.armed_by;
-  return absl::InternalError(absl::StrCat(kInjected, ": ", state.fired.action));
+  const std::string action = absl::StrCat(verb, " ", object);
+  const bool is_cleanup = verb == "remove" || verb == "unmount" || object.substr(0, 6) == "DELETE";
+  if (state.fired.fired) {
+    if (!is_cleanup || state.undo_left == 0 || --state.undo_left > 0) return absl::OkStatus();
+    state.fired.undo_fired = true;
+    state.fired.undo_action = action;
+  } else {
+    if (state.left == 0 || --state.left > 0) return absl::OkStatus();
+    state.fired.fired = true;
+    state.fired.action = action;
+    state.fired.is_cleanup = is_cleanup;
+    state.fired.elsewhere = gettid() != state.armed_by;
+  }
+  return absl::InternalError(absl::StrCat(kInjected, ": ", action));
 }
 
 }  // namespace
 
-void Arm(int nth) {
+void Arm(int nth, int undo_nth) {
   State& state = TheState();
   {
     absl::MutexLock lock(&state.mutex);
     state.left = nth;
+    state.undo_left = undo_nth;
     state.armed_by = gettid();
     state.fired = Fired();
   }
@@ -52,6 +61,7 @@ Fired Disarm() {
   State& state = TheState();
   absl::MutexLock lock(&state.mutex);
   state.left = 0;
+  state.undo_left = 0;
   return state.fired;
 }
 

@@ -16,10 +16,13 @@ struct Fired {
   std::string action;       // "mount /run/x"
   bool is_cleanup = false;  // takes something away: a call may go on without it
   bool elsewhere = false;   // on another thread than the one that armed: nobody may be told
+  bool undo_fired = false;
+  std::string undo_action;
 };
 
-// The `nth` action from now on, counted from 1, fails once. Not while another is armed.
-void Arm(int nth);
+// The `nth` action from now on, counted from 1, fails once. With `undo_nth`, so does the one of
+// that number after it that takes something away. Not while another is armed.
+void Arm(int nth, int undo_nth = 0);
 // No more faults; what has happened.
 Fired Disarm();
 

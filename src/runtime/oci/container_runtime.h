@@ -116,7 +116,8 @@ class ContainerRuntime {
   virtual std::vector<std::string> Limitations() const = 0;
   virtual std::string runtime_version() const = 0;  // "crun 1.8.1"
 
-  // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file.
+  // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file; or
+  // the error says what is, and Delete tries again.
   virtual absl::StatusOr<Created> Create(const CreateRequest& request) = 0;
   virtual absl::Status Start(absl::string_view id) = 0;
   // The exit the monitor has recorded; nullopt while there is none.
