@@ -10,6 +10,9 @@ mkdir -p build/bench
 echo "== start of a pod beside a bare crun run"
 "$bin/bench_start"
 echo
+echo "== the same without a rest between two starts"
+"$bin/bench_start" --rest 0
+echo
 echo "== the node's runtime, call by call"
 "$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
 echo

@@ -85,6 +85,11 @@ class CgroupManager {
 
   // Into every hierarchy. NOT_FOUND when the group or the process is not there.
   virtual absl::Status AddProcess(absl::string_view path, pid_t pid) = 0;
+  // Makes the kernel ready to move processes: moves the calling thread to the group that it is in,
+  // which changes nothing. The first move after some milliseconds without any waits for an RCU
+  // grace period (5 to 30 ms; cgroup_threadgroup_rwsem), this one like any other; those that follow
+  // within about as long don't. For CgroupReadier. `host`: for /proc.
+  virtual absl::Status MoveInPlace(const FsRoot& host) = 0;
   // Processes of the group and, if asked, of groups below.
   virtual absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
                                                        bool recursive) const = 0;

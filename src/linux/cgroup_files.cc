@@ -68,6 +68,19 @@ absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text) {
   return pids;
 }
 
+absl::StatusOr<std::string> ParseOwnGroup(absl::string_view text, absl::string_view controller) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::vector<absl::string_view> fields =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));  // a path may hold colons
+    if (fields.size() != 3) continue;
+    for (const absl::string_view name : absl::StrSplit(fields[1], ',')) {
+      if (name == controller) return std::string(fields[2]);
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("no cgroup hierarchy with controller \"", controller,
+                                          "\" in /proc/<pid>/cgroup"));
+}
+
 std::vector<std::string> ParseWords(absl::string_view text) {
   return absl::StrSplit(text, absl::ByAnyChar(" \n\t"), absl::SkipEmpty());
 }

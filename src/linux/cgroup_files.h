@@ -34,6 +34,10 @@ std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
 // cgroup.procs. A process that this PID namespace can't see is listed as 0 and left out.
 absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text);
 
+// /proc/<pid>/cgroup: the group in the hierarchy that has the controller, "" for the v2 hierarchy
+// ("4:memory:/a", "0::/a"; cgroups(7)). NOT_FOUND when there is none.
+absl::StatusOr<std::string> ParseOwnGroup(absl::string_view text, absl::string_view controller);
+
 // Blank-separated words: cgroup.controllers, cgroup.subtree_control.
 std::vector<std::string> ParseWords(absl::string_view text);
 

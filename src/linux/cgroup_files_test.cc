@@ -55,6 +55,15 @@ TEST(ParseProcesses, LeavesOutTheInvisible) {
   EXPECT_FALSE(ParseProcesses("1\nx\n").ok());
 }
 
+TEST(ParseOwnGroup, FindsTheHierarchy) {
+  const char text[] = "9:name=systemd:/\n4:cpu,cpuacct:/a:b/c\n3:cpuset:/x\n0::/user.slice\n";
+  EXPECT_EQ(*ParseOwnGroup(text, "cpuacct"), "/a:b/c");
+  EXPECT_EQ(*ParseOwnGroup(text, "cpuset"), "/x");
+  EXPECT_EQ(*ParseOwnGroup(text, ""), "/user.slice");
+  EXPECT_TRUE(absl::IsNotFound(ParseOwnGroup(text, "cp").status()));
+  EXPECT_TRUE(absl::IsNotFound(ParseOwnGroup("", "").status()));
+}
+
 TEST(ParseWords, SkipsBlanks) {
   EXPECT_THAT(ParseWords("cpu io  memory\n"), ElementsAre("cpu", "io", "memory"));
   EXPECT_THAT(ParseWords("\n"), IsEmpty());

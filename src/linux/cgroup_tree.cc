@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
+#include "linux/cgroup_files.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -51,6 +52,15 @@ absl::StatusOr<std::string> CgroupTree::Read(absl::string_view group,
 absl::Status CgroupTree::Write(absl::string_view group, absl::string_view file,
                                absl::string_view value) {
   return mount_.Write(Relative(group, file), value.empty() ? "\n" : value);
+}
+
+absl::Status CgroupTree::MoveCaller(absl::string_view group, absl::string_view file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd tasks, mount_.OpenFile(Relative(group, file), O_WRONLY));
+  const std::string self = absl::StrCat(gettid());
+  if (write(tasks.get(), self.data(), self.size()) < 0) {
+    return ErrnoStatus(errno, absl::StrCat("write thread ", self, " to ", PathOf(group, file)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CgroupTree::Make(absl::string_view group) {
@@ -97,6 +107,11 @@ absl::StatusOr<std::vector<std::string>> CgroupTree::Files(absl::string_view gro
 
 std::string CgroupTree::PathOf(absl::string_view group, absl::string_view file) const {
   return mount_.PathOf(Relative(group, file));
+}
+
+absl::StatusOr<std::string> ReadOwnGroup(const FsRoot& host, absl::string_view controller) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/thread-self/cgroup"));
+  return ParseOwnGroup(text, controller);
 }
 
 std::vector<std::string> GroupAndParents(absl::string_view group) {

@@ -29,6 +29,8 @@ class CgroupTree {
   // An empty value is written as a newline: the kernel is not asked when nothing is written.
   virtual absl::Status Write(absl::string_view group, absl::string_view file,
                              absl::string_view value);
+  // Moves the calling thread by one of the group's files "tasks" or "cgroup.threads".
+  absl::Status MoveCaller(absl::string_view group, absl::string_view file);
   // ALREADY_EXISTS; NOT_FOUND without the parent.
   virtual absl::Status Make(absl::string_view group);
   // Only the group itself. OK when it is not there; FAILED_PRECONDITION (EBUSY) when in use.
@@ -53,6 +55,8 @@ struct CgroupHierarchy {
   std::vector<std::string> controllers;  // empty: a named hierarchy ("name=systemd")
 };
 
+// The calling thread's group in the hierarchy that has the controller, "" for the v2 one.
+absl::StatusOr<std::string> ReadOwnGroup(const FsRoot& host, absl::string_view controller);
 // "/", "/a", "/a/b" for "/a/b".
 std::vector<std::string> GroupAndParents(absl::string_view group);
 // "/a" for "/a/b", "/" for "/a".

@@ -148,6 +148,17 @@ absl::Status CgroupV1::AddProcess(absl::string_view path, pid_t pid) {
   return absl::OkStatus();
 }
 
+absl::Status CgroupV1::MoveInPlace(const FsRoot& host) {
+  // One hierarchy will do: what is waited for is the same for all.
+  for (const CgroupHierarchy& hierarchy : hierarchies_) {
+    if (hierarchy.controllers.empty()) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string group,
+                              ReadOwnGroup(host, hierarchy.controllers.front()));
+    return hierarchy.tree->MoveCaller(group, "tasks");
+  }
+  return absl::NotFoundError("no cgroup v1 hierarchy has a controller");
+}
+
 absl::StatusOr<std::vector<pid_t>> CgroupV1::Processes(absl::string_view path,
                                                        bool recursive) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));

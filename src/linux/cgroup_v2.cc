@@ -93,6 +93,11 @@ absl::Status CgroupV2::AddProcess(absl::string_view path, pid_t pid) {
   return status;
 }
 
+absl::Status CgroupV2::MoveInPlace(const FsRoot& host) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, ReadOwnGroup(host, ""));
+  return tree_->MoveCaller(group, "cgroup.threads");
+}
+
 absl::StatusOr<std::vector<pid_t>> CgroupV2::Processes(absl::string_view path,
                                                        bool recursive) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));

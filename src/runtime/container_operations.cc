@@ -104,6 +104,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
         absl::StrCat("container ", spec.name, ": its sandbox ", sandbox->id, " is ",
                      StateName(sandbox_record.state), "; it must be Ready"));
   }
+  readier_.Expect();
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(CheckCpuset(options_.host, spec.resources), absl::StrCat("container ", spec.name)));
   StartPhase phase(options_.observe_phase);

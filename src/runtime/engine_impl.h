@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
+#include "linux/cgroup_readier.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/id_map.h"
@@ -27,7 +28,8 @@ constexpr absl::Duration kKillTimeout = absl::Seconds(20);
 
 class EngineImpl : public Engine {
  public:
-  explicit EngineImpl(EngineOptions options) : options_(std::move(options)) {}
+  explicit EngineImpl(EngineOptions options)
+      : options_(std::move(options)), readier_(options_.cgroups, options_.host) {}
   ~EngineImpl() override { ending_ = true; }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
@@ -144,6 +146,8 @@ class EngineImpl : public Engine {
   IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
   std::atomic<bool> ending_ = false;
+  // Told at the beginning of what ends with a process in a new group.
+  linux::CgroupReadier readier_;
   // For what of an exit takes time.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.

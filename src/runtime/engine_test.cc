@@ -31,6 +31,14 @@ TEST_F(EngineTest, EachFailingStepOfASandboxLeavesNothing) {
   EXPECT_TRUE(engine_->RunSandbox(PodSpec(), "").ok()) << "the retry works";
 }
 
+TEST_F(EngineTest, ASandboxReadiesTheKernelForItsContainers) {
+  ASSERT_TRUE(engine_->RunSandbox(PodSpec(), "").ok());
+  for (int i = 0; i < 1000 && cgroups_.moves_in_place == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_GT(cgroups_.moves_in_place, 0);
+}
+
 TEST_F(EngineTest, AFailedCreateLeavesNothingAndCanBeRetried) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   runtime_.faults.FailNext("Create", absl::InternalError("crun said no"));

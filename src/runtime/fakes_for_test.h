@@ -194,6 +194,7 @@ class FakeCgroups : public linux::CgroupManager {
  public:
   Faults faults;
   uint64_t oom_kills = 0;
+  std::atomic<int> moves_in_place = 0;
   std::function<void()> on_create;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
   std::set<std::string> groups;
@@ -230,6 +231,10 @@ class FakeCgroups : public linux::CgroupManager {
   }
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return settings_; }
   absl::Status AddProcess(absl::string_view, pid_t) override { return faults.Check("AddProcess"); }
+  absl::Status MoveInPlace(const FsRoot&) override {
+    ++moves_in_place;
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
     return std::vector<pid_t>();
   }

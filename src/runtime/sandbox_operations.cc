@@ -116,6 +116,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     in_the_making_.push_back(&record);
     PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
   }
+  readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
   phase.Done("sandbox_namespaces");
