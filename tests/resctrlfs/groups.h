@@ -1,0 +1,33 @@
+// Making, removing and moving groups: what mkdir, rmdir and rename do.
+#ifndef PLIMSOLL_TESTS_RESCTRLFS_GROUPS_H_
+#define PLIMSOLL_TESTS_RESCTRLFS_GROUPS_H_
+
+#include <string>
+
+#include "resctrlfs/command_status.h"
+#include "resctrlfs/state.h"
+
+namespace plimsoll::resctrlfs {
+
+// Takes the lowest free CLOSID, and a RMID where there is monitoring. ENOSPC when there is none or
+// when exclusive groups leave too little of a cache, EBUSY when RMIDs only linger. Its mode is
+// shareable and it may use all that no exclusive group has.
+Errno MakeControlGroup(State* state, const std::string& name, Group** made);
+Errno MakeMonitorGroup(State* state, Group* parent, const std::string& name, Group** made);
+
+// A control group's threads and CPUs go to the root group and its monitoring groups with it; a
+// monitoring group's threads go back to its control group. `group` is freed; not the root group.
+// Doesn't touch last_cmd_status.
+Errno RemoveGroup(State* state, Group* group);
+
+// Gives a monitoring group another name, and another control group if `new_parent` is one: its
+// threads are that one's from now on, its counters stay. EPERM when it monitors CPUs.
+Errno MoveMonitorGroup(State* state, Group* group, Group* new_parent, const std::string& new_name);
+
+// The groups whose threads are listed in, and whose counters are summed for, `group`: itself, and
+// a control group's monitoring groups.
+std::vector<GroupId> WithMonitors(const Group& group);
+
+}  // namespace plimsoll::resctrlfs
+
+#endif  // PLIMSOLL_TESTS_RESCTRLFS_GROUPS_H_

@@ -1,0 +1,26 @@
+// Text as the kernel reads it from a control file.
+#ifndef PLIMSOLL_TESTS_RESCTRLFS_KERNEL_TEXT_H_
+#define PLIMSOLL_TESTS_RESCTRLFS_KERNEL_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::resctrlfs {
+
+// The kernel's rules for a number: an optional '+', digits of `base`, at most one newline after
+// them, no blanks. Base 16 allows "0x"; base 0 tells by "0x" and "0". nullopt: no such number, or
+// more than `max`.
+std::optional<uint64_t> ParseUnsigned(absl::string_view text, int base, uint64_t max = UINT64_MAX);
+// Also with '-'. Within an int.
+std::optional<int> ParseInt(absl::string_view text, int base);
+
+// What stands before the next `separator`, which goes too; `text` becomes nullopt with the last
+// piece. As the C library's strsep. `text` must have a value.
+absl::string_view NextPiece(std::optional<absl::string_view>* text, char separator);
+
+}  // namespace plimsoll::resctrlfs
+
+#endif  // PLIMSOLL_TESTS_RESCTRLFS_KERNEL_TEXT_H_
