@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/closest_word.h"
 #include "cli/text.h"
 
 #ifndef PLIMSOLL_VERSION

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/closest_word.h"
 #include "cli/errors.h"
 #include "cli/text.h"
 

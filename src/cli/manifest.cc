@@ -18,9 +18,9 @@
 #include "base/unique_fd.h"
 #include "cli/errors.h"
 #include "cli/manifest_container.h"
-#include "cli/yaml_reader.h"
-#include "daemon/yaml_documents.h"
 #include "resources/cpu_set.h"
+#include "yaml/documents.h"
+#include "yaml/reader.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -280,7 +280,7 @@ absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
   const std::string name(file);
   try {
     std::vector<PodManifest> pods;
-    for (const YAML::Node& document : daemon::LoadYamlDocuments(std::string(text))) {
+    for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
       if (document.IsNull()) continue;  // "---" at the end
       PLIMSOLL_ASSIGN_OR_RETURN(PodManifest pod, ReadPod(document, name));
       for (const PodManifest& other : pods) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/manifest.h"
-#include "cli/yaml_reader.h"
+#include "yaml/reader.h"
 
 namespace plimsoll::cli {
 

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cli/yaml_reader.h"
+#include "yaml/reader.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -1,10 +1,9 @@
-// Small pieces of text for people: sizes, ages, ids, suggestions.
+// Small pieces of text for people: sizes, ages, ids.
 #ifndef PLIMSOLL_CLI_TEXT_H_
 #define PLIMSOLL_CLI_TEXT_H_
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -22,9 +21,6 @@ std::string ShortId(absl::string_view id);
 
 // `text` as a word of a shell command line: quoted only if need be.
 std::string ShellQuote(absl::string_view text);
-
-// The candidate that `word` is most likely a misspelling of; empty when none is near.
-std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates);
 
 // Control characters but tab as "\x1b": what a container prints into a name must not drive the
 // terminal of who lists it.

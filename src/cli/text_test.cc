@@ -42,15 +42,6 @@ TEST(Text, ShellWordsAreQuotedOnlyWhereNeeded) {
   EXPECT_EQ(ShellQuote("a;b"), "'a;b'");
 }
 
-TEST(Text, SuggestionsAreNearOrNone) {
-  const std::vector<std::string> known = {"containers", "initContainers", "volumes", "hostNetwork"};
-  EXPECT_EQ(ClosestWord("container", known), "containers");
-  EXPECT_EQ(ClosestWord("hostnetwork", known), "hostNetwork");
-  EXPECT_EQ(ClosestWord("initcontaner", known), "initContainers");
-  EXPECT_EQ(ClosestWord("affinity", known), "");
-  EXPECT_EQ(ClosestWord("x", {"ps"}), "");
-}
-
 TEST(Text, ControlCharactersAreMadeVisible) {
   EXPECT_EQ(Printable("a\x1b[31mb\tc\n"), "a\\x1b[31mb\tc\\x0a");
 }

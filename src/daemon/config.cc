@@ -18,7 +18,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "daemon/config_options.h"
-#include "daemon/yaml_documents.h"
+#include "yaml/documents.h"
 
 namespace plimsoll::daemon {
 namespace {

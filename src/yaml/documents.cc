@@ -1,10 +1,10 @@
-#include "daemon/yaml_documents.h"
+#include "yaml/documents.h"
 
 #include <yaml-cpp/eventhandler.h>
 
 #include <sstream>
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 // Throws when a document begins where the one before it began.
@@ -43,4 +43,4 @@ std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
   return YAML::LoadAll(text);
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -11,8 +11,8 @@
 // Types are those of YAML 1.2's core schema, as Kubernetes reads them: `value: 1` is a number and
 // no string. Nothing here throws but what yaml-cpp throws while a node is looked at, which does
 // not happen for nodes of a parsed document.
-#ifndef PLIMSOLL_CLI_YAML_READER_H_
-#define PLIMSOLL_CLI_YAML_READER_H_
+#ifndef PLIMSOLL_YAML_READER_H_
+#define PLIMSOLL_YAML_READER_H_
 
 #include <yaml-cpp/yaml.h>
 
@@ -26,7 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace plimsoll::cli {
+namespace plimsoll {
 
 class YamlReader {
  public:
@@ -103,6 +103,6 @@ class YamlMapping {
 // Whether a plain scalar is something other than a string: a number, a boolean or null.
 bool IsPlainNonString(absl::string_view scalar);
 
-}  // namespace plimsoll::cli
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_CLI_YAML_READER_H_
+#endif  // PLIMSOLL_YAML_READER_H_

@@ -1,8 +1,8 @@
-#include "daemon/yaml_documents.h"
+#include "yaml/documents.h"
 
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 TEST(YamlDocuments, GivesEachDocument) {
@@ -22,4 +22,4 @@ TEST(YamlDocuments, ABracketThatClosesNothingIsAnError) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,18 +1,18 @@
 // YAML text to documents.
-#ifndef PLIMSOLL_DAEMON_YAML_DOCUMENTS_H_
-#define PLIMSOLL_DAEMON_YAML_DOCUMENTS_H_
+#ifndef PLIMSOLL_YAML_DOCUMENTS_H_
+#define PLIMSOLL_YAML_DOCUMENTS_H_
 
 #include <yaml-cpp/yaml.h>
 
 #include <string>
 #include <vector>
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // As YAML::LoadAll, and throws what that throws. But yaml-cpp 0.7 does not consume a bracket that
 // closes nothing ("a: b\n}"): it makes documents of it without end. Here that is an exception too.
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text);
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_YAML_DOCUMENTS_H_
+#endif  // PLIMSOLL_YAML_DOCUMENTS_H_

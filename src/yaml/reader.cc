@@ -1,4 +1,4 @@
-#include "cli/yaml_reader.h"
+#include "yaml/reader.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/text.h"
+#include "base/closest_word.h"
 
-namespace plimsoll::cli {
+namespace plimsoll {
 namespace {
 
 bool IsPlain(const YAML::Node& node) {
@@ -268,4 +268,4 @@ void YamlMapping::Finish() {
   }
 }
 
-}  // namespace plimsoll::cli
+}  // namespace plimsoll

@@ -1,0 +1,17 @@
+// Suggestions for misspelt words.
+#ifndef PLIMSOLL_BASE_CLOSEST_WORD_H_
+#define PLIMSOLL_BASE_CLOSEST_WORD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace plimsoll {
+
+// The candidate that `word` is most likely a misspelling of; empty when none is near.
+std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace plimsoll
+
+#endif  // PLIMSOLL_BASE_CLOSEST_WORD_H_

@@ -1,0 +1,18 @@
+#include "base/closest_word.h"
+
+#include <gtest/gtest.h>
+
+namespace plimsoll {
+namespace {
+
+TEST(ClosestWord, SuggestionsAreNearOrNone) {
+  const std::vector<std::string> known = {"containers", "initContainers", "volumes", "hostNetwork"};
+  EXPECT_EQ(ClosestWord("container", known), "containers");
+  EXPECT_EQ(ClosestWord("hostnetwork", known), "hostNetwork");
+  EXPECT_EQ(ClosestWord("initcontaner", known), "initContainers");
+  EXPECT_EQ(ClosestWord("affinity", known), "");
+  EXPECT_EQ(ClosestWord("x", {"ps"}), "");
+}
+
+}  // namespace
+}  // namespace plimsoll
