@@ -98,6 +98,25 @@ class CgroupManager {
   // FAILED_PRECONDITION if this process is among them. OK when the group is gone.
   virtual absl::Status KillAll(absl::string_view path, absl::Time deadline) = 0;
 
+  // Every thread of the group and of groups below, sorted. NOT_FOUND.
+  virtual absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view path) const = 0;
+  // Stops the group and groups below where they are, forks in flight included: until Thaw no thread
+  // of theirs runs and none is born. False: somebody else has it frozen already, and it is not ours
+  // to thaw. DEADLINE_EXCEEDED when that takes longer (a task in an uninterruptible sleep, v1): it
+  // runs again then. FAILED_PRECONDITION without the v1 freezer.
+  virtual absl::StatusOr<bool> Freeze(absl::string_view path, absl::Time deadline) = 0;
+  virtual absl::Status Thaw(absl::string_view path) = 0;
+
+  // One control file as it is, for what no CgroupSettings says. `controller` picks the hierarchy on
+  // v1 ("blkio"). NOT_FOUND without group, file or hierarchy. The kernel's refusal of a value names
+  // file and value.
+  virtual absl::StatusOr<std::string> ReadFile(absl::string_view path, absl::string_view controller,
+                                               absl::string_view file) const = 0;
+  virtual absl::Status WriteFile(absl::string_view path, absl::string_view controller,
+                                 absl::string_view file, absl::string_view value) = 0;
+  virtual bool HasFile(absl::string_view path, absl::string_view controller,
+                       absl::string_view file) const = 0;
+
   virtual absl::StatusOr<CgroupStats> Stats(absl::string_view path) const = 0;
   // How many processes of the group and of groups below the OOM killer has killed so far.
   virtual absl::StatusOr<uint64_t> OomKills(absl::string_view path) const = 0;

@@ -276,5 +276,35 @@ TEST_F(CgroupHostTest, WhatIsNotThereIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(cgroups_->AddProcess(group_, gone.pid())));
 }
 
+TEST_F(CgroupHostTest, AFrozenGroupRunsNoThread) {
+  const pid_t pid = Start(group_, "while :; do :; done");
+  EXPECT_THAT(*cgroups_->Threads(group_), ElementsAre(pid));
+  const auto frozen = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));
+  ASSERT_TRUE(frozen.ok()) << frozen.status();
+  EXPECT_TRUE(*frozen);
+  EXPECT_NE(StateOf(pid), 'R');
+  const auto again = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(*again) << "what another has frozen is not ours to thaw";
+  ASSERT_TRUE(cgroups_->Thaw(group_).ok());
+  EXPECT_TRUE(WaitFor([&] { return StateOf(pid) == 'R'; }));
+}
+
+TEST_F(CgroupHostTest, WhatIsGoneIsNeitherFrozenNorRead) {
+  const std::string none = group_ + "-none";
+  EXPECT_TRUE(absl::IsNotFound(cgroups_->Freeze(none, absl::Now()).status()));
+  EXPECT_TRUE(absl::IsNotFound(cgroups_->Threads(none).status()));
+  EXPECT_TRUE(absl::IsNotFound(cgroups_->ReadFile(none, "pids", "pids.max").status()));
+  EXPECT_TRUE(absl::IsNotFound(cgroups_->WriteFile(none, "pids", "pids.max", "5")));
+}
+
+TEST_F(CgroupHostTest, OneFileIsReadAndWritten) {
+  EXPECT_TRUE(cgroups_->HasFile(group_, "pids", "pids.max"));
+  EXPECT_FALSE(cgroups_->HasFile(group_, "pids", "pids.min"));
+  ASSERT_TRUE(cgroups_->WriteFile(group_, "pids", "pids.max", "5").ok());
+  EXPECT_EQ(*cgroups_->ReadFile(group_, "pids", "pids.max"), "5");
+  EXPECT_FALSE(cgroups_->WriteFile(group_, "pids", "pids.max", "x").ok());
+}
+
 }  // namespace
 }  // namespace plimsoll::linux

@@ -16,8 +16,9 @@ namespace {
 constexpr absl::Duration kRemovePatience = absl::Milliseconds(500);
 constexpr absl::Duration kRemovePause = absl::Milliseconds(2);
 
-absl::StatusOr<std::vector<pid_t>> ProcessesOf(const CgroupTree& tree, const std::string& group) {
-  const auto text = tree.Read(group, "cgroup.procs");
+absl::StatusOr<std::vector<pid_t>> MembersOf(const CgroupTree& tree, const std::string& group,
+                                             const char* file) {
+  const auto text = tree.Read(group, file);
   // Gone meanwhile; or a threaded group, whose processes the nearest group above lists
   // (EOPNOTSUPP).
   if (absl::IsNotFound(text.status()) || absl::IsUnimplemented(text.status())) {
@@ -35,10 +36,10 @@ absl::Status RemoveOne(CgroupTree& tree, const std::string& group, absl::Time de
   }
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const std::string& group,
-                                                 bool recursive) {
+// `file`: where a group lists what is asked for, by tree.
+absl::StatusOr<std::vector<pid_t>> ListMembers(const CgroupTrees& trees, const std::string& group,
+                                               bool recursive,
+                                               const char* (*file)(const CgroupTree&)) {
   std::set<pid_t> pids;
   bool found = false;
   for (const CgroupTree* tree : trees) {
@@ -49,12 +50,25 @@ absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const
       PLIMSOLL_ASSIGN_OR_RETURN(groups, tree->Subtree(group));
     }
     for (const std::string& each : groups) {
-      PLIMSOLL_ASSIGN_OR_RETURN(const auto some, ProcessesOf(*tree, each));
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto some, MembersOf(*tree, each, file(*tree)));
       pids.insert(some.begin(), some.end());
     }
   }
   if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   return std::vector<pid_t>(pids.begin(), pids.end());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const std::string& group,
+                                                 bool recursive) {
+  return ListMembers(trees, group, recursive, [](const CgroupTree&) { return "cgroup.procs"; });
+}
+
+absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const std::string& group) {
+  return ListMembers(trees, group, /*recursive=*/true, [](const CgroupTree& tree) {
+    return tree.HasFile("/", "cgroup.threads") ? "cgroup.threads" : "tasks";
+  });
 }
 
 absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {

@@ -22,6 +22,9 @@ using CgroupTrees = std::vector<CgroupTree*>;
 absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const std::string& group,
                                                  bool recursive);
 
+// See CgroupManager::Threads. Whichever tree has the group lists them.
+absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const std::string& group);
+
 // See CgroupManager::KillAll. `freezer`: the tree of cgroup v1's freezer controller, or null.
 // Uses cgroup.kill (Linux 5.14) where a tree is a v2 one that has it.
 absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const std::string& group,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "linux/cgroup_files.h"
+#include "linux/cgroup_freeze.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -24,6 +25,11 @@ absl::Status InheritCpuset(CgroupTree& tree, const std::string& group) {
     PLIMSOLL_RETURN_IF_ERROR(tree.Write(group, file, parents));
   }
   return absl::OkStatus();
+}
+
+absl::Status NoSuchHierarchy(absl::string_view controller, absl::string_view file) {
+  return absl::NotFoundError(
+      absl::StrCat(file, ": no cgroup v1 hierarchy has controller \"", controller, "\""));
 }
 
 }  // namespace
@@ -169,6 +175,46 @@ absl::Status CgroupV1::KillAll(absl::string_view path, absl::Time deadline) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   if (group == "/") return absl::InvalidArgumentError("the root cgroup is never killed");
   return KillProcesses(AllTrees(), Find("freezer"), group, deadline);
+}
+
+absl::StatusOr<std::vector<pid_t>> CgroupV1::Threads(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return ListThreads(AllTrees(), group);
+}
+
+absl::StatusOr<bool> CgroupV1::Freeze(absl::string_view path, absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * freezer, Need("freezer", "freezing"));
+  return FreezeV1(*freezer, group, deadline);
+}
+
+absl::Status CgroupV1::Thaw(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * freezer, Need("freezer", "thawing"));
+  return freezer->Write(group, "freezer.state", "THAWED");
+}
+
+absl::StatusOr<std::string> CgroupV1::ReadFile(absl::string_view path, absl::string_view controller,
+                                               absl::string_view file) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  CgroupTree* tree = Find(controller);
+  if (tree == nullptr) return NoSuchHierarchy(controller, file);
+  return tree->Read(group, file);
+}
+
+absl::Status CgroupV1::WriteFile(absl::string_view path, absl::string_view controller,
+                                 absl::string_view file, absl::string_view value) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  CgroupTree* tree = Find(controller);
+  if (tree == nullptr) return NoSuchHierarchy(controller, file);
+  return tree->Write(group, file, value);
+}
+
+bool CgroupV1::HasFile(absl::string_view path, absl::string_view controller,
+                       absl::string_view file) const {
+  const auto group = NormalizeCgroupPath(path);
+  CgroupTree* tree = Find(controller);
+  return group.ok() && tree != nullptr && tree->HasFile(*group, file);
 }
 
 }  // namespace plimsoll::linux

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "linux/cgroup_files.h"
+#include "linux/cgroup_freeze.h"
 
 namespace plimsoll::linux {
 
@@ -156,6 +157,38 @@ absl::StatusOr<uint64_t> CgroupV2::OomKills(absl::string_view path) const {
   PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, "memory.events", "oom_kill"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree_->Read(group, "memory.events"));
   return FindKey(text, "oom_kill").value_or(0);
+}
+
+absl::StatusOr<std::vector<pid_t>> CgroupV2::Threads(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return ListThreads({tree_.get()}, group);
+}
+
+absl::StatusOr<bool> CgroupV2::Freeze(absl::string_view path, absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return FreezeV2(*tree_, group, deadline);
+}
+
+absl::Status CgroupV2::Thaw(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return tree_->Write(group, "cgroup.freeze", "0");
+}
+
+absl::StatusOr<std::string> CgroupV2::ReadFile(absl::string_view path, absl::string_view,
+                                               absl::string_view file) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return tree_->Read(group, file);
+}
+
+absl::Status CgroupV2::WriteFile(absl::string_view path, absl::string_view, absl::string_view file,
+                                 absl::string_view value) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return tree_->Write(group, file, value);
+}
+
+bool CgroupV2::HasFile(absl::string_view path, absl::string_view, absl::string_view file) const {
+  const auto group = NormalizeCgroupPath(path);
+  return group.ok() && tree_->HasFile(*group, file);
 }
 
 }  // namespace plimsoll::linux

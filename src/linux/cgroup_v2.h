@@ -32,6 +32,15 @@ class CgroupV2 : public CgroupManager {
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
                                                bool recursive) const override;
   absl::Status KillAll(absl::string_view path, absl::Time deadline) override;
+  absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view path) const override;
+  absl::StatusOr<bool> Freeze(absl::string_view path, absl::Time deadline) override;
+  absl::Status Thaw(absl::string_view path) override;
+  absl::StatusOr<std::string> ReadFile(absl::string_view path, absl::string_view controller,
+                                       absl::string_view file) const override;
+  absl::Status WriteFile(absl::string_view path, absl::string_view controller,
+                         absl::string_view file, absl::string_view value) override;
+  bool HasFile(absl::string_view path, absl::string_view controller,
+               absl::string_view file) const override;
   absl::StatusOr<CgroupStats> Stats(absl::string_view path) const override;
   absl::StatusOr<uint64_t> OomKills(absl::string_view path) const override;
 

@@ -242,6 +242,22 @@ class FakeCgroups : public linux::CgroupManager {
     if (on_kill) return on_kill(path, deadline);
     return faults.Check("KillAll");
   }
+  absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view) const override {
+    return std::vector<pid_t>();
+  }
+  absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override { return true; }
+  absl::Status Thaw(absl::string_view) override { return absl::OkStatus(); }
+  absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
+                                       absl::string_view) const override {
+    return absl::NotFoundError("fake");
+  }
+  absl::Status WriteFile(absl::string_view, absl::string_view, absl::string_view,
+                         absl::string_view) override {
+    return absl::NotFoundError("fake");
+  }
+  bool HasFile(absl::string_view, absl::string_view, absl::string_view) const override {
+    return false;
+  }
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view) const override {
     return linux::CgroupStats();
   }
