@@ -26,6 +26,9 @@ namespace plimsoll::qos {
 
 enum class Level { kPod, kContainer };
 
+// Where a request for a class comes from.
+enum class ClassSource { kMessage, kPodAnnotation, kContainerAnnotation };
+
 struct ClassInfo {
   std::string name;
   uint64_t capacity = 0;  // how many may hold it at once; 0: any number
@@ -47,6 +50,9 @@ struct Target {
   std::function<std::optional<std::string>(absl::string_view file)> underlying;
 };
 
+// Those that hold a class of a type, each with its class.
+using Holders = std::vector<std::pair<Target, std::string>>;
+
 // A new definition of a type's classes that is read and compiled, and not in force yet.
 class PendingReload {
  public:
@@ -55,11 +61,11 @@ class PendingReload {
   virtual std::vector<std::string> class_names() const = 0;
   // Lines for the log: what would change. Empty: nothing.
   virtual std::vector<std::string> changes() const = 0;
-  // Puts it in force, for those too that hold a class now (`holders`: target and its class). On
-  // error everything is as before.
-  virtual absl::Status Commit(const std::vector<std::pair<Target, std::string>>& holders) = 0;
+  // Puts it in force, for those too that hold a class now. On error everything
+  // is as before.
+  virtual absl::Status Commit(const Holders& holders) = 0;
   // Undoes a Commit, because another type's failed.
-  virtual absl::Status Revert(const std::vector<std::pair<Target, std::string>>& holders) = 0;
+  virtual absl::Status Revert(const Holders& holders) = 0;
 };
 
 // One kind of class. Thread-safe; the registry lets only one call about a target in at a time.
@@ -78,6 +84,12 @@ class ClassType {
   virtual std::vector<ClassInfo> classes() const = 0;
   // What the administrator should know: a class that this machine can't honour in full, rounding.
   virtual std::vector<std::string> warnings() const { return {}; }
+
+  // FAILED_PRECONDITION when the configuration lets nobody take the class that way
+  // (`denyPodAnnotation`, `denyContainerAnnotation` of an rdt file).
+  virtual absl::Status CheckSource(absl::string_view /*class_name*/, ClassSource /*source*/) const {
+    return absl::OkStatus();
+  }
 
   // Files of the group (cgroup v2's names, and "oom_score_adj") that the class sets: until it goes
   // they are the class's, not the client's.

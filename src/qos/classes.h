@@ -1,0 +1,26 @@
+// Which classes a pod or container asks for and holds: plain data.
+#ifndef PLIMSOLL_QOS_CLASSES_H_
+#define PLIMSOLL_QOS_CLASSES_H_
+
+#include <map>
+#include <string>
+
+namespace plimsoll::qos {
+
+// Type -> class. In a request an empty class means the type's default.
+using ClassNames = std::map<std::string, std::string>;
+
+// Stored with the pod or container.
+struct HeldClass {
+  std::string name;       // never empty
+  bool implicit = false;  // nobody named it: it was the type's default when the holder was made
+  // Not empty while a change is under way: what the kernel may have already. A daemon that finds it
+  // so was killed in the middle and puts the holder back into `name`.
+  std::string changing_to;
+  bool operator==(const HeldClass&) const = default;
+};
+using HeldClasses = std::map<std::string, HeldClass>;  // by type
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_CLASSES_H_

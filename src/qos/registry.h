@@ -1,0 +1,172 @@
+// All class types of the node, and who holds what.
+//
+// The life of a holder (a pod or container):
+//
+//   registry.Reserve(level, id, who, asked)   -> what it will hold; counted
+//   registry.Enforce(target)                  the kernel does it: before the first instruction
+//   registry.Change(target, asked, save)      any number of times
+//   registry.Release(target)                  when its last process has ended
+//
+// After a restart of the daemon Adopt takes the place of the first two. A request that names
+// several types is done whole or not at all.
+#ifndef PLIMSOLL_QOS_REGISTRY_H_
+#define PLIMSOLL_QOS_REGISTRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "qos/class_type.h"
+#include "qos/classes.h"
+
+namespace plimsoll::qos {
+
+struct ClassUse {
+  ClassInfo info;
+  std::vector<std::string> holders;  // their names, sorted
+};
+
+struct TypeReport {
+  std::string name;
+  Level level = Level::kContainer;
+  bool immutable = false;
+  std::string default_class;
+  std::vector<ClassUse> classes;
+  std::vector<std::string> warnings;
+};
+
+// A class as status shows it.
+struct EffectiveClass {
+  std::string name;
+  bool implicit = false;
+  std::string drift;  // how the kernel differs, or why that can't be told; empty: it doesn't
+};
+
+// Thread-safe. Calls about one holder must not overlap (the engine's lock on it sees to that);
+// calls about different ones run side by side, Reload alone.
+class Registry {
+ public:
+  // `unavailable`: types that are configured but can't work here, with the reason; for messages.
+  // INVALID_ARGUMENT for two types of one name and level, or that set the same file at one level.
+  static absl::StatusOr<std::unique_ptr<Registry>> Create(
+      std::vector<std::unique_ptr<ClassType>> types,
+      std::map<std::string, std::string> unavailable = {});
+
+  // Counts the holder in: the classes asked for, and the default of every other type that has one.
+  // NOT_FOUND for a type or class that there isn't, with those there are; RESOURCE_EXHAUSTED when a
+  // class is full. `who` is for messages ("container web").
+  absl::StatusOr<HeldClasses> Reserve(Level level, const std::string& id, const std::string& who,
+                                      const ClassNames& asked);
+  // Undoes Reserve of what was never enforced.
+  void Cancel(const std::string& id);
+  // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
+  // died is put back; the error says what could not be.
+  absl::Status Adopt(const Target& target, HeldClasses held);
+
+  // Puts a holder into its classes. On error it is in none and still reserved.
+  absl::Status Enforce(const Target& target);
+  // Puts it into other classes; a type that is not named stays. All of it is checked first:
+  // NOT_FOUND as above, FAILED_PRECONDITION for an immutable type (unless it is the class held
+  // already), RESOURCE_EXHAUSTED. The new place is taken before the old one is given up. `save` is
+  // called with what is about to change before the kernel is asked and again with the result; when
+  // it or the kernel fails, the holder is as before, and `save` is told that too.
+  absl::Status Change(const Target& target, const ClassNames& asked,
+                      const std::function<absl::Status(const HeldClasses&)>& save);
+  // Gives up what it holds; capacity too when the kernel fails. OK when it holds nothing.
+  absl::Status Release(const Target& target);
+
+  // What it holds, whether the kernel agrees (asked only when `look`). Empty for no holder.
+  std::map<std::string, EffectiveClass> Effective(const Target& target, bool look) const;
+  // Files that its classes set: they are not its client's (see ClassType::OwnedFiles).
+  std::vector<std::string> OwnedFiles(const std::string& id) const;
+  // See ClassType::EntryFile.
+  std::vector<std::string> EntryFiles(const Target& target) const;
+
+  std::vector<TypeReport> Describe() const;
+  // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
+  absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
+                           ClassSource source) const;
+  bool Has(Level level, const std::string& type) const;
+
+  // Reads all class files again: every one is read and compared before any is put in force. A class
+  // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
+  // changed; on error nothing has.
+  absl::StatusOr<std::vector<std::string>> Reload();
+
+  // How often a request was refused, by type and reason: "unknown_type", "unknown_class",
+  // "immutable", "capacity", "kernel".
+  std::map<std::pair<std::string, std::string>, uint64_t> Refusals() const;
+
+  // Every measured value of a type: (holder's id, or empty for a whole class; class; metric;
+  // value).
+  struct Measurement {
+    std::string type;
+    std::string id;
+    std::string class_name;
+    std::string metric;
+    uint64_t value = 0;
+  };
+  std::vector<Measurement> Measure() const;
+
+ private:
+  struct Holder {
+    Level level = Level::kContainer;
+    std::string who;
+    HeldClasses held;
+    Target target;  // without an id until it is enforced or adopted
+  };
+  using Key = std::pair<const ClassType*, std::string>;  // type and class
+  struct Step {
+    ClassType* type = nullptr;
+    std::string from;  // empty: none
+    std::string to;
+  };
+
+  Registry(std::vector<std::unique_ptr<ClassType>> types,
+           std::map<std::string, std::string> unavailable)
+      : types_(std::move(types)), unavailable_(std::move(unavailable)) {}
+
+  ClassType* Find(Level level, const std::string& name) const;
+  absl::StatusOr<ClassType*> Need(Level level, const std::string& who, const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The class meant by `asked` ("" is the default), with its capacity.
+  absl::StatusOr<ClassInfo> NeedClass(const ClassType& type, const std::string& who,
+                                      const std::string& asked)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Refuse(const std::string& type, const char* reason, absl::Status status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // RESOURCE_EXHAUSTED unless one more may hold it.
+  absl::Status CheckCapacity(const ClassType& type, const ClassInfo& info, const std::string& who)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What Change has to do; reserves the new places.
+  absl::StatusOr<std::vector<Step>> PlanChange(const Target& target, const ClassNames& asked);
+  void GiveUp(const Target& target, const std::vector<Step>& steps, bool new_places);
+  // All steps or none.
+  absl::Status Take(const Target& target, const std::vector<Step>& steps);
+  // The first `done` steps backwards, each to where it was. `status` with what that failed with.
+  static absl::Status Undo(const Target& target, const std::vector<Step>& steps, size_t done,
+                           absl::Status status);
+  Holders HoldersOf(const ClassType& type) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::vector<std::unique_ptr<ClassType>> types_;
+  const std::map<std::string, std::string> unavailable_;
+  // Held for reading by whatever asks the kernel, for writing by Reload. Before `mutex_`.
+  mutable absl::Mutex reload_;
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Holder> holders_ ABSL_GUARDED_BY(mutex_);  // by id
+  std::map<Key, uint64_t> used_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, uint64_t> refusals_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_REGISTRY_H_

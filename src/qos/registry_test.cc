@@ -1,0 +1,301 @@
+#include "qos/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "qos/fake_type_for_test.h"
+
+namespace plimsoll::qos {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+constexpr auto kContainer = Level::kContainer;
+
+class RegistryTest : public testing::Test {
+ protected:
+  void Make(std::vector<FakeType::Options> options,
+            std::map<std::string, std::string> unavailable = {}) {
+    registry_.reset();
+    fakes_.clear();
+    std::vector<std::unique_ptr<ClassType>> types;
+    for (FakeType::Options& one : options) {
+      FakeKernel* kernel = &kernels_[one.name];
+      auto type = std::make_unique<FakeType>(kernel, std::move(one));
+      fakes_.push_back(type.get());
+      types.push_back(std::move(type));
+    }
+    auto registry = Registry::Create(std::move(types), std::move(unavailable));
+    ASSERT_TRUE(registry.ok()) << registry.status();
+    registry_ = *std::move(registry);
+  }
+  static Target Container(const std::string& id) {
+    Target target;
+    target.id = id;
+    target.name = absl::StrCat("container ", id);
+    return target;
+  }
+  absl::Status Create(const std::string& id, const ClassNames& asked) {
+    const auto held = registry_->Reserve(kContainer, id, absl::StrCat("container ", id), asked);
+    if (!held.ok()) return held.status();
+    saved_[id] = *held;
+    const absl::Status enforced = registry_->Enforce(Container(id));
+    if (!enforced.ok()) registry_->Cancel(id);
+    return enforced;
+  }
+  absl::Status Change(const std::string& id, const ClassNames& asked) {
+    return registry_->Change(Container(id), asked, [&](const HeldClasses& held) {
+      if (save_fails_at > 0 && --save_fails_at == 0) return absl::InternalError("disk");
+      saved_[id] = held;
+      return absl::OkStatus();
+    });
+  }
+  std::string Holds(const std::string& id, const std::string& type) {
+    const auto effective = registry_->Effective(Container(id), false);
+    const auto at = effective.find(type);
+    return at == effective.end() ? "" : at->second.name;
+  }
+
+  int save_fails_at = 0;
+  std::map<std::string, FakeKernel> kernels_;
+  std::vector<FakeType*> fakes_;
+  std::unique_ptr<Registry> registry_;
+  std::map<std::string, HeldClasses> saved_;
+};
+
+TEST_F(RegistryTest, WhatIsAskedForIsInForce) {
+  Make({{.name = "rdt"}, {.name = "blockio", .default_class = "gold"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "silver"}}).ok());
+  EXPECT_THAT(kernels_["rdt"].members, ElementsAre(Pair("a", "silver")));
+  EXPECT_THAT(kernels_["blockio"].members, ElementsAre(Pair("a", "gold")));
+  const auto effective = registry_->Effective(Container("a"), true);
+  EXPECT_FALSE(effective.at("rdt").implicit);
+  EXPECT_TRUE(effective.at("blockio").implicit);
+  EXPECT_THAT(registry_->EntryFiles(Container("a")),
+              ElementsAre("/blockio/gold/tasks", "/rdt/silver/tasks"));
+  ASSERT_TRUE(registry_->Release(Container("a")).ok());
+  EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
+  EXPECT_THAT(registry_->Effective(Container("a"), true), IsEmpty());
+  EXPECT_TRUE(registry_->Release(Container("a")).ok());
+}
+
+TEST_F(RegistryTest, AnEmptyNameIsTheDefaultClass) {
+  Make({{.name = "rdt", .default_class = "silver"}, {.name = "oom"}});
+  ASSERT_TRUE(Create("a", {{"rdt", ""}}).ok());
+  EXPECT_EQ(Holds("a", "rdt"), "silver");
+  EXPECT_FALSE(registry_->Effective(Container("a"), false).at("rdt").implicit);
+  const absl::Status status = Create("b", {{"oom", ""}});
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has no default class"));
+}
+
+TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
+  Make({{.name = "rdt"}, {.name = "net", .level = Level::kPod}},
+       {{"blockio", "no controller blkio"}});
+  absl::Status status = Create("a", {{"rdt", "platinum"}});
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("container a: type \"rdt\" has no class \"platinum\"; there are: \"gold\", "
+                        "\"silver\", \"bronze\""));
+  status = Create("a", {{"net", "gold"}});
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("no class type \"net\" for a container; there are: \"rdt\""));
+  status = Create("a", {{"blockio", "gold"}});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("configured, but: no controller blkio"));
+  EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
+  EXPECT_EQ(registry_->Refusals().at({"rdt", "unknown_class"}), 1u);
+}
+
+TEST_F(RegistryTest, CapacityIsCountedAndComesBack) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "bronze"}}).ok());
+  const absl::Status full = Create("b", {{"rdt", "bronze"}});
+  EXPECT_TRUE(absl::IsResourceExhausted(full));
+  EXPECT_THAT(std::string(full.message()), HasSubstr("\"bronze\" of type \"rdt\" is full: its 1"));
+  EXPECT_TRUE(Change("a", {{"rdt", "bronze"}}).ok()) << "its own place is no other's";
+  ASSERT_TRUE(Create("c", {{"rdt", "gold"}}).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(Change("c", {{"rdt", "bronze"}})));
+  ASSERT_TRUE(registry_->Release(Container("a")).ok());
+  EXPECT_TRUE(Change("c", {{"rdt", "bronze"}}).ok());
+}
+
+TEST_F(RegistryTest, AChangeOfSeveralTypesIsAtomic) {
+  Make({{.name = "blockio"}, {.name = "oom", .immutable = true}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"oom", "gold"}, {"blockio", "gold"}}).ok());
+  const HeldClasses before = saved_["a"];
+  EXPECT_TRUE(absl::IsFailedPrecondition(Change("a", {{"blockio", "silver"}, {"oom", "silver"}})));
+  EXPECT_TRUE(Change("a", {{"oom", "gold"}}).ok()) << "the class that is held is always right";
+  EXPECT_EQ(kernels_["blockio"].members["a"], "gold");
+  kernels_["rdt"].refuse_after = 0;
+  const absl::Status refused = Change("a", {{"blockio", "silver"}, {"rdt", "silver"}});
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the kernel said no"));
+  EXPECT_EQ(kernels_["blockio"].members["a"], "gold");
+  EXPECT_EQ(saved_["a"], before);
+  kernels_["rdt"].refuse_after = -1;
+  // Neither the place taken in vain nor the one given up is lost.
+  ASSERT_TRUE(Create("b", {{"blockio", "silver"}}).ok());
+  EXPECT_TRUE(Create("c", {{"blockio", "silver"}}).ok());
+}
+
+TEST_F(RegistryTest, WhatCannotBeSavedIsUndone) {
+  Make({{.name = "rdt"}});
+  for (const int fails_at : {1, 2}) {
+    const std::string id = absl::StrCat("a", fails_at);
+    ASSERT_TRUE(Create(id, {{"rdt", "gold"}}).ok());
+    save_fails_at = fails_at;
+    EXPECT_FALSE(Change(id, {{"rdt", "silver"}}).ok());
+    EXPECT_EQ(kernels_["rdt"].members[id], "gold");
+    EXPECT_EQ(Holds(id, "rdt"), "gold");
+    EXPECT_EQ(saved_[id].at("rdt").changing_to, "");
+  }
+}
+
+TEST_F(RegistryTest, AFailedEnforceLeavesNothing) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  kernels_["rdt"].refuse_after = 0;
+  EXPECT_FALSE(Create("a", {{"rdt", "bronze"}, {"blockio", "bronze"}}).ok());
+  EXPECT_THAT(kernels_["blockio"].members, IsEmpty());
+  kernels_["rdt"].refuse_after = -1;
+  EXPECT_TRUE(Create("b", {{"rdt", "bronze"}, {"blockio", "bronze"}}).ok());
+}
+
+TEST_F(RegistryTest, ARestartFindsHoldersAndEndsWhatWasBeingChanged) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "bronze"}}).ok());
+  // Killed after the kernel had moved it and before that was saved.
+  saved_["a"]["rdt"].changing_to = "gold";
+  kernels_["rdt"].members["a"] = "gold";
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(registry_->Adopt(Container("a"), saved_["a"]).ok());
+  EXPECT_EQ(kernels_["rdt"].members["a"], "bronze");
+  EXPECT_TRUE(absl::IsResourceExhausted(Create("b", {{"rdt", "bronze"}})));
+  ASSERT_TRUE(registry_->Release(Container("a")).ok());
+  EXPECT_TRUE(Create("b", {{"rdt", "bronze"}}).ok());
+}
+
+TEST_F(RegistryTest, ATypeThatIsNoLongerConfiguredIsShown) {
+  Make({});
+  ASSERT_TRUE(registry_->Adopt(Container("a"), {{"rdt", {"gold", false, ""}}}).ok());
+  EXPECT_THAT(registry_->Effective(Container("a"), true).at("rdt").drift,
+              HasSubstr("not configured any more"));
+  EXPECT_TRUE(registry_->Release(Container("a")).ok());
+}
+
+TEST_F(RegistryTest, DriftIsTheTypesWord) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  kernels_["rdt"].drift = "thread 5 is elsewhere";
+  EXPECT_EQ(registry_->Effective(Container("a"), true).at("rdt").drift, "thread 5 is elsewhere");
+  EXPECT_EQ(registry_->Effective(Container("a"), false).at("rdt").drift, "");
+}
+
+TEST_F(RegistryTest, OneFileBelongsToOneType) {
+  std::vector<std::unique_ptr<ClassType>> types;
+  FakeKernel kernel;
+  for (const char* name : {"tier", "boost"}) {
+    types.push_back(std::make_unique<FakeType>(
+        &kernel, FakeType::Options{.name = name, .files = {"cpu.weight"}}));
+  }
+  const absl::Status status = Registry::Create(std::move(types)).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("\"tier\" and \"boost\" both set cpu.weight"));
+  types.clear();
+  for (const Level level : {Level::kPod, Level::kContainer}) {
+    types.push_back(std::make_unique<FakeType>(
+        &kernel, FakeType::Options{.level = level, .files = {"cpu.weight"}}));
+  }
+  EXPECT_TRUE(Registry::Create(std::move(types)).ok());
+}
+
+TEST_F(RegistryTest, ReloadIsAllOrNothing) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  fakes_[0]->next_classes = {{"new", 0, ""}};
+  fakes_[1]->next_classes = {{"silver", 0, ""}};
+  const auto vanished = registry_->Reload();
+  EXPECT_TRUE(absl::IsFailedPrecondition(vanished.status()));
+  EXPECT_THAT(std::string(vanished.status().message()),
+              HasSubstr("\"gold\" of type \"rdt\" is held by container a"));
+  EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
+  fakes_[1]->next_classes = {{"gold", 0, ""}};
+  fakes_[1]->commit_status = absl::InternalError("refused");
+  EXPECT_FALSE(registry_->Reload().ok());
+  EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
+  fakes_[1]->commit_status = absl::OkStatus();
+  const auto changes = registry_->Reload();
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_THAT(*changes, ElementsAre("blockio: changed", "rdt: changed"));
+  EXPECT_TRUE(Create("b", {{"blockio", "new"}}).ok());
+}
+
+TEST_F(RegistryTest, DescribeNamesHolders) {
+  Make({{.name = "rdt", .default_class = "gold"}});
+  ASSERT_TRUE(Create("a", {}).ok());
+  ASSERT_TRUE(Create("b", {{"rdt", "silver"}}).ok());
+  const auto types = registry_->Describe();
+  ASSERT_EQ(types.size(), 1u);
+  EXPECT_EQ(types[0].default_class, "gold");
+  EXPECT_THAT(types[0].classes[0].holders, ElementsAre("container a"));
+  EXPECT_THAT(types[0].classes[1].holders, ElementsAre("container b"));
+}
+
+// Random lives of containers, restarts of the daemon among them: the kernel has exactly what was
+// acknowledged, and capacity is what is left.
+TEST_F(RegistryTest, RandomLivesLeaveExactlyWhatIsHeld) {
+  std::mt19937 random(3008);
+  const std::vector<std::string> classes = {"gold", "silver", "bronze"};
+  std::map<std::string, std::string> model;
+  Make({{.name = "rdt"}});
+  const auto count = [&](const std::string& name) {
+    return std::count_if(model.begin(), model.end(),
+                         [&](const auto& one) { return one.second == name; });
+  };
+  const auto is_free = [&](const std::string& name) {
+    return name == "gold" || count(name) < (name == "silver" ? 2 : 1);
+  };
+  for (int step = 0; step < 5000; ++step) {
+    const std::string id = absl::StrCat("c", random() % 6);
+    const std::string& name = classes[random() % 3];
+    const bool exists = model.contains(id);
+    kernels_["rdt"].refuse_after = random() % 10 == 0 ? 0 : -1;
+    const bool kernel_works = kernels_["rdt"].refuse_after < 0;
+    switch (random() % 4) {
+      case 0:
+        if (exists) break;
+        ASSERT_EQ(Create(id, {{"rdt", name}}).ok(), kernel_works && is_free(name));
+        if (kernel_works && is_free(name)) model[id] = name;
+        break;
+      case 1: {
+        if (!exists) break;
+        const bool same = model[id] == name;
+        const bool good = same || (kernel_works && is_free(name));
+        ASSERT_EQ(Change(id, {{"rdt", name}}).ok(), good);
+        if (good) model[id] = name;
+        break;
+      }
+      case 2:
+        ASSERT_TRUE(registry_->Release(Container(id)).ok());
+        model.erase(id);
+        break;
+      default:
+        if (random() % 20 != 0) break;
+        Make({{.name = "rdt"}});
+        for (const auto& [held_by, unused] : model) {
+          ASSERT_TRUE(registry_->Adopt(Container(held_by), saved_[held_by]).ok());
+        }
+    }
+    ASSERT_EQ(kernels_["rdt"].members, model) << "step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::qos
