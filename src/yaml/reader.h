@@ -39,6 +39,8 @@ class YamlReader {
   // "pod.yaml:3:7: spec.containers[0].image: <message>", unless there was an error before.
   void Fail(const YAML::Node& node, absl::string_view path, absl::string_view message);
   void Note(const YAML::Node& node, absl::string_view path, absl::string_view message);
+  // "pod.yaml:3:7: spec.containers[0].image: ", for messages of those who look at the value later.
+  std::string Where(const YAML::Node& node, absl::string_view path) const;
 
   // Scalars of a type; nullopt after Fail.
   std::optional<std::string> AsString(const YAML::Node& node, absl::string_view path);
@@ -54,8 +56,6 @@ class YamlReader {
                  std::map<std::string, std::string>& out);
 
  private:
-  std::string Where(const YAML::Node& node, absl::string_view path) const;
-
   std::string file_;
   absl::Status status_;
   std::vector<std::string> notes_;
