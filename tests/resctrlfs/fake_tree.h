@@ -33,7 +33,7 @@ class FakeMembership : public Membership {
     groups.erase(group);
     return MoveAll(group, heir);
   }
-  Errno Move(pid_t thread, GroupId group, bool) override {
+  Errno Move(pid_t thread, GroupId group) override {
     if (!threads.contains(thread)) return ESRCH;
     threads[thread] = group;
     return 0;

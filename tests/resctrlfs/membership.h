@@ -25,14 +25,16 @@ class Membership {
   virtual Errno Add(GroupId group) = 0;
   // Gives its threads to `heir` first.
   virtual Errno Remove(GroupId group, GroupId heir) = 0;
-  // Exactly that thread. ESRCH when there is none. `itself`: the thread asked for it, by writing 0.
-  virtual Errno Move(pid_t thread, GroupId group, bool itself) = 0;
+  // Exactly that thread. ESRCH when there is none.
+  virtual Errno Move(pid_t thread, GroupId group) = 0;
   // All threads of `from`, those forked meanwhile included.
   virtual Errno MoveAll(GroupId from, GroupId to) = 0;
   // nullopt when there is no such thread.
   virtual std::optional<GroupId> GroupOf(pid_t thread) = 0;
   // In no order.
   virtual std::vector<pid_t> Members(GroupId group) = 0;
+  // The thread has just made a request, so its fork is over.
+  virtual void SeenRunning(pid_t /*thread*/) {}
 };
 
 }  // namespace plimsoll::resctrlfs

@@ -16,8 +16,7 @@ namespace {
 
 Errno MoveThread(State* state, Group* group, pid_t named, const Writer& writer,
                  const MayMove& may_move) {
-  const bool itself = named == 0;
-  const pid_t thread = itself ? writer.thread : named;
+  const pid_t thread = named == 0 ? writer.thread : named;
   const std::optional<GroupId> now = state->members.GroupOf(thread);
   if (!now) return state->status.Refuse(ESRCH, "There is no thread ", thread);
   if (!may_move(writer.uid, thread)) {
@@ -28,7 +27,7 @@ Errno MoveThread(State* state, Group* group, pid_t named, const Writer& writer,
     return state->status.Refuse(EINVAL, "Thread ", thread,
                                 " is not in the control group of this monitoring group");
   }
-  const Errno error = state->members.Move(thread, group->id, itself);
+  const Errno error = state->members.Move(thread, group->id);
   if (error != 0) state->status.Refuse(error, "There is no thread ", thread);
   return error;
 }
@@ -54,6 +53,7 @@ Errno WriteTasks(State* state, Group* group, absl::string_view text, const Write
   if (group->mode == Mode::kPseudoLocksetup) {
     return state->status.Refuse(EINVAL, "The group is being set up for pseudo-locking");
   }
+  state->members.SeenRunning(writer.thread);
   std::optional<absl::string_view> rest = text;
   if (!state->layout.traits.several_ids && text.find(',') != absl::string_view::npos) {
     return EINVAL;

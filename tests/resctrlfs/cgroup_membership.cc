@@ -1,0 +1,65 @@
+#include "resctrlfs/cgroup_membership.h"
+
+#include <cerrno>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+
+namespace plimsoll::resctrlfs {
+namespace {
+
+std::string DirectoryOf(GroupId group) {
+  return group == kRootGroup ? "." : absl::StrCat("group", group);
+}
+
+Errno ErrnoFrom(const absl::Status& status) {
+  if (status.ok()) return 0;
+  const int error = ErrnoOf(status);
+  return error == 0 ? EIO : error;
+}
+
+}  // namespace
+
+Errno CgroupMembership::Add(GroupId group) {
+  return ErrnoFrom(hierarchy_.root().MakeDirs(DirectoryOf(group)));
+}
+
+Errno CgroupMembership::Remove(GroupId group, GroupId heir) {
+  if (const Errno error = MoveAll(group, heir); error != 0) return error;
+  return ErrnoFrom(hierarchy_.Remove(DirectoryOf(group)));
+}
+
+Errno CgroupMembership::Move(pid_t thread, GroupId group) {
+  return ErrnoFrom(hierarchy_.root().Write(DirectoryOf(group) + "/tasks", absl::StrCat(thread)));
+}
+
+Errno CgroupMembership::MoveAll(GroupId from, GroupId to) {
+  return ErrnoFrom(hierarchy_.MoveAll(DirectoryOf(from), DirectoryOf(to)));
+}
+
+std::optional<GroupId> CgroupMembership::GroupOf(pid_t thread) {
+  const auto path = threads_.CgroupOf(thread, absl::StrCat("name=", hierarchy_.name()));
+  if (!path) return std::nullopt;
+  absl::string_view name = *path;
+  GroupId group = kRootGroup;
+  if (absl::ConsumePrefix(&name, "/group") && absl::SimpleAtoi(name, &group)) return group;
+  return kRootGroup;
+}
+
+std::vector<pid_t> CgroupMembership::Members(GroupId group) {
+  std::vector<pid_t> members;
+  const absl::StatusOr<std::string> text = hierarchy_.root().Read(DirectoryOf(group) + "/tasks");
+  if (!text.ok()) return members;
+  for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
+    pid_t thread = 0;
+    // 0 is a thread that this process's PID namespace doesn't have.
+    if (absl::SimpleAtoi(line, &thread) && thread != 0) members.push_back(thread);
+  }
+  return members;
+}
+
+}  // namespace plimsoll::resctrlfs

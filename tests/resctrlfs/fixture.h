@@ -1,0 +1,116 @@
+// For tests of what uses resctrl: a machine that has it, made from nothing.
+//
+//   Layout layout;                                   // layout.h: caches, CLOSIDs, options, ...
+//   layout.monitoring = MonitoringLayout();
+//   if (const std::string why = ResctrlFsFixture::WhyNot(); !why.empty()) GTEST_SKIP() << why;
+//   auto resctrl = ResctrlFsFixture::Start(layout);
+//   ASSERT_TRUE(resctrl.ok()) << resctrl.status();
+//   Rdt rdt((*resctrl)->root());                     // what is tested
+//   EXPECT_THAT((*resctrl)->Members("gold"), ElementsAre(pid));
+//
+// root() is a directory in which these are as they would be in "/":
+//
+//   sys/fs/resctrl                       the file system, mounted (README.md)
+//   proc/mounts, proc/self/mounts,
+//   proc/self/mountinfo                  one line, of type "resctrl", with the layout's options; as
+//                                        seen from root(), that is on /sys/fs/resctrl
+//   proc/filesystems                     names resctrl
+//
+// and nothing else: processes and cgroups are the machine's own and are found from "/". What is
+// mounted is of type "fuse.resctrl" for the machine, in the caller's mount namespace, and
+// statfs(2) says FUSE. Several can run side by side; each thread of the machine has its group in
+// each of them.
+//
+// Where a machine has resctrl, the same test takes FsRoot "/" in place of root(), leaves out what
+// only the fixture can do, and asks of nothing but the files.
+#ifndef PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
+#define PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "base/unique_fd.h"
+#include "resctrlfs/layout.h"
+
+namespace plimsoll::resctrlfs {
+
+// Used by one thread. Methods that return a Status talk to the program; when it is gone they are
+// UNAVAILABLE.
+class ResctrlFsFixture {
+ public:
+  // Why this machine can't run it, for a skip; empty: it can.
+  static std::string WhyNot();
+  // Mounted and ready when it returns.
+  static absl::StatusOr<std::unique_ptr<ResctrlFsFixture>> Start(const Layout& layout);
+  // Stops it. A test that dies without coming here ends it too: its input ends.
+  ~ResctrlFsFixture();
+  ResctrlFsFixture(const ResctrlFsFixture&) = delete;
+  ResctrlFsFixture& operator=(const ResctrlFsFixture&) = delete;
+
+  const FsRoot& root() const { return *root_; }
+  // <root>/sys/fs/resctrl, absolute, and opened anew: good as long as it runs.
+  std::string mount_point() const { return dir_.path() + "/root/sys/fs/resctrl"; }
+  absl::StatusOr<FsRoot> OpenFs() const { return FsRoot::Open(mount_point()); }
+  // info/last_cmd_status, or why it can't be read.
+  std::string LastCommandStatus() const;
+
+  // Everything undone: threads are where they were before, nothing is mounted. The error is the
+  // program's.
+  absl::Status Stop();
+  // Ends the program without a chance to undo anything. The next Start does that.
+  void Kill();
+  pid_t pid() const { return program_->pid(); }
+
+  // Groups are named by their path below the mount point; "" is the root group.
+
+  // A monitoring event of one group; control groups also show their monitoring groups'. `event` as
+  // in mon_features.
+  absl::Status SetCounter(const std::string& group, int cache, const std::string& event,
+                          uint64_t value);
+  // Reads as "Unavailable" (or "Error") then.
+  absl::Status SetCounter(const std::string& group, int cache, const std::string& event,
+                          const std::string& word);
+  // hiding.h: the race between forks and moves.
+  absl::Status HideNewThreads();
+  absl::Status HideThreadsFor(absl::Duration age);
+  absl::Status ShowAllThreads();
+  // The threads that are in the group in truth, also while hidden; ascending.
+  absl::StatusOr<std::vector<pid_t>> Members(const std::string& group);
+  // While on, RMIDs of removed groups stay busy: mkdir fails with EBUSY once none is left.
+  absl::Status LetRmidsLinger(bool on);
+  // Lets `skip` commands pass and refuses the next: verb "mkdir", "rmdir", "rename" or "write".
+  absl::Status RefuseNext(const std::string& verb, const std::string& path, int error,
+                          int skip = 0);
+  // Every command since the last call: "mkdir gold", "write gold/tasks 17", "rmdir x: EPERM".
+  absl::StatusOr<std::vector<std::string>> TakeJournal();
+
+ private:
+  ResctrlFsFixture();
+  absl::Status Prepare(const Layout& layout);
+  absl::Status Launch();
+  // What the program wrote to standard error.
+  std::string Complaint() const;
+  // Sends a JSON object and returns the answer's text; an {"error"} becomes a status.
+  absl::StatusOr<std::string> Ask(const std::string& command);
+  absl::StatusOr<std::string> ReadAnswer();
+
+  TestDir dir_;
+  std::unique_ptr<FsRoot> root_;
+  std::unique_ptr<Child> program_;
+  UniqueFd control_;
+  std::string received_;
+};
+
+}  // namespace plimsoll::resctrlfs
+
+#endif  // PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_

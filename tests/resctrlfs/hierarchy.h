@@ -1,0 +1,45 @@
+// A cgroup v1 hierarchy without controllers: a table of threads that the kernel keeps, and into
+// which forked children are entered before they run. It is thread-granular, as resctrl is.
+//
+// It is mounted nowhere (fsmount(2)): only this program has it, and with the program its mount
+// goes. Its groups don't go by themselves, so that a killed program's are to be removed by name.
+#ifndef PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
+#define PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::resctrlfs {
+
+class Hierarchy {
+ public:
+  // Makes it, or opens the one that is there. Needs root in the machine's own cgroup namespace.
+  static absl::StatusOr<Hierarchy> Open(const std::string& name);
+  // Whether the machine has it. `host`: the root that has proc/.
+  static bool Exists(const FsRoot& host, const std::string& name);
+  // Gives all its threads back, removes its groups and waits until the kernel has forgotten it. OK
+  // when there is none.
+  static absl::Status Destroy(const FsRoot& host, const std::string& name);
+
+  const std::string& name() const { return name_; }
+  // Its top directory.
+  const FsRoot& root() const { return root_; }
+  // Moves every thread of a group ("." is the top), those forked meanwhile included.
+  absl::Status MoveAll(const std::string& from, const std::string& to) const;
+  // Removes an empty group; waits where the kernel says that it is busy with one that has ended.
+  absl::Status Remove(const std::string& group) const;
+
+ private:
+  Hierarchy(std::string name, FsRoot root) : name_(std::move(name)), root_(std::move(root)) {}
+
+  std::string name_;
+  FsRoot root_;
+};
+
+}  // namespace plimsoll::resctrlfs
+
+#endif  // PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
