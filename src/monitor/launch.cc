@@ -36,6 +36,15 @@ void WriteOomScoreAdj(const char* value) {
   close(fd);
 }
 
+// Whatever this process becomes and starts is in the group then.
+void Enter(const char* path) {
+  char pid[16];
+  const int length = snprintf(pid, sizeof(pid), "%d", getpid());
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, pid, static_cast<size_t>(length)) != length) Fail("enter", path);
+  close(fd);
+}
+
 }  // namespace
 
 void Launch(const LaunchPlan& plan, char** argv) {
@@ -52,6 +61,9 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if (target != nullptr) MountRootFilesystem(plan);
   if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) MakeDirectoryBelow(target, path);
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
+  for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
+    Enter(file);
+  }
 
   static char root[4096];
   snprintf(root, sizeof(root), "--root=%s", plan.Get("root"));

@@ -8,6 +8,7 @@
 //   private   mount point to make private, with everything below, in the new mount namespace
 //   bind      what to bind over `over` in the new namespace; may come in several pairs
 //   oom       oom_score_adj to take on
+//   enter     file to write the own pid to (a resctrl group's tasks); repeated
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
 #define PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
 

@@ -15,9 +15,9 @@ namespace plimsoll::qos {
 class OwnedObjects {
  public:
   virtual ~OwnedObjects() = default;
-  virtual absl::StatusOr<std::set<std::string>> List(const std::string& kind) const = 0;
-  virtual absl::Status Add(const std::string& kind, const std::string& name) = 0;
-  virtual absl::Status Remove(const std::string& kind, const std::string& name) = 0;
+  virtual absl::StatusOr<std::set<std::string>> ListOwned(const std::string& kind) const = 0;
+  virtual absl::Status AddOwned(const std::string& kind, const std::string& name) = 0;
+  virtual absl::Status RemoveOwned(const std::string& kind, const std::string& name) = 0;
 };
 
 }  // namespace plimsoll::qos

@@ -133,6 +133,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   absl::Cleanup release_name = [&] { ReleaseName(record.id); };
   PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
+  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
+  qos::Target target = TargetOf(record);
+  absl::Cleanup release_classes = [&] { ReleaseClasses(sandbox->id, target.id, target); };
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoContainer(std::move(record), std::move(layers)); };
@@ -144,6 +147,10 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   record.stop_signal = created.stop_signal;
   record.user = created.user;
   record.state = ContainerState::kCreated;
+  // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
+  target = TargetOf(record);
+  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(target));
+  phase.Done("container_classes");
 
   std::string id = record.id;
   const auto container = std::make_shared<Container>(record);
@@ -165,6 +172,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
   }
   std::move(undo).Cancel();
+  std::move(release_classes).Cancel();
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }

@@ -1,8 +1,10 @@
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "runtime/class_files.h"
 #include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
 #include "runtime/state_machine.h"
@@ -79,15 +81,25 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckCpuset(options_.host, update.cgroup), what));
   absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
   if (!before.ok()) return Annotate(before.status(), what);
-  const absl::Status applied = options_.cgroups->Apply(record.cgroup_path, update.cgroup);
+  // What a class sets is the class's: the client's value is kept for when it goes.
+  const std::vector<std::string> owned = ClassFiles(record.id);
+  linux::CgroupSettings writable = update.cgroup;
+  LeaveOut(owned, &writable);
+  const bool writes_adj =
+      update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
+  const absl::Status applied = options_.cgroups->Apply(record.cgroup_path, writable);
   if (!applied.ok()) return Annotate(applied, what);
-  if (update.oom_score_adj.has_value()) {
+  if (writes_adj) {
     const absl::Status written =
         linux::WriteOomScoreAdj(options_.host, record.init.pid, *update.oom_score_adj);
     if (!written.ok()) {
       Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
       return Annotate(written, what);
     }
+  }
+  if (absl::Status changed = ChangeClasses(*container, update.classes); !changed.ok()) {
+    Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
+    return Annotate(changed, what);
   }
   {
     absl::MutexLock lock(&container->mutex);
@@ -117,7 +129,11 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       StateName(record.state),
                                                       "; exec needs one that is Running"));
   }
-  return options_.runtime->Exec(record.id, record.cgroup_path, request);
+  ExecRequest entering = request;
+  if (options_.classes != nullptr) {
+    entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
+  }
+  return options_.runtime->Exec(record.id, record.cgroup_path, entering);
 }
 
 absl::Status EngineImpl::ReopenLog(absl::string_view id) {

@@ -7,6 +7,7 @@
 #ifndef PLIMSOLL_RUNTIME_ENGINE_H_
 #define PLIMSOLL_RUNTIME_ENGINE_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "base/fs_root.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
+#include "qos/registry.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
 #include "runtime/oci/container_runtime.h"
@@ -43,6 +45,9 @@ struct EngineOptions {
   ContainerRuntime* runtime = nullptr;
   std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
   EventLog* events = nullptr;
+  qos::Registry* classes = nullptr;  // null: there are no QoS classes
+  // Whether new pods and containers get classes; those that have some keep them in any case.
+  bool assign_classes = true;
   Clock* clock = &Clock::Real();
   PhaseObserver observe_phase;  // called in any thread; must be quick; may be null
 };
@@ -58,6 +63,7 @@ struct EffectiveResources {
 struct ResourceUpdate {
   linux::CgroupSettings cgroup;
   std::optional<int> oom_score_adj;
+  qos::ClassNames classes;
 };
 
 class Engine {
@@ -96,6 +102,17 @@ class Engine {
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
   // All or nothing. FAILED_PRECONDITION unless Created or Running.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
+
+  // The effective class of every type, implicit defaults included; of what has ended, those it held
+  // last. `look`: ask the kernel whether it agrees, too.
+  virtual absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(
+      absl::string_view id, bool look) = 0;
+  virtual absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(
+      absl::string_view id, bool look) = 0;
+  // See qos::Registry::Change. FAILED_PRECONDITION unless it is ready.
+  virtual absl::Status UpdateSandboxClasses(absl::string_view id,
+                                            const qos::ClassNames& classes) = 0;
+
   virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;

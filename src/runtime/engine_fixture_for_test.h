@@ -47,6 +47,8 @@ class EngineTest : public ::testing::Test {
     options.runtime = &runtime_;
     options.events = &events_;
     options.pause_program = pause_program_;
+    options.classes = classes_.get();
+    options.assign_classes = assign_classes_;
     options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
     auto engine = Engine::Create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
@@ -95,6 +97,8 @@ class EngineTest : public ::testing::Test {
   EventLog events_;
   std::string pause_program_;
   std::vector<std::string> phases_;
+  std::unique_ptr<qos::Registry> classes_;
+  bool assign_classes_ = true;
   std::unique_ptr<Engine> engine_;
 };
 

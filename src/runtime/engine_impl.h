@@ -1,6 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc and
-// recovery.cc.
+// sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
+// class_operations.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -53,6 +53,11 @@ class EngineImpl : public Engine {
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
+  absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
+                                                                              bool look) override;
+  absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
+                                                                            bool look) override;
+  absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
   absl::Status ReopenLog(absl::string_view id) override;
@@ -124,6 +129,21 @@ class EngineImpl : public Engine {
   absl::Status Save(const Container& container);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
+
+  // QoS classes (class_operations.cc). Each does nothing where there are none.
+  static qos::Target TargetOf(const ContainerRecord& record);
+  static qos::Target TargetOf(const SandboxRecord& record);
+  absl::Status ReserveClasses(const SandboxSpec& spec, SandboxRecord* record);
+  absl::Status ReserveClasses(const ContainerSpec& spec, ContainerRecord* record);
+  absl::Status EnforceClasses(const qos::Target& target);
+  // For what was reserved and never enforced.
+  void CancelClasses(const std::string& id);
+  void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
+                      const qos::Target& target);
+  absl::Status AdoptClasses(const qos::Target& target, const qos::HeldClasses& held);
+  // Files of the holder's group that its classes set.
+  std::vector<std::string> ClassFiles(const std::string& id) const;
+  absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 
   // `finding`: null when there is nothing to put in order.
   void RecoverContainer(ContainerRecord record, const Finding* finding);

@@ -331,7 +331,8 @@ TEST_F(EngineTest, EachPartOfAStartIsTimed) {
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
   ASSERT_TRUE(engine_->StartContainer(id).ok());
   EXPECT_THAT(phases_, ElementsAre("sandbox_cgroup", "sandbox_namespaces", "sandbox_pid_namespace",
-                                   "container_image", "container_create", "container_start"));
+                                   "container_image", "container_create", "container_classes",
+                                   "container_start"));
   runtime_.faults.FailNext("Create", absl::InternalError("no"));
   phases_.clear();
   EXPECT_FALSE(engine_->CreateContainer(pod, Spec("b"), "").ok());

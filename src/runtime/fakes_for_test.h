@@ -49,6 +49,7 @@ class FakeRuntime : public ContainerRuntime {
 
   Faults faults;
   std::function<void()> on_read_exit;  // before anything is read
+  ExecRequest last_exec;
 
   // The monitor ends, having recorded `exit` unless that is nullopt.
   void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
@@ -107,7 +108,9 @@ class FakeRuntime : public ContainerRuntime {
     return absl::OkStatus();
   }
   absl::StatusOr<ExecResult> Exec(absl::string_view, absl::string_view,
-                                  const ExecRequest&) override {
+                                  const ExecRequest& request) override {
+    absl::MutexLock lock(&mutex_);
+    last_exec = request;
     return ExecResult();
   }
   void CancelExecs() override {}
@@ -295,6 +298,15 @@ class FaultyStore : public Store {
     return store_->RemoveContainer(id);
   }
   std::vector<DamagedRow> Damaged() const override { return store_->Damaged(); }
+  absl::StatusOr<std::set<std::string>> ListOwned(const std::string& kind) const override {
+    return store_->ListOwned(kind);
+  }
+  absl::Status AddOwned(const std::string& kind, const std::string& name) override {
+    return store_->AddOwned(kind, name);
+  }
+  absl::Status RemoveOwned(const std::string& kind, const std::string& name) override {
+    return store_->RemoveOwned(kind, name);
+  }
   absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
     return store_->LoadImages();
   }

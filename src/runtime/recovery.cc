@@ -146,11 +146,15 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
   const bool is_live = IsLive(record.state);
+  if (is_live || record.state == ContainerState::kCreating) {
+    Trouble(finding, AdoptClasses(TargetOf(record), record.classes));
+  }
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {
       // Nobody was told of its creation, or somebody of its removal: finish by removing.
       absl::Status removed = options_.runtime->Delete(record.id, record.cgroup_path);
+      ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
       if (removed.ok()) removed = options_.store->RemoveContainer(record.id);
       if (removed.ok()) return;
       Trouble(finding, removed);
@@ -208,6 +212,9 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.id;
+  if (record.state == SandboxState::kReady || record.state == SandboxState::kCreating) {
+    Trouble(finding, AdoptClasses(TargetOf(record), record.classes));
+  }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
@@ -220,6 +227,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
       Trouble(finding, EndPodPidNamespace(record));
+      ReleaseClasses(record.id, "", TargetOf(record));
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       record.state = SandboxState::kNotReady;
       Trouble(finding, options_.store->PutSandbox(record));

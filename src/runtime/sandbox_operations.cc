@@ -107,6 +107,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     absl::MutexLock lock(&cgroups_mutex_);
     std::erase(in_the_making_, &record);
   };
+  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
   StartPhase phase(options_.observe_phase);
   {
     // Written down before it is made, so that nothing is ours that the store doesn't know of.
@@ -116,6 +117,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     in_the_making_.push_back(&record);
     PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
   }
+  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
   readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
@@ -157,6 +159,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
+  ReleaseClasses(record.id, "", TargetOf(record));
   status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
   status = FirstError(status, RemoveOwnedCgroups(record));
   PLIMSOLL_RETURN_IF_ERROR(status);
@@ -187,6 +190,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
+  ReleaseClasses(record.id, "", TargetOf(record));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   absl::MutexLock lock(&sandbox->mutex);
   if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();

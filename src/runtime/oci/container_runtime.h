@@ -66,6 +66,8 @@ struct ExecRequest {
   std::vector<std::string> argv;
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
   size_t max_output_bytes = 16 * 1024 * 1024;     // of each stream; then it is cut, with a mark
+  // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
+  std::vector<std::string> entry_files;
 };
 
 struct ExecResult {

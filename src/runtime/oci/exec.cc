@@ -199,7 +199,9 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   arguments.insert(arguments.end(), request.argv.begin(), request.argv.end());
 
   LaunchPlan plan;
-  if (!group || !group->AddToPlan(&plan)) {
+  for (const std::string& file : request.entry_files) plan.Add("enter", file);
+  const bool prepares = group && group->AddToPlan(&plan);
+  if (!prepares && request.entry_files.empty()) {
     Command command = tools.crun->MakeCommand(arguments);
     command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{memfds->log.get(), kLogDescriptor}};

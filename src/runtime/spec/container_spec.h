@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linux/cgroup_settings.h"
+#include "qos/classes.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
@@ -97,6 +98,7 @@ struct ContainerSpec {
   SecurityContext security;
   // What may go into the OCI spec's annotations (cri/ has applied the allow list).
   std::map<std::string, std::string> annotations;
+  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "ContainerConfig")
 
   bool operator==(const ContainerSpec&) const = default;
 };

@@ -15,173 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "runtime/spec/json_fields.h"
 
 namespace plimsoll::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;  // members stay in the order of the struct, for readers
-
-// --- The members of each struct, once for both directions. The structured bindings name every
-// member, so one that is added to a struct does not compile until it is listed here.
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const linux::CgroupSettings*) {
-  auto& [shares, quota, period, cpus, mems, memory, swap, pids, hugetlb, unified] = s;
-  visit("cpu_shares", shares);
-  visit("cpu_quota_us", quota);
-  visit("cpu_period_us", period);
-  visit("cpuset_cpus", cpus);
-  visit("cpuset_mems", mems);
-  visit("memory_limit_bytes", memory);
-  visit("memory_swap_limit_bytes", swap);
-  visit("pids_limit", pids);
-  visit("hugetlb_limits", hugetlb);
-  visit("unified", unified);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
-  auto& [network, pid, ipc, target] = s;
-  visit("network", network);
-  visit("pid", pid);
-  visit("ipc", ipc);
-  visit("target_container_id", target);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
-  auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
-         namespaces, sysctls, privileged, resources, overhead, servers, searches, options] = s;
-  visit("name", name);
-  visit("uid", uid);
-  visit("pod_namespace", pod_namespace);
-  visit("attempt", attempt);
-  visit("hostname", hostname);
-  visit("log_directory", log_directory);
-  visit("cgroup_parent", cgroup_parent);
-  visit("runtime_handler", handler);
-  visit("namespaces", namespaces);
-  visit("sysctls", sysctls);
-  visit("privileged", privileged);
-  visit("resources", resources);
-  visit("overhead", overhead);
-  visit("dns_servers", servers);
-  visit("dns_searches", searches);
-  visit("dns_options", options);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const Mount*) {
-  auto& [container_path, host_path, readonly, recursive, relabel, propagation] = s;
-  visit("container_path", container_path);
-  visit("host_path", host_path);
-  visit("readonly", readonly);
-  visit("recursive_read_only", recursive);
-  visit("selinux_relabel", relabel);
-  visit("propagation", propagation);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const Device*) {
-  auto& [container_path, host_path, permissions] = s;
-  visit("container_path", container_path);
-  visit("host_path", host_path);
-  visit("permissions", permissions);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const SecurityProfile*) {
-  auto& [type, localhost_path] = s;
-  visit("type", type);
-  visit("localhost_path", localhost_path);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const Capabilities*) {
-  auto& [add, drop, add_ambient] = s;
-  visit("add", add);
-  visit("drop", drop);
-  visit("add_ambient", add_ambient);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const SecurityContext*) {
-  auto& [capabilities, privileged, namespaces, user, group, username, groups, groups_strict,
-         readonly_rootfs, no_new_privs, masked, readonly_paths, seccomp, apparmor] = s;
-  visit("capabilities", capabilities);
-  visit("privileged", privileged);
-  visit("namespaces", namespaces);
-  visit("run_as_user", user);
-  visit("run_as_group", group);
-  visit("run_as_username", username);
-  visit("supplemental_groups", groups);
-  visit("supplemental_groups_strict", groups_strict);
-  visit("readonly_rootfs", readonly_rootfs);
-  visit("no_new_privs", no_new_privs);
-  visit("masked_paths", masked);
-  visit("readonly_paths", readonly_paths);
-  visit("seccomp", seccomp);
-  visit("apparmor", apparmor);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const ProcessUser*) {
-  auto& [uid, gid, groups] = s;
-  visit("uid", uid);
-  visit("gid", gid);
-  visit("supplemental_groups", groups);
-}
-
-using NameAndValue = std::pair<std::string, std::string>;
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const NameAndValue*) {
-  auto& [name, value] = s;
-  visit("name", name);
-  visit("value", value);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
-  auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
-         log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj, security,
-         annotations] = s;
-  visit("name", name);
-  visit("attempt", attempt);
-  visit("image", image);
-  visit("command", command);
-  visit("args", args);
-  visit("working_directory", working_directory);
-  visit("environment", environment);
-  visit("mounts", mounts);
-  visit("devices", devices);
-  visit("log_path", log_path);
-  visit("open_stdin", open_stdin);
-  visit("stdin_once", stdin_once);
-  visit("tty", tty);
-  visit("stop_signal", stop_signal);
-  visit("resources", resources);
-  visit("oom_score_adj", oom_score_adj);
-  visit("security", security);
-  visit("annotations", annotations);
-}
-
-// --- Enumerations by name, in the order of their values.
-
-template <typename Enum>
-struct Names;
-template <>
-struct Names<NamespaceMode> {
-  static constexpr const char* kNames[] = {"pod", "container", "node", "target"};
-};
-template <>
-struct Names<MountPropagation> {
-  static constexpr const char* kNames[] = {"private", "host_to_container", "bidirectional"};
-};
-template <>
-struct Names<SecurityProfile::Type> {
-  static constexpr const char* kNames[] = {"runtime_default", "unconfined", "localhost"};
-};
 
 // --- Writing. What is empty (text, list, map, absent optional) is left out; numbers, booleans and
 // enumerations are always there, so that a later change of a default does not change old records.
@@ -425,6 +264,9 @@ std::string ToJson(const linux::CgroupSettings& settings) {
 std::string ToJson(const ProcessUser& user) {
   return Dump(user);
 }
+std::string ToJson(const qos::HeldClasses& classes) {
+  return Dump(classes);
+}
 std::string ToJson(const std::vector<std::string>& list) {
   return Dump(list);
 }
@@ -440,6 +282,9 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view t
 }
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text) {
   return Parse<ProcessUser>(text, "process user");
+}
+absl::StatusOr<qos::HeldClasses> HeldClassesFromJson(absl::string_view text) {
+  return Parse<qos::HeldClasses>(text, "held classes");
 }
 absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text) {
   return Parse<std::vector<std::string>>(text, "list");

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "linux/cgroup_settings.h"
+#include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 
@@ -19,6 +20,7 @@ std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
 std::string ToJson(const ProcessUser& user);
+std::string ToJson(const qos::HeldClasses& classes);
 std::string ToJson(const std::vector<std::string>& list);
 // INVALID_ARGUMENT for text that is not JSON of that shape; names the member, what is expected
 // there and what was found.
@@ -26,6 +28,7 @@ absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);
+absl::StatusOr<qos::HeldClasses> HeldClassesFromJson(absl::string_view text);
 absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text);
 
 }  // namespace plimsoll::runtime

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linux/cgroup_settings.h"
+#include "qos/classes.h"
 
 namespace plimsoll::runtime {
 
@@ -44,6 +45,8 @@ struct SandboxSpec {
   std::vector<std::string> dns_servers;
   std::vector<std::string> dns_searches;
   std::vector<std::string> dns_options;
+
+  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "PodSandboxConfig")
 
   bool operator==(const SandboxSpec&) const = default;
 };

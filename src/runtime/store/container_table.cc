@@ -54,11 +54,14 @@ ContainerRecord ReadRow(const Statement& row, absl::Status* damage) {
   record.init = ReadProcess(row, column);
   column += 2;
   *damage = FirstError(*damage, ReadSpecs(row, name, spec, chain_ids, column++, record));
-  if (const std::string user = row.Bytes(column); !user.empty()) {
+  if (const std::string user = row.Bytes(column++); !user.empty()) {
     absl::StatusOr<ProcessUser> read = ProcessUserFromJson(user);
     *damage = FirstError(*damage, Damaged(read.status(), name, "process_user"));
     if (read.ok()) record.user = *std::move(read);
   }
+  absl::StatusOr<qos::HeldClasses> classes = HeldClassesFromJson(row.Bytes(column));
+  *damage = FirstError(*damage, Damaged(classes.status(), name, "classes"));
+  if (classes.ok()) record.classes = *std::move(classes);
   if (!damage->ok()) {
     record.state = ContainerState::kUnknown;
     record.reason = "Damaged";
@@ -94,7 +97,8 @@ absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
                                             "init_pid",
                                             "init_start_ticks",
                                             "last_resources",
-                                            "process_user"};
+                                            "process_user",
+                                            "classes"};
   PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("containers", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("containers", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
@@ -118,14 +122,14 @@ absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
 absl::Status ContainerTable::Put(const ContainerRecord& record) {
   const auto& [id, sandbox_id, state, created, started, finished, exit_code, oom_killed, reason,
                message, boot_id, spec, client_config, image_id, image_ref, chain_ids, log_path,
-               cgroup_path, stop_signal, user, monitor, init, last_resources] = record;
+               cgroup_path, stop_signal, user, monitor, init, last_resources, classes] = record;
   return put_.Run(id, sandbox_id, static_cast<int64_t>(state), created, started, finished,
                   exit_code, oom_killed, reason, message, boot_id, ToJson(spec),
                   Blob{client_config}, image_id, image_ref, ToJson(chain_ids), log_path,
                   cgroup_path, stop_signal, monitor.pid,
                   static_cast<int64_t>(monitor.start_time_ticks), init.pid,
                   static_cast<int64_t>(init.start_time_ticks), ToJson(last_resources),
-                  user.has_value() ? ToJson(*user) : std::string());
+                  user.has_value() ? ToJson(*user) : std::string(), ToJson(classes));
 }
 
 absl::Status ContainerTable::Remove(const std::string& id) {

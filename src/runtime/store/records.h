@@ -9,6 +9,7 @@
 
 #include "linux/cgroup_settings.h"
 #include "linux/process.h"
+#include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 
@@ -36,6 +37,7 @@ struct SandboxRecord {
   std::vector<std::string> owned_cgroups;  // groups we made for it, outermost first
   // Init of the PID namespace that its containers share; pid 0: they share none.
   linux::ProcessId pause;
+  qos::HeldClasses classes;  // of the pod as a whole, since it was made
   bool operator==(const SandboxRecord&) const = default;
 };
 
@@ -65,6 +67,7 @@ struct ContainerRecord {
   linux::ProcessId init;
   // The group's values when last read; shown once the group is gone.
   linux::CgroupSettings last_resources;
+  qos::HeldClasses classes;  // since it was made; after its exit those it held last
   bool operator==(const ContainerRecord&) const = default;
 };
 

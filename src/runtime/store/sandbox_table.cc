@@ -29,6 +29,10 @@ SandboxRecord ReadRow(const Statement& row, absl::Status* damage) {
   *damage = FirstError(*damage, Damaged(owned.status(), name, "owned_cgroups"));
   if (owned.ok()) record.owned_cgroups = *std::move(owned);
   record.pause = ReadProcess(row, column);
+  column += 2;
+  absl::StatusOr<qos::HeldClasses> classes = HeldClassesFromJson(row.Bytes(column));
+  *damage = FirstError(*damage, Damaged(classes.status(), name, "classes"));
+  if (classes.ok()) record.classes = *std::move(classes);
   if (!damage->ok()) record.state = SandboxState::kNotReady;
   return record;
 }
@@ -45,7 +49,8 @@ absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
                                             "cgroup_path",
                                             "owned_cgroups",
                                             "pause_pid",
-                                            "pause_start_ticks"};
+                                            "pause_start_ticks",
+                                            "classes"};
   PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("sandboxes", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("sandboxes", columns)));
   PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
@@ -67,11 +72,11 @@ absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
 
 // A member that is added to the record does not compile until it is given its column here.
 absl::Status SandboxTable::Put(const SandboxRecord& record) {
-  const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups,
-               pause] = record;
+  const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups, pause,
+               classes] = record;
   return put_.Run(id, static_cast<int64_t>(state), created, boot_id, ToJson(spec),
                   Blob{client_config}, cgroup_path, ToJson(owned_cgroups), pause.pid,
-                  static_cast<int64_t>(pause.start_time_ticks));
+                  static_cast<int64_t>(pause.start_time_ticks), ToJson(classes));
 }
 
 absl::Status SandboxTable::Remove(const std::string& id) {

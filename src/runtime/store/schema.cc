@@ -76,6 +76,16 @@ ALTER TABLE sandboxes ADD COLUMN pause_pid INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sandboxes ADD COLUMN pause_start_ticks INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE containers ADD COLUMN process_user TEXT NOT NULL DEFAULT '';
 )sql"},
+    // 3: QoS classes that are held; what class types have made in the kernel.
+    {R"sql(
+ALTER TABLE sandboxes ADD COLUMN classes TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE containers ADD COLUMN classes TEXT NOT NULL DEFAULT '{}';
+CREATE TABLE owned_objects (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  PRIMARY KEY (kind, name)
+) STRICT;
+)sql"},
 };
 
 uint32_t LoadBigEndian32(const char* bytes) {

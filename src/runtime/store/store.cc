@@ -23,12 +23,14 @@ constexpr char kFileName[] = "plimsoll.db";
 class SqliteStore : public Store {
  public:
   SqliteStore(std::unique_ptr<Database> pods, std::unique_ptr<Database> images_database,
-              SandboxTable sandboxes, ContainerTable containers, ImageTable images)
+              SandboxTable sandboxes, ContainerTable containers, ImageTable images,
+              OwnedTable owned)
       : pods_(std::move(pods)),
         images_database_(std::move(images_database)),
         sandboxes_(std::move(sandboxes)),
         containers_(std::move(containers)),
-        images_(std::move(images)) {}
+        images_(std::move(images)),
+        owned_(std::move(owned)) {}
 
   absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() override {
     absl::MutexLock lock(&mutex_);
@@ -85,6 +87,20 @@ class SqliteStore : public Store {
     return Annotate(images_.Remove(id), absl::StrCat("remove image ", id, " from the store"));
   }
 
+  absl::StatusOr<std::set<std::string>> ListOwned(const std::string& kind) const override {
+    absl::MutexLock lock(&mutex_);
+    return owned_.List(kind);
+  }
+  absl::Status AddOwned(const std::string& kind, const std::string& name) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(owned_.Add(kind, name), absl::StrCat("store ", kind, " ", name));
+  }
+  absl::Status RemoveOwned(const std::string& kind, const std::string& name) override {
+    absl::MutexLock lock(&mutex_);
+    return Annotate(owned_.Remove(kind, name),
+                    absl::StrCat("remove ", kind, " ", name, " from the store"));
+  }
+
  private:
   mutable absl::Mutex mutex_;
   // Statements are finalised before their connections are closed: order matters.
@@ -93,6 +109,7 @@ class SqliteStore : public Store {
   SandboxTable sandboxes_ ABSL_GUARDED_BY(mutex_);
   ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
   ImageTable images_ ABSL_GUARDED_BY(mutex_);
+  mutable OwnedTable owned_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Makes the file if there is none, so that it has our mode: specs may hold secrets in their
@@ -148,9 +165,10 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory) {
   PLIMSOLL_ASSIGN_OR_RETURN(SandboxTable sandboxes, SandboxTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ContainerTable containers, ContainerTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ImageTable images, ImageTable::Open(*images_database));
+  PLIMSOLL_ASSIGN_OR_RETURN(OwnedTable owned, OwnedTable::Open(*pods));
   return std::make_unique<SqliteStore>(std::move(pods), std::move(images_database),
                                        std::move(sandboxes), std::move(containers),
-                                       std::move(images));
+                                       std::move(images), std::move(owned));
 }
 
 }  // namespace plimsoll::runtime

@@ -13,13 +13,14 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "image/catalog.h"
+#include "qos/owned_objects.h"
 #include "runtime/store/records.h"
 
 namespace plimsoll::runtime {
 
 // Thread-safe. Errors: RESOURCE_EXHAUSTED when the disk is full, DATA_LOSS when the file is
 // damaged, FAILED_PRECONDITION when it is read-only.
-class Store : public image::Catalog {
+class Store : public image::Catalog, public qos::OwnedObjects {
  public:
   // Opens or makes <directory>/plimsoll.db. An older schema is migrated in one transaction after a
   // copy has been put beside it (plimsoll.db.v<N>). A newer schema: FAILED_PRECONDITION, nothing

@@ -292,6 +292,21 @@ TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
 }
 
 // A tmpfs of its own for each test below.
+TEST_F(StoreTest, OwnedObjectsSurviveByKind) {
+  {
+    auto store = *Store::Open(root_);
+    ASSERT_TRUE(store->AddOwned("resctrl", "gold").ok());
+    ASSERT_TRUE(store->AddOwned("resctrl", "gold").ok());
+    ASSERT_TRUE(store->AddOwned("resctrl", "silver").ok());
+    ASSERT_TRUE(store->AddOwned("other", "bronze").ok());
+    ASSERT_TRUE(store->RemoveOwned("resctrl", "silver").ok());
+    ASSERT_TRUE(store->RemoveOwned("resctrl", "never").ok());
+  }
+  auto store = *Store::Open(root_);
+  EXPECT_THAT(*store->ListOwned("resctrl"), ElementsAre("gold"));
+  EXPECT_THAT(*store->ListOwned("other"), ElementsAre("bronze"));
+}
+
 class SmallDiskTest : public StoreTest {
  protected:
   void SetUp() override {

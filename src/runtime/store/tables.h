@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_RUNTIME_STORE_TABLES_H_
 #define PLIMSOLL_RUNTIME_STORE_TABLES_H_
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,20 @@ class ImageTable {
   ImageTable(Statement load, Statement put, Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
   Statement load_, put_, remove_;
+};
+
+// What class types own (see qos/owned_objects.h).
+class OwnedTable {
+ public:
+  static absl::StatusOr<OwnedTable> Open(Database& database);
+  absl::StatusOr<std::set<std::string>> List(const std::string& kind);
+  absl::Status Add(const std::string& kind, const std::string& name);
+  absl::Status Remove(const std::string& kind, const std::string& name);
+
+ private:
+  OwnedTable(Statement list, Statement add, Statement remove)
+      : list_(std::move(list)), add_(std::move(add)), remove_(std::move(remove)) {}
+  Statement list_, add_, remove_;
 };
 
 // For Load: `result` of reading one column of the row called `row` ("container abc"), its error

@@ -1,0 +1,146 @@
+// QoS classes of sandboxes and containers: between the registry and the records.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "runtime/class_files.h"
+#include "runtime/engine_impl.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& held) {
+  std::map<std::string, qos::EffectiveClass> classes;
+  for (const auto& [type, one] : held) classes[type] = {one.name, one.implicit, ""};
+  return classes;
+}
+
+}  // namespace
+
+qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
+  qos::Target target;
+  target.level = qos::Level::kContainer;
+  target.id = record.id;
+  target.name = absl::StrCat("container ", record.spec.name, " (", record.id.substr(0, 12), ")");
+  target.cgroup_path = record.cgroup_path;
+  target.init = record.init;
+  target.underlying = [resources = record.spec.resources, adj = record.spec.oom_score_adj](
+                          absl::string_view file) { return AskedValue(resources, adj, file); };
+  return target;
+}
+
+qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
+  qos::Target target;
+  target.level = qos::Level::kPod;
+  target.id = record.id;
+  target.name = absl::StrCat("pod ", record.spec.pod_namespace, "/", record.spec.name, " (",
+                             record.id.substr(0, 12), ")");
+  target.cgroup_path = record.cgroup_path;
+  target.underlying = [resources = record.spec.resources](absl::string_view file) {
+    return AskedValue(resources, 0, file);
+  };
+  return target;
+}
+
+absl::Status EngineImpl::ReserveClasses(const SandboxSpec& spec, SandboxRecord* record) {
+  if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      record->classes, options_.classes->Reserve(
+                           qos::Level::kPod, record->id,
+                           absl::StrCat("pod ", spec.pod_namespace, "/", spec.name), spec.classes));
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerRecord* record) {
+  if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      record->classes,
+      options_.classes->Reserve(qos::Level::kContainer, record->id,
+                                absl::StrCat("container ", spec.name), spec.classes));
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::EnforceClasses(const qos::Target& target) {
+  return options_.classes == nullptr ? absl::OkStatus() : options_.classes->Enforce(target);
+}
+
+void EngineImpl::CancelClasses(const std::string& id) {
+  if (options_.classes != nullptr) options_.classes->Cancel(id);
+}
+
+void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
+                                const qos::Target& target) {
+  if (options_.classes == nullptr) return;
+  Warn(sandbox_id, container_id, options_.classes->Release(target));
+}
+
+absl::Status EngineImpl::AdoptClasses(const qos::Target& target, const qos::HeldClasses& held) {
+  if (options_.classes == nullptr || held.empty()) return absl::OkStatus();
+  return options_.classes->Adopt(target, held);
+}
+
+std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
+  return options_.classes == nullptr ? std::vector<std::string>()
+                                     : options_.classes->OwnedFiles(id);
+}
+
+absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNames& classes) {
+  if (classes.empty()) return absl::OkStatus();
+  const ContainerRecord record = container.Snapshot();
+  if (options_.classes == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
+  }
+  return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
+    {
+      absl::MutexLock lock(&container.mutex);
+      container.record.classes = held;
+    }
+    return Save(container);
+  });
+}
+
+absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
+                                              const qos::ClassNames& classes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  absl::MutexLock operation(&sandbox->operation);
+  const SandboxRecord record = sandbox->Snapshot();
+  if (record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
+                                                      StateName(record.state),
+                                                      "; its classes change while Ready"));
+  }
+  if (classes.empty()) return absl::OkStatus();
+  if (options_.classes == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("sandbox ", record.id, ": there are no QoS classes on this node"));
+  }
+  return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
+    absl::MutexLock lock(&sandbox->mutex);
+    sandbox->record.classes = held;
+    return options_.store->PutSandbox(sandbox->record);
+  });
+}
+
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  const bool is_live =
+      record.state == ContainerState::kCreated || record.state == ContainerState::kRunning;
+  if (options_.classes == nullptr || !is_live) return AsRecorded(record.classes);
+  return options_.classes->Effective(TargetOf(record), look);
+}
+
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const SandboxRecord record = sandbox->Snapshot();
+  if (options_.classes == nullptr || record.state != SandboxState::kReady) {
+    return AsRecorded(record.classes);
+  }
+  return options_.classes->Effective(TargetOf(record), look);
+}
+
+}  // namespace plimsoll::runtime

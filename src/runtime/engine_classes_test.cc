@@ -1,0 +1,173 @@
+// QoS classes through the life of sandboxes and containers: over types whose kernel is a map.
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "qos/fake_type_for_test.h"
+#include "runtime/engine_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+class EngineClassesTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    MakeTypes();
+    EngineTest::SetUp();
+  }
+  void MakeTypes() {
+    std::vector<std::unique_ptr<qos::ClassType>> types;
+    types.push_back(std::make_unique<qos::FakeType>(&rdt_, qos::FakeType::Options{.name = "rdt"}));
+    types.push_back(std::make_unique<qos::FakeType>(
+        &oom_, qos::FakeType::Options{.name = "oom", .default_class = "gold"}));
+    types.push_back(std::make_unique<qos::FakeType>(
+        &net_, qos::FakeType::Options{.name = "net", .level = qos::Level::kPod}));
+    classes_ = *qos::Registry::Create(std::move(types));
+  }
+  // As after a kill -9: the kernel's state stays, ours is read from the store.
+  void Restart() {
+    engine_.reset();
+    MakeTypes();
+    StartEngine();
+  }
+  std::string Pod(const qos::ClassNames& classes = {}) {
+    SandboxSpec spec = PodSpec();
+    spec.classes = classes;
+    auto id = engine_->RunSandbox(spec, "");
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.ok() ? *id : "";
+  }
+  absl::StatusOr<std::string> Make(const std::string& pod, const std::string& name,
+                                   const qos::ClassNames& classes) {
+    ContainerSpec spec = Spec(name);
+    spec.classes = classes;
+    return engine_->CreateContainer(pod, spec, "");
+  }
+
+  qos::FakeKernel rdt_;
+  qos::FakeKernel oom_;
+  qos::FakeKernel net_;
+};
+
+TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
+  const std::string pod = Pod({{"net", "silver"}});
+  EXPECT_THAT(net_.members, ElementsAre(Pair(pod, "silver")));
+  const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
+  EXPECT_THAT(rdt_.members, ElementsAre(Pair(id, "bronze")));
+  EXPECT_THAT(oom_.members, ElementsAre(Pair(id, "gold")));
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "b", {{"rdt", "bronze"}}).status()));
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  runtime_.EndMonitor(id, ExitRecord{0, 0});
+  Wait(id);
+  // Not until its removal: else a container could never be started again in its place.
+  for (int i = 0; i < 1000 && !rdt_.members.empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
+  EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze") << "what it held last";
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_THAT(net_.members, IsEmpty());
+  EXPECT_EQ(engine_->SandboxClasses(pod, true)->at("net").name, "silver");
+}
+
+TEST_F(EngineClassesTest, ARefusedClassLeavesNothing) {
+  const std::string pod = Pod();
+  const absl::Status unknown = Make(pod, "a", {{"rdt", "tin"}}).status();
+  EXPECT_TRUE(absl::IsNotFound(unknown));
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("container a"));
+  rdt_.refuse_after = 0;
+  EXPECT_FALSE(Make(pod, "a", {{"rdt", "bronze"}}).ok());
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+  EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
+  EXPECT_THAT(oom_.members, IsEmpty());
+  rdt_.refuse_after = -1;
+  EXPECT_TRUE(Make(pod, "a", {{"rdt", "bronze"}}).ok()) << "its place was given back";
+  SandboxSpec spec = PodSpec("other");
+  spec.classes = {{"rdt", "gold"}};
+  EXPECT_TRUE(absl::IsNotFound(engine_->RunSandbox(spec, "").status())) << "no class of pods";
+}
+
+TEST_F(EngineClassesTest, AFailedCreateGivesItsPlaceBack) {
+  const std::string pod = Pod();
+  for (const char* step : {"PutContainer", "PutCreated"}) {
+    store_.faults.FailNext(step, absl::ResourceExhaustedError("no space"));
+    EXPECT_FALSE(Make(pod, "a", {{"rdt", "bronze"}}).ok());
+    EXPECT_THAT(rdt_.members, IsEmpty());
+  }
+  EXPECT_TRUE(Make(pod, "a", {{"rdt", "bronze"}}).ok());
+}
+
+TEST_F(EngineClassesTest, AChangeSurvivesARestart) {
+  const std::string pod = Pod({{"net", "gold"}});
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_->UpdateSandboxClasses(pod, {{"net", "bronze"}}).ok());
+  ASSERT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "bronze"}}}).ok());
+  EXPECT_EQ(rdt_.members[id], "bronze");
+  Restart();
+  EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze");
+  EXPECT_FALSE(engine_->ContainerClasses(id, true)->at("rdt").implicit);
+  EXPECT_TRUE(engine_->ContainerClasses(id, true)->at("oom").implicit);
+  EXPECT_EQ(engine_->SandboxClasses(pod, true)->at("net").name, "bronze");
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "b", {{"rdt", "bronze"}}).status()));
+}
+
+TEST_F(EngineClassesTest, AChangeThatWasCutOffIsPutBack) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  ContainerRecord record = *engine_->GetContainer(id);
+  engine_.reset();
+  record.classes["rdt"].changing_to = "silver";
+  ASSERT_TRUE(store_.PutContainer(record).ok());
+  rdt_.members[id] = "silver";
+  Restart();
+  EXPECT_EQ(rdt_.members[id], "gold");
+}
+
+TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  ResourceUpdate update;
+  update.cgroup.pids_limit = 17;
+  update.classes = {{"rdt", "tin"}};
+  EXPECT_TRUE(absl::IsNotFound(engine_->UpdateResources(id, update)));
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, std::nullopt);
+  update.classes = {{"rdt", "silver"}};
+  rdt_.refuse_after = 0;
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, std::nullopt);
+  EXPECT_NE(cgroups_.Read("")->pids_limit, 17);
+  rdt_.refuse_after = -1;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, 17);
+  EXPECT_EQ(rdt_.members[id], "silver");
+}
+
+TEST_F(EngineClassesTest, ACommandEntersByTheClasssFile) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  EXPECT_THAT(runtime_.last_exec.entry_files, ElementsAre("/oom/gold/tasks", "/rdt/gold/tasks"));
+}
+
+// The gate ClassResources on, off and on again, with a container that runs all the time.
+TEST_F(EngineClassesTest, SwitchedOffHoldersKeepWhatTheyHave) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
+  assign_classes_ = false;
+  Restart();
+  EXPECT_EQ(rdt_.members[id], "bronze");
+  const std::string plain = *Make(pod, "b", {});
+  EXPECT_FALSE(oom_.members.contains(plain));
+  assign_classes_ = true;
+  Restart();
+  EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze");
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "c", {{"rdt", "bronze"}}).status()));
+  EXPECT_THAT(*engine_->ContainerClasses(plain, true), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

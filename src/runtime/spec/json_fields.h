@@ -1,0 +1,186 @@
+// The members of each struct that is kept as JSON, once for both directions; for json.cc. The
+// structured bindings name every member, so one that is added to a struct does not compile until it
+// is listed here.
+#ifndef PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
+#define PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
+
+#include "linux/cgroup_settings.h"
+#include "qos/classes.h"
+#include "runtime/spec/container_spec.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::runtime {
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const linux::CgroupSettings*) {
+  auto& [shares, quota, period, cpus, mems, memory, swap, pids, hugetlb, unified] = s;
+  visit("cpu_shares", shares);
+  visit("cpu_quota_us", quota);
+  visit("cpu_period_us", period);
+  visit("cpuset_cpus", cpus);
+  visit("cpuset_mems", mems);
+  visit("memory_limit_bytes", memory);
+  visit("memory_swap_limit_bytes", swap);
+  visit("pids_limit", pids);
+  visit("hugetlb_limits", hugetlb);
+  visit("unified", unified);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
+  auto& [network, pid, ipc, target] = s;
+  visit("network", network);
+  visit("pid", pid);
+  visit("ipc", ipc);
+  visit("target_container_id", target);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
+  auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
+         namespaces, sysctls, privileged, resources, overhead, servers, searches, options,
+         classes] = s;
+  visit("name", name);
+  visit("uid", uid);
+  visit("pod_namespace", pod_namespace);
+  visit("attempt", attempt);
+  visit("hostname", hostname);
+  visit("log_directory", log_directory);
+  visit("cgroup_parent", cgroup_parent);
+  visit("runtime_handler", handler);
+  visit("namespaces", namespaces);
+  visit("sysctls", sysctls);
+  visit("privileged", privileged);
+  visit("resources", resources);
+  visit("overhead", overhead);
+  visit("dns_servers", servers);
+  visit("dns_searches", searches);
+  visit("dns_options", options);
+  visit("classes", classes);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const Mount*) {
+  auto& [container_path, host_path, readonly, recursive, relabel, propagation] = s;
+  visit("container_path", container_path);
+  visit("host_path", host_path);
+  visit("readonly", readonly);
+  visit("recursive_read_only", recursive);
+  visit("selinux_relabel", relabel);
+  visit("propagation", propagation);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const Device*) {
+  auto& [container_path, host_path, permissions] = s;
+  visit("container_path", container_path);
+  visit("host_path", host_path);
+  visit("permissions", permissions);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const SecurityProfile*) {
+  auto& [type, localhost_path] = s;
+  visit("type", type);
+  visit("localhost_path", localhost_path);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const Capabilities*) {
+  auto& [add, drop, add_ambient] = s;
+  visit("add", add);
+  visit("drop", drop);
+  visit("add_ambient", add_ambient);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const SecurityContext*) {
+  auto& [capabilities, privileged, namespaces, user, group, username, groups, groups_strict,
+         readonly_rootfs, no_new_privs, masked, readonly_paths, seccomp, apparmor] = s;
+  visit("capabilities", capabilities);
+  visit("privileged", privileged);
+  visit("namespaces", namespaces);
+  visit("run_as_user", user);
+  visit("run_as_group", group);
+  visit("run_as_username", username);
+  visit("supplemental_groups", groups);
+  visit("supplemental_groups_strict", groups_strict);
+  visit("readonly_rootfs", readonly_rootfs);
+  visit("no_new_privs", no_new_privs);
+  visit("masked_paths", masked);
+  visit("readonly_paths", readonly_paths);
+  visit("seccomp", seccomp);
+  visit("apparmor", apparmor);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const ProcessUser*) {
+  auto& [uid, gid, groups] = s;
+  visit("uid", uid);
+  visit("gid", gid);
+  visit("supplemental_groups", groups);
+}
+
+using NameAndValue = std::pair<std::string, std::string>;
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const NameAndValue*) {
+  auto& [name, value] = s;
+  visit("name", name);
+  visit("value", value);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
+  auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
+         log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj, security,
+         annotations, classes] = s;
+  visit("name", name);
+  visit("attempt", attempt);
+  visit("image", image);
+  visit("command", command);
+  visit("args", args);
+  visit("working_directory", working_directory);
+  visit("environment", environment);
+  visit("mounts", mounts);
+  visit("devices", devices);
+  visit("log_path", log_path);
+  visit("open_stdin", open_stdin);
+  visit("stdin_once", stdin_once);
+  visit("tty", tty);
+  visit("stop_signal", stop_signal);
+  visit("resources", resources);
+  visit("oom_score_adj", oom_score_adj);
+  visit("security", security);
+  visit("annotations", annotations);
+  visit("classes", classes);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const qos::HeldClass*) {
+  auto& [name, implicit, changing_to] = s;
+  visit("name", name);
+  visit("implicit", implicit);
+  visit("changing_to", changing_to);
+}
+
+// --- Enumerations by name, in the order of their values.
+
+template <typename Enum>
+struct Names;
+template <>
+struct Names<NamespaceMode> {
+  static constexpr const char* kNames[] = {"pod", "container", "node", "target"};
+};
+template <>
+struct Names<MountPropagation> {
+  static constexpr const char* kNames[] = {"private", "host_to_container", "bidirectional"};
+};
+template <>
+struct Names<SecurityProfile::Type> {
+  static constexpr const char* kNames[] = {"runtime_default", "unconfined", "localhost"};
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
