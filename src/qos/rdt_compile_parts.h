@@ -1,0 +1,39 @@
+// The parts of CompileRdt; for rdt_compile*.cc only.
+#ifndef PLIMSOLL_QOS_RDT_COMPILE_PARTS_H_
+#define PLIMSOLL_QOS_RDT_COMPILE_PARTS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "linux/resctrl_info.h"
+#include "qos/rdt_compile.h"
+#include "qos/rdt_config.h"
+
+namespace plimsoll::qos {
+
+// Adds the lines of one cache level ("L2", "L3") to partitions and classes, which are there
+// already. The level is restricted by every partition and the machine has it.
+absl::Status CompileRdtCache(const RdtConfig& config, const std::string& level,
+                             std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                             const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled);
+// The same for MB, which at least one partition restricts.
+absl::Status CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
+                                 RdtCompiled& compiled);
+
+// Notes that `who` asked for one percentage and gets another, together with other ids of the same.
+void AddRdtRounding(const RdtRounding& rounding, RdtCompiled& compiled);
+
+// The allocation for a cache id; null when there is none.
+template <typename Allocation>
+const Allocation* RdtAllocationFor(const std::optional<RdtByCacheId<Allocation>>& allocations,
+                                   uint64_t id) {
+  if (!allocations) return nullptr;
+  const auto own = allocations->by_id.find(id);
+  if (own != allocations->by_id.end()) return &own->second;
+  return allocations->all ? &*allocations->all : nullptr;
+}
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_RDT_COMPILE_PARTS_H_
