@@ -1,8 +1,10 @@
 // What is left of a file system that ended: nothing, however it ended.
 #include <signal.h>
-#include <sys/wait.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -22,6 +24,21 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr char kRecords[] = "run/plimsoll-test-resctrlfs";
+
+// Set for a run of this program which starts a file system and dies, before any test.
+constexpr char kDie[] = "RESCTRLFS_TEST_DIES";
+
+class Dying : public ::testing::Environment {
+  void SetUp() override {
+    if (std::getenv(kDie) == nullptr) return;
+    const auto resctrl = ResctrlFsFixture::Start(Layout());
+    ASSERT_TRUE(resctrl.ok()) << resctrl.status();
+    std::printf("mounted on %s\n", (*resctrl)->mount_point().c_str());
+    std::fflush(stdout);
+    kill(getpid(), SIGKILL);
+  }
+};
+const ::testing::Environment* const kDying = ::testing::AddGlobalTestEnvironment(new Dying);
 
 // What there is of one file system, looked for from outside. Others may be there: of tests that run
 // beside this one.
@@ -92,6 +109,12 @@ TEST_F(CleanupTest, AfterSigterm) {
   EXPECT_TRUE(resctrl_->Stop().ok());
 }
 
+TEST_F(CleanupTest, AfterAnUnmountByHand) {
+  ASSERT_EQ(umount2(mount_point_.c_str(), 0), 0);
+  EXPECT_EQ(LeftInTheEnd(), "");
+  EXPECT_TRUE(resctrl_->Stop().ok());
+}
+
 TEST_F(CleanupTest, AfterAKillByTheNextStart) {
   resctrl_->Kill();
   EXPECT_EQ(Left(), "mount hierarchy record ");
@@ -104,8 +127,8 @@ TEST_F(CleanupTest, AfterAKillByTheNextStart) {
 TEST_F(CleanupTest, AfterTheDeathOfTheTest) {
   Command test;
   test.executable = "/proc/self/exe";
-  test.argv = {"resctrlfs_test", "--gtest_also_run_disabled_tests",
-               "--gtest_filter=DyingTest.DISABLED_Dies"};
+  test.argv = {"resctrlfs_test"};
+  test.environment.push_back(absl::StrCat(kDie, "=1"));
   const auto result = RunProgram(test);
   ASSERT_TRUE(result.ok()) << result.status();
   ASSERT_EQ(result->exit.signal, SIGKILL) << result->out;
@@ -120,15 +143,6 @@ TEST_F(CleanupTest, AfterTheDeathOfTheTest) {
   EXPECT_THAT(*host_.Read("proc/self/mountinfo"), Not(HasSubstr(mount_point_)));
   const size_t root = mount_point_.find("/root/");
   EXPECT_TRUE(host_.RemoveTree(mount_point_.substr(0, root)).ok());
-}
-
-// Run by the test above.
-TEST(DyingTest, DISABLED_Dies) {
-  const auto resctrl = ResctrlFsFixture::Start(Layout());
-  ASSERT_TRUE(resctrl.ok()) << resctrl.status();
-  printf("mounted on %s\n", (*resctrl)->mount_point().c_str());
-  fflush(stdout);
-  kill(getpid(), SIGKILL);
 }
 
 TEST(StartTest, SaysWhatIsWrongWithALayout) {
