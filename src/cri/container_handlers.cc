@@ -69,8 +69,11 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
                             engine_->GetSandbox(request.pod_sandbox_id()));
   std::vector<std::string> warnings;
   PLIMSOLL_ASSIGN_OR_RETURN(
-      const runtime::ContainerSpec spec,
+      runtime::ContainerSpec spec,
       ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list, &warnings));
+  const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
+  PLIMSOLL_ASSIGN_OR_RETURN(spec.classes,
+                            ContainerClassesFrom(request.config(), *sandbox_config, info_.classes));
   PLIMSOLL_ASSIGN_OR_RETURN(
       std::string id,
       engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString()));
@@ -133,14 +136,26 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   } else if (!absl::IsNotFound(resources.status())) {
     return Annotate(resources.status(), absl::StrCat("reading the resources of ", record.id));
   }
-  if (request.verbose()) (*response->mutable_info())["info"] = VerboseInfo(record);
+  const auto classes = engine_->ContainerClasses(record.id, /*look=*/request.verbose());
+  if (classes.ok()) {
+    FillClasses(*classes, status->mutable_class_resources()->mutable_classes());
+  } else if (!absl::IsNotFound(classes.status())) {
+    return Annotate(classes.status(), absl::StrCat("reading the classes of ", record.id));
+  }
+  if (!request.verbose()) return absl::OkStatus();
+  (*response->mutable_info())["info"] = VerboseInfo(record);
+  if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
   return absl::OkStatus();
 }
 
 absl::Status RuntimeHandlers::UpdateContainerResources(
     const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ResourceUpdate update, ResourceUpdateFrom(request));
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request));
+  if (info_.classes.registry != nullptr) {
+    PLIMSOLL_ASSIGN_OR_RETURN(update.classes, ClassNamesFrom(request.class_resources().classes(),
+                                                             "class_resources.classes"));
+  }
   return engine_->UpdateResources(request.container_id(), update);
 }
 

@@ -38,6 +38,11 @@ class MockEngine : public runtime::Engine {
               (override));
   MOCK_METHOD(absl::Status, UpdateResources, (absl::string_view, const runtime::ResourceUpdate&),
               (override));
+  using Classes = std::map<std::string, qos::EffectiveClass>;
+  MOCK_METHOD(absl::StatusOr<Classes>, ContainerClasses, (absl::string_view, bool), (override));
+  MOCK_METHOD(absl::StatusOr<Classes>, SandboxClasses, (absl::string_view, bool), (override));
+  MOCK_METHOD(absl::Status, UpdateSandboxClasses, (absl::string_view, const qos::ClassNames&),
+              (override));
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
               (absl::string_view, const runtime::ExecRequest&), (override));
@@ -75,6 +80,8 @@ class ServerFixture : public ::testing::Test {
     options_.images = &images_;
     options_.events = &events_;
     options_.info.version = "1.2.3";
+    ON_CALL(engine_, ContainerClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
+    ON_CALL(engine_, SandboxClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
   }
 
   void Start() {

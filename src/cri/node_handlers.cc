@@ -87,6 +87,9 @@ absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
   AddHandler("", info_, response);
   for (const std::string& name : info_.runtime_handlers) AddHandler(name, info_, response);
   response->mutable_features()->set_supplemental_groups_policy(true);
+  if (info_.classes.registry != nullptr) {
+    FillResourcesInfo(*info_.classes.registry, response->mutable_status()->mutable_resources());
+  }
   if (!request.verbose()) return absl::OkStatus();
   auto& info = *response->mutable_info();
   info["config"] = ConfigJson(info_);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 
 namespace plimsoll::cri {
@@ -30,6 +31,7 @@ struct NodeInfo {
   // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).
   bool recursive_read_only_mounts = true;
   AnnotationAllowList annotation_allow_list;
+  ClassSupport classes;
 };
 
 }  // namespace plimsoll::cri

@@ -42,6 +42,8 @@ class RuntimeHandlers {
                                 ::runtime::v1::RemovePodSandboxResponse* response);
   absl::Status PodSandboxStatus(const ::runtime::v1::PodSandboxStatusRequest& request,
                                 ::runtime::v1::PodSandboxStatusResponse* response);
+  absl::Status UpdatePodSandboxConfig(const ::runtime::v1::UpdatePodSandboxConfigRequest& request,
+                                      ::runtime::v1::UpdatePodSandboxConfigResponse* response);
   absl::Status ListPodSandbox(const ::runtime::v1::ListPodSandboxRequest& request,
                               ::runtime::v1::ListPodSandboxResponse* response);
 

@@ -13,7 +13,6 @@ constexpr char kNoStreaming[] = "there is no streaming server; use ExecSync";
 constexpr char kNoStats[] = "statistics are not served yet";
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 constexpr char kUseList[] = "use the List call that it is a variant of";
-constexpr char kNoClasses[] = "QoS classes are not served yet";
 
 class RuntimeService final : public v1::RuntimeService::CallbackService {
  public:
@@ -28,6 +27,7 @@ class RuntimeService final : public v1::RuntimeService::CallbackService {
   PLIMSOLL_CRI_UNARY(RemovePodSandbox, Lane::kSlow)
   PLIMSOLL_CRI_UNARY(PodSandboxStatus, Lane::kQuick)
   PLIMSOLL_CRI_UNARY(ListPodSandbox, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(UpdatePodSandboxConfig, Lane::kSlow)
 
   PLIMSOLL_CRI_UNARY(CreateContainer, Lane::kSlow)
   PLIMSOLL_CRI_UNARY(StartContainer, Lane::kSlow)
@@ -53,7 +53,6 @@ class RuntimeService final : public v1::RuntimeService::CallbackService {
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(UpdatePodSandboxResources, "pod-level resources are not served yet")
-  PLIMSOLL_CRI_UNSUPPORTED(UpdatePodSandboxConfig, kNoClasses)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxes, StreamPodSandboxesRequest,
                                   StreamPodSandboxesResponse, kUseList)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainers, StreamContainersRequest,

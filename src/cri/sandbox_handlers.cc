@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_sandbox.h"
@@ -35,6 +36,7 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec,
                             SandboxSpecFrom(request.config(), &warnings));
   spec.runtime_handler = request.runtime_handler();
+  PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), info_.classes));
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
   Warn(id, "", warnings);
@@ -65,8 +67,29 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
                             engine_->GetSandbox(request.pod_sandbox_id()));
   const auto config = sandbox_configs_.Get(record.id, record.client_config);
   FillSandboxStatus(record, *config, response->mutable_status());
-  if (request.verbose()) (*response->mutable_info())["info"] = VerboseInfo(record);
+  const auto classes = engine_->SandboxClasses(record.id, /*look=*/request.verbose());
+  if (classes.ok()) {
+    FillClasses(*classes, response->mutable_status()->mutable_class_resources()->mutable_class_());
+  } else if (!absl::IsNotFound(classes.status())) {
+    return Annotate(classes.status(), absl::StrCat("reading the classes of ", record.id));
+  }
+  if (!request.verbose()) return absl::OkStatus();
+  (*response->mutable_info())["info"] = VerboseInfo(record);
+  if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
   return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
+    const v1::UpdatePodSandboxConfigRequest& request, v1::UpdatePodSandboxConfigResponse*) {
+  if (info_.classes.registry == nullptr) {
+    return absl::UnimplementedError(
+        "UpdatePodSandboxConfig is not supported: the feature gate ClassResources is off");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const qos::ClassNames classes,
+      ClassNamesFrom(request.class_resources().class_(), "class_resources.class"));
+  return engine_->UpdateSandboxClasses(request.pod_sandbox_id(), classes);
 }
 
 absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,

@@ -12,12 +12,14 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
   absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
   absl::StatusOr<std::vector<std::string>> chain = StringListFromJson(row.Bytes(chain_ids_column));
   absl::StatusOr<linux::CgroupSettings> last = CgroupSettingsFromJson(row.Bytes(resources_column));
+  const absl::Status damage =
+      FirstError(Damaged(spec.status(), name, "spec"),
+                 FirstError(Damaged(chain.status(), name, "chain_ids"),
+                            Damaged(last.status(), name, "last_resources")));
   if (spec.ok()) record.spec = *std::move(spec);
   if (chain.ok()) record.chain_ids = *std::move(chain);
   if (last.ok()) record.last_resources = *std::move(last);
-  return FirstError(Damaged(spec.status(), name, "spec"),
-                    FirstError(Damaged(chain.status(), name, "chain_ids"),
-                               Damaged(last.status(), name, "last_resources")));
+  return damage;
 }
 
 // `damage`: the first column that can't be read; the record has the others.

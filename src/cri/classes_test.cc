@@ -1,0 +1,204 @@
+// QoS classes through the services: over a mock engine and types whose kernel is a map.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cri/mocks_for_test.h"
+#include "gmock/gmock.h"
+#include "qos/fake_type_for_test.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::Return;
+
+// Gives its class "gold" to nobody who asks by an annotation.
+class ShyType : public qos::FakeType {
+ public:
+  using qos::FakeType::FakeType;
+  absl::Status CheckSource(absl::string_view name, qos::ClassSource source) const override {
+    if (name != "gold" || source == qos::ClassSource::kMessage) return absl::OkStatus();
+    return absl::FailedPreconditionError("class \"gold\" is not for annotations");
+  }
+};
+
+class ClassesTest : public ServerFixture {
+ protected:
+  void SetUp() override {
+    std::vector<std::unique_ptr<qos::ClassType>> types;
+    types.push_back(std::make_unique<ShyType>(&kernel_, qos::FakeType::Options{}));
+    types.push_back(
+        std::make_unique<qos::FakeType>(&kernel_, qos::FakeType::Options{.name = "blockio",
+                                                                         .level = qos::Level::kPod,
+                                                                         .default_class = "gold",
+                                                                         .immutable = true}));
+    registry_ = *qos::Registry::Create(std::move(types));
+    options_.info.classes.registry = registry_.get();
+    options_.info.classes.annotations = {{"rdt", {"default"}}};
+    sandbox_.id = "pod";
+    v1::PodSandboxConfig config = PodConfig();
+    (*config.mutable_annotations())["rdt.resources.beta.kubernetes.io/pod"] = "silver";
+    sandbox_.client_config = config.SerializeAsString();
+    ON_CALL(engine_, GetSandbox).WillByDefault(Return(sandbox_));
+  }
+  static v1::PodSandboxConfig PodConfig() {
+    v1::PodSandboxConfig config;
+    config.mutable_metadata()->set_name("pod");
+    config.mutable_metadata()->set_uid("u");
+    config.mutable_metadata()->set_namespace_("default");
+    return config;
+  }
+  static v1::CreateContainerRequest Request() {
+    v1::CreateContainerRequest request;
+    request.set_pod_sandbox_id("pod");
+    request.mutable_config()->mutable_metadata()->set_name("web");
+    request.mutable_config()->mutable_image()->set_image("busybox");
+    return request;
+  }
+  grpc::Status Create(const v1::CreateContainerRequest& request) {
+    v1::CreateContainerResponse response;
+    return Call(runtime_, &RuntimeStub::CreateContainer, request, &response);
+  }
+
+  qos::FakeKernel kernel_;
+  std::unique_ptr<qos::Registry> registry_;
+  runtime::SandboxRecord sandbox_;
+};
+
+TEST_F(ClassesTest, AnnotationsCountWhereThereIsNoMessage) {
+  Start();
+  EXPECT_CALL(engine_,
+              CreateContainer(
+                  absl::string_view("pod"),
+                  Field(&runtime::ContainerSpec::classes, ElementsAre(Pair("rdt", "silver"))), _))
+      .WillOnce(Return("c"));
+  EXPECT_TRUE(Create(Request()).ok());
+  // A message decides for all types, even an empty one.
+  v1::CreateContainerRequest request = Request();
+  request.mutable_config()->mutable_class_resources();
+  EXPECT_CALL(engine_, CreateContainer(absl::string_view("pod"),
+                                       Field(&runtime::ContainerSpec::classes, IsEmpty()), _))
+      .WillOnce(Return("d"));
+  EXPECT_TRUE(Create(request).ok());
+}
+
+TEST_F(ClassesTest, AClassThatIsDeniedToAnnotationsIsForMessages) {
+  Start();
+  v1::CreateContainerRequest request = Request();
+  (*request.mutable_config()->mutable_annotations())["io.kubernetes.cri.rdt-class"] = "gold";
+  const grpc::Status denied = Create(request);
+  EXPECT_EQ(denied.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(denied.error_message(),
+              HasSubstr("container web: annotation io.kubernetes.cri.rdt-class"));
+  (*request.mutable_config()->mutable_class_resources()->mutable_classes())["rdt"] = "gold";
+  EXPECT_CALL(engine_,
+              CreateContainer(
+                  _, Field(&runtime::ContainerSpec::classes, ElementsAre(Pair("rdt", "gold"))), _))
+      .WillOnce(Return("c"));
+  EXPECT_TRUE(Create(request).ok());
+}
+
+TEST_F(ClassesTest, NamesThatCannotBeAreInvalid) {
+  Start();
+  v1::CreateContainerRequest request = Request();
+  auto& classes = *request.mutable_config()->mutable_class_resources()->mutable_classes();
+  classes["rdt"] = "a b";
+  EXPECT_EQ(Create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  classes["rdt"] = std::string(100000, 'x');
+  const grpc::Status status = Create(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_LT(status.error_message().size(), 1000u);
+  classes.clear();
+  classes[""] = "gold";
+  EXPECT_EQ(Create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ClassesTest, StatusListsTypesAndClasses) {
+  Start();
+  v1::StatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, v1::StatusRequest(), &response).ok());
+  const v1::ResourcesInfo& info = response.status().resources();
+  ASSERT_EQ(info.container_class_resources_size(), 1);
+  ASSERT_EQ(info.pod_class_resources_size(), 1);
+  EXPECT_EQ(info.container_class_resources(0).name(), "rdt");
+  EXPECT_EQ(info.container_class_resources(0).classes(1).name(), "silver");
+  EXPECT_EQ(info.container_class_resources(0).classes(1).capacity(), 2u);
+  EXPECT_TRUE(info.pod_class_resources(0).immutable());
+  EXPECT_EQ(info.pod_class_resources(0).default_class(), "gold");
+}
+
+TEST_F(ClassesTest, StatusesHaveTheEffectiveClasses) {
+  Start();
+  runtime::ContainerRecord record;
+  record.id = "c";
+  record.sandbox_id = "pod";
+  const MockEngine::Classes held = {{"rdt", {"gold", true, "thread 5 is elsewhere"}}};
+  ON_CALL(engine_, GetContainer).WillByDefault(Return(record));
+  ON_CALL(engine_, ReadResources).WillByDefault(Return(runtime::EffectiveResources()));
+  EXPECT_CALL(engine_, ContainerClasses(absl::string_view("c"), true)).WillOnce(Return(held));
+  EXPECT_CALL(engine_, SandboxClasses(absl::string_view("pod"), false)).WillOnce(Return(held));
+  v1::ContainerStatusRequest request;
+  request.set_container_id("c");
+  request.set_verbose(true);
+  v1::ContainerStatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::ContainerStatus, request, &response).ok());
+  EXPECT_EQ(response.status().class_resources().classes().at("rdt"), "gold");
+  EXPECT_EQ(response.info().at("classes"),
+            R"({"rdt":{"class":"gold","drift":"thread 5 is elsewhere","implicit":true}})");
+  v1::PodSandboxStatusRequest pod;
+  pod.set_pod_sandbox_id("pod");
+  v1::PodSandboxStatusResponse answer;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::PodSandboxStatus, pod, &answer).ok());
+  EXPECT_EQ(answer.status().class_resources().class_().at("rdt"), "gold");
+}
+
+TEST_F(ClassesTest, UpdatesCarryClasses) {
+  Start();
+  v1::UpdateContainerResourcesRequest request;
+  request.set_container_id("c");
+  (*request.mutable_class_resources()->mutable_classes())["rdt"] = "gold";
+  EXPECT_CALL(engine_,
+              UpdateResources(absl::string_view("c"), Field(&runtime::ResourceUpdate::classes,
+                                                            ElementsAre(Pair("rdt", "gold")))))
+      .WillOnce(Return(absl::OkStatus()));
+  v1::UpdateContainerResourcesResponse response;
+  EXPECT_TRUE(Call(runtime_, &RuntimeStub::UpdateContainerResources, request, &response).ok());
+  v1::UpdatePodSandboxConfigRequest pod;
+  pod.set_pod_sandbox_id("pod");
+  (*pod.mutable_class_resources()->mutable_class_())["blockio"] = "silver";
+  EXPECT_CALL(engine_, UpdateSandboxClasses(absl::string_view("pod"),
+                                            ElementsAre(Pair("blockio", "silver"))))
+      .WillOnce(Return(absl::FailedPreconditionError("immutable")));
+  v1::UpdatePodSandboxConfigResponse none;
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::UpdatePodSandboxConfig, pod, &none).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// The feature gate ClassResources is off: nothing of classes is read or shown.
+TEST_F(ClassesTest, SwitchedOffNothingIsRead) {
+  options_.info.classes = {};
+  Start();
+  v1::CreateContainerRequest request = Request();
+  (*request.mutable_config()->mutable_class_resources()->mutable_classes())["rdt"] = "no such";
+  EXPECT_CALL(engine_, CreateContainer(_, Field(&runtime::ContainerSpec::classes, IsEmpty()), _))
+      .WillOnce(Return("c"));
+  EXPECT_TRUE(Create(request).ok());
+  v1::StatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, v1::StatusRequest(), &response).ok());
+  EXPECT_FALSE(response.status().has_resources());
+  v1::UpdatePodSandboxConfigRequest pod;
+  pod.set_pod_sandbox_id("pod");
+  v1::UpdatePodSandboxConfigResponse none;
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::UpdatePodSandboxConfig, pod, &none).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

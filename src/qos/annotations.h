@@ -1,0 +1,43 @@
+// QoS classes from Kubernetes annotations, for clients that send no class message (an unmodified
+// kubelet). Keys: docs/classes.md.
+#ifndef PLIMSOLL_QOS_ANNOTATIONS_H_
+#define PLIMSOLL_QOS_ANNOTATIONS_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "qos/class_type.h"
+#include "qos/classes.h"
+
+namespace plimsoll::qos {
+
+using Annotations = std::map<std::string, std::string>;
+
+// Which keys "<type>.class.plimsoll.dev/..." are permitted, by type: of "container", "default",
+// "sandbox". The keys that containerd and CRI-O read for rdt and blockio always are.
+using AnnotationPolicy = std::map<std::string, std::set<std::string>>;
+
+struct AnnotatedClass {
+  std::string name;
+  ClassSource source = ClassSource::kPodAnnotation;
+  std::string key;  // for messages
+};
+using AnnotatedClasses = std::map<std::string, AnnotatedClass>;  // by type
+
+// What a container's and its pod's annotations ask for: per type the first key that is there.
+// An empty value asks for nothing and hides the keys after it. FAILED_PRECONDITION names a key that
+// the policy doesn't permit.
+absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& container,
+                                                      const Annotations& pod,
+                                                      absl::string_view container_name,
+                                                      const AnnotationPolicy& policy);
+// What a pod's annotations ask for the pod as a whole: "<type>.class.plimsoll.dev/sandbox".
+absl::StatusOr<AnnotatedClasses> PodClassesFrom(const Annotations& pod,
+                                                const AnnotationPolicy& policy);
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_ANNOTATIONS_H_
