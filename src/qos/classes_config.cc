@@ -1,0 +1,154 @@
+#include "qos/classes_config.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::qos {
+namespace {
+
+constexpr int64_t kMostCapacity = 1000000;
+
+// Each key and value of a mapping, with the value's path.
+void ForEach(YamlReader& reader, const YAML::Node& node, const std::string& path,
+             const std::function<void(const std::string& key, const YAML::Node& value,
+                                      const std::string& value_path)>& read) {
+  if (!node.IsMap()) {
+    reader.Fail(node, path, "expected a mapping");
+    return;
+  }
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    const std::optional<std::string> key = reader.AsText(entry.first, path);
+    if (!key.has_value()) return;
+    const std::string value_path = absl::StrCat(path, ".", *key);
+    if (!seen.insert(*key).second) {
+      reader.Fail(entry.first, value_path, "is there twice");
+      return;
+    }
+    read(*key, entry.second, value_path);
+  }
+}
+
+void ReadCommon(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
+  type.String("default", out->default_class);
+  if (const auto capacity = type.Get("capacity"); capacity.has_value()) {
+    ForEach(reader, *capacity, type.PathOf("capacity"),
+            [&](const std::string& name, const YAML::Node& node, const std::string& path) {
+              const std::optional<int64_t> places = reader.AsInt(node, path);
+              if (!places.has_value()) return;
+              if (*places < 0 || *places > kMostCapacity) {
+                reader.Fail(node, path, absl::StrCat("expected 0 (any number) to ", kMostCapacity));
+              }
+              out->capacity[name] = static_cast<uint64_t>(*places);
+            });
+  }
+  type.Each("annotations", [&](const YAML::Node& node, const std::string& path) {
+    const std::optional<std::string> word = reader.AsString(node, path);
+    if (!word.has_value()) return;
+    if (*word != "container" && *word != "default" && *word != "sandbox") {
+      reader.Fail(node, path, "expected container, default or sandbox");
+    }
+    out->annotations.insert(*word);
+  });
+}
+
+void ReadFile(YamlReader& reader, YamlMapping& type, std::string* out) {
+  type.Required("config_file", *out);
+  if (!out->empty() && !absl::StartsWith(*out, "/")) {
+    reader.Fail(*type.Get("config_file"), type.PathOf("config_file"), "expected an absolute path");
+  }
+}
+
+RdtTypeConfig ReadRdt(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  RdtTypeConfig config;
+  YamlMapping type(reader, node, path);
+  ReadFile(reader, type, &config.config_file);
+  type.Bool("adopt", config.adopt);
+  ReadCommon(reader, type, &config.common);
+  type.Finish();
+  return config;
+}
+
+BlockioTypeConfig ReadBlockio(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  BlockioTypeConfig config;
+  YamlMapping type(reader, node, path);
+  ReadFile(reader, type, &config.config_file);
+  type.Bool("pods", config.pods);
+  ReadCommon(reader, type, &config.common);
+  type.Finish();
+  return config;
+}
+
+OomTypeConfig ReadOom(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  OomTypeConfig config;
+  YamlMapping type(reader, node, path);
+  const auto classes = type.Get("classes");
+  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
+  if (classes.has_value()) {
+    ForEach(reader, *classes, type.PathOf("classes"),
+            [&](const std::string& name, const YAML::Node& value, const std::string& where) {
+              const std::optional<int64_t> adj = reader.AsInt(value, where);
+              if (!adj.has_value()) return;
+              if (*adj < -1000 || *adj > 1000) {
+                reader.Fail(value, where, "expected an oom_score_adj, -1000 to 1000");
+              }
+              config.classes[name] = static_cast<int>(*adj);
+            });
+  }
+  ReadCommon(reader, type, &config.common);
+  type.Finish();
+  return config;
+}
+
+CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  CgroupTypeConfig config;
+  YamlMapping type(reader, node, path);
+  type.Required("name", config.name);
+  std::string level = "container";
+  type.OneOf("level", level, {"container", "pod"});
+  config.level = level == "pod" ? Level::kPod : Level::kContainer;
+  type.Bool("immutable", config.immutable);
+  const auto classes = type.Get("classes");
+  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
+  if (classes.has_value()) {
+    ForEach(reader, *classes, type.PathOf("classes"),
+            [&](const std::string& name, const YAML::Node& files, const std::string& where) {
+              auto& values = config.classes[name];
+              ForEach(reader, files, where,
+                      [&](const std::string& file, const YAML::Node& value,
+                          const std::string& value_path) {
+                        const auto text = reader.AsText(value, value_path);
+                        if (text.has_value()) values[file] = *text;
+                      });
+            });
+  }
+  ReadCommon(reader, type, &config.common);
+  type.Finish();
+  return config;
+}
+
+}  // namespace
+
+void ReadClassesConfig(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                       ClassesConfig* out) {
+  YamlMapping section(reader, node, path);
+  if (const auto rdt = section.Get("rdt")) out->rdt = ReadRdt(reader, *rdt, section.PathOf("rdt"));
+  if (const auto blockio = section.Get("blockio")) {
+    out->blockio = ReadBlockio(reader, *blockio, section.PathOf("blockio"));
+  }
+  if (const auto oom = section.Get("oom")) out->oom = ReadOom(reader, *oom, section.PathOf("oom"));
+  if (const auto pod_qos = section.Get("pod-qos")) {
+    YamlMapping type(reader, *pod_qos, section.PathOf("pod-qos"));
+    type.Finish();
+    out->pod_qos = true;
+  }
+  section.Each("cgroup", [&](const YAML::Node& type, const std::string& type_path) {
+    out->cgroup.push_back(ReadCgroup(reader, type, type_path));
+  });
+  section.Finish();
+}
+
+}  // namespace plimsoll::qos

@@ -1,0 +1,74 @@
+// The section `classes` of plimsolld's configuration: which class types there are. A type is off
+// until it is configured. Plain data; daemon/ makes types of it.
+#ifndef PLIMSOLL_QOS_CLASSES_CONFIG_H_
+#define PLIMSOLL_QOS_CLASSES_CONFIG_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "qos/class_type.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::qos {
+
+// What every type can be given beside its classes.
+struct TypeConfig {
+  std::string default_class;  // of who names none; empty: no class
+  std::map<std::string, uint64_t>
+      capacity;  // how many may hold a class at once; absent: any number
+  // Which annotations "<type>.class.plimsoll.dev/..." are permitted: container, default, sandbox.
+  std::set<std::string> annotations;
+  bool operator==(const TypeConfig&) const = default;
+};
+
+struct RdtTypeConfig {
+  TypeConfig common;
+  std::string config_file;  // absolute
+  bool adopt = false;       // classes are the resctrl groups that are there already
+  bool operator==(const RdtTypeConfig&) const = default;
+};
+
+struct BlockioTypeConfig {
+  TypeConfig common;
+  std::string config_file;  // absolute
+  bool pods = false;        // the same classes are offered for pods as a whole
+  bool operator==(const BlockioTypeConfig&) const = default;
+};
+
+struct OomTypeConfig {
+  TypeConfig common;
+  std::map<std::string, int> classes;  // to oom_score_adj, -1000 to 1000
+  bool operator==(const OomTypeConfig&) const = default;
+};
+
+// A type that is defined by configuration alone.
+struct CgroupTypeConfig {
+  TypeConfig common;
+  std::string name;
+  Level level = Level::kContainer;
+  bool immutable = false;
+  // Class to cgroup v2 file to value.
+  std::map<std::string, std::map<std::string, std::string>> classes;
+  bool operator==(const CgroupTypeConfig&) const = default;
+};
+
+struct ClassesConfig {
+  std::optional<RdtTypeConfig> rdt;
+  std::optional<BlockioTypeConfig> blockio;
+  std::optional<OomTypeConfig> oom;
+  bool pod_qos = false;
+  std::vector<CgroupTypeConfig> cgroup;
+  bool operator==(const ClassesConfig&) const = default;
+};
+
+// Reads the section; mistakes are the reader's. `path` is the section's, for messages.
+void ReadClassesConfig(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                       ClassesConfig* out);
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_CLASSES_CONFIG_H_

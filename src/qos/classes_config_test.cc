@@ -1,0 +1,84 @@
+#include "qos/classes_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plimsoll::qos {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+absl::StatusOr<ClassesConfig> Read(const std::string& text) {
+  YamlReader reader("f.yaml");
+  ClassesConfig config;
+  const YAML::Node node = YAML::Load(text);  // its nodes refer to it
+  ReadClassesConfig(reader, node, "classes", &config);
+  if (!reader.status().ok()) return reader.status();
+  return config;
+}
+
+TEST(ClassesConfig, NothingIsOnByItself) {
+  EXPECT_EQ(*Read("{}"), ClassesConfig());
+}
+
+TEST(ClassesConfig, EveryTypeIsRead) {
+  const auto config = Read(R"(
+rdt: {config_file: /etc/rdt.yaml, adopt: true, default: gold, capacity: {gold: 3}}
+blockio: {config_file: /etc/blockio.yaml, pods: true, annotations: [container, sandbox]}
+oom: {classes: {low: 900, high: -500}, default: low}
+pod-qos: {}
+cgroup:
+- name: memory-tier
+  level: pod
+  immutable: true
+  classes:
+    slow: {memory.high: 100M, cpu.idle: 1}
+    fast: {}
+)");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->rdt->config_file, "/etc/rdt.yaml");
+  EXPECT_TRUE(config->rdt->adopt);
+  EXPECT_EQ(config->rdt->common.default_class, "gold");
+  EXPECT_THAT(config->rdt->common.capacity, ElementsAre(Pair("gold", 3u)));
+  EXPECT_TRUE(config->blockio->pods);
+  EXPECT_THAT(config->blockio->common.annotations, ElementsAre("container", "sandbox"));
+  EXPECT_THAT(config->oom->classes, ElementsAre(Pair("high", -500), Pair("low", 900)));
+  EXPECT_TRUE(config->pod_qos);
+  ASSERT_EQ(config->cgroup.size(), 1u);
+  EXPECT_EQ(config->cgroup[0].level, Level::kPod);
+  EXPECT_TRUE(config->cgroup[0].immutable);
+  EXPECT_THAT(config->cgroup[0].classes.at("slow"),
+              ElementsAre(Pair("cpu.idle", "1"), Pair("memory.high", "100M")));
+  EXPECT_TRUE(config->cgroup[0].classes.contains("fast"));
+}
+
+TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"rdt: {}", "classes.rdt: \"config_file\" is missing"},
+      {"rdt: {config_file: rdt.yaml}", "expected an absolute path"},
+      {"rdt: {config_file: /a, adpot: true}",
+       "classes.rdt: unknown field \"adpot\"; did you mean \"adopt\"?"},
+      {"rdt: {config_file: /a, capacity: {gold: -1}}", "classes.rdt.capacity.gold: expected 0"},
+      {"rdt: {config_file: /a, capacity: [1]}", "expected a mapping"},
+      {"rdt: {config_file: /a, annotations: [pod]}", "expected container, default or sandbox"},
+      {"oom: {}", "classes.oom: \"classes\" is missing"},
+      {"oom: {classes: {low: 1001}}", "f.yaml:1:22: classes.oom.classes.low: expected"},
+      {"oom: {classes: {low: 1, low: 2}}", "is there twice"},
+      {"pod-qos: {x: 1}", "classes.pod-qos: unknown field \"x\""},
+      {"cgroup: [{name: a, level: node, classes: {}}]", "classes.cgroup[0].level"},
+      {"cgroup: [{classes: {}}]", "classes.cgroup[0]: \"name\" is missing"},
+      {"cgroup: [{name: a, classes: {b: 1}}]", "classes.cgroup[0].classes.b: expected a mapping"},
+      {"rtd: {}", "did you mean \"rdt\"?"},
+      {"[]", "classes"},
+  };
+  for (const auto& [text, message] : wrong) {
+    const absl::Status status = Read(text).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(message)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::qos
