@@ -101,8 +101,9 @@ void CheckMasks(const RdtCompiled& compiled, const linux::ResctrlInfo& machine) 
 
 void CheckClasses(const RdtCompiled& compiled, const linux::ResctrlInfo& machine) {
   for (const auto& [name, one] : compiled.classes) {
+    const std::string& wanted = one.partition;  // clang 14 captures no structured bindings
     const auto partition = std::find_if(compiled.partitions.begin(), compiled.partitions.end(),
-                                        [&](const auto& p) { return p.name == one.partition; });
+                                        [&wanted](const auto& p) { return p.name == wanted; });
     ASSERT_NE(partition, compiled.partitions.end());
     ASSERT_EQ(one.schemata.size(), partition->schemata.size());
     for (const auto& [resource, values] : one.schemata) {
