@@ -1,0 +1,62 @@
+// The file that says what the classes of block I/O are, in the format that users of other runtimes
+// have on disk:
+//
+//   Classes:
+//     nothrottle: []
+//     slow:
+//     - Weight: 50                          # without devices: the default of all disks
+//     - Devices: ["/dev/sd*", "/dev/disk/by-id/*SSD*"]
+//       ThrottleReadBps: 50M
+//       ThrottleWriteIOPS: 10k
+//       Weight: 20
+//
+// Values are Kubernetes quantities. Where several entries of a class name a disk, what a later one
+// says replaces what an earlier one said; a throttle of 0 is none.
+#ifndef PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
+#define PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::qos {
+
+struct BlockioLimits {
+  std::optional<uint64_t> read_bps;  // bytes per second; 0: unlimited
+  std::optional<uint64_t> write_bps;
+  std::optional<uint64_t> read_iops;  // at most 2^32 - 2: the kernel keeps 32 bits
+  std::optional<uint64_t> write_iops;
+  std::optional<uint64_t> weight;  // 10 to 1000; a group that nobody gave one has 100
+  bool HasThrottle() const { return read_bps || write_bps || read_iops || write_iops; }
+  bool operator==(const BlockioLimits&) const = default;
+};
+
+struct BlockioEntry {
+  std::vector<std::string> devices;  // patterns of absolute paths; empty: only a weight
+  BlockioLimits limits;
+  bool operator==(const BlockioEntry&) const = default;
+};
+
+struct BlockioClass {
+  std::string name;
+  std::vector<BlockioEntry> entries;
+  bool operator==(const BlockioClass&) const = default;
+};
+
+struct BlockioConfig {
+  std::vector<BlockioClass> classes;  // in the order of the file
+  const BlockioClass* Find(absl::string_view name) const;
+};
+
+// INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>".
+absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file);
+// As ParseBlockioConfig, of a file. The error for one that can't be read names it and the reason.
+absl::StatusOr<BlockioConfig> LoadBlockioConfig(const std::string& path);
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_BLOCKIO_CONFIG_H_

@@ -1,0 +1,25 @@
+// Files in which administrators define classes.
+#ifndef PLIMSOLL_QOS_CLASS_FILE_H_
+#define PLIMSOLL_QOS_CLASS_FILE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::qos {
+
+// The text of a file of at most 1 MiB. The error names it and the reason.
+absl::StatusOr<std::string> LoadClassFile(const std::string& path);
+
+// Has `read` look at the one document of the text. INVALID_ARGUMENT for text that is not YAML, for
+// none or more than one document, and for what `read` told the reader.
+absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
+                           const std::function<void(YamlReader&, const YAML::Node&)>& read);
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_CLASS_FILE_H_

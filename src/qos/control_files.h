@@ -1,0 +1,57 @@
+// Control files of one group that a class sets together: compared, written, and set back.
+#ifndef PLIMSOLL_QOS_CONTROL_FILES_H_
+#define PLIMSOLL_QOS_CONTROL_FILES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "linux/cgroup.h"
+
+namespace plimsoll::qos {
+
+// A file has either one value, or a line "<key> <value>" for each of several keys: devices ("8:0")
+// and, in the files of weights, "default". Such lines are written one by one.
+struct ControlFile {
+  std::string controller;  // picks the hierarchy on cgroup v1: "blkio"
+  std::string name;        // "io.max"
+  bool keyed = false;
+  // What the kernel has where nobody has written: the value, or what takes a device's line away.
+  std::string reset;
+  // For files with a line "default": the kernel's value there. Empty: no such line, or it belongs
+  // to another file.
+  std::string default_value;
+  // Left alone where the group has no such file. Otherwise that is an error.
+  bool optional = false;
+};
+
+// Values by key; a file of one value has the key "". What is missing is as the kernel has it.
+using FileLines = std::map<std::string, std::string>;
+
+struct FileContent {
+  ControlFile file;
+  FileLines lines;
+};
+
+// What a file holds, without what the kernel has anyway.
+FileLines ParseLines(const ControlFile& file, absl::string_view text);
+
+// Makes each file hold exactly what is given, in the order given; what it holds already isn't
+// written. When the kernel refuses one, those before it are set back, and the error also says what
+// could not be. NOT_FOUND: the group is gone. FAILED_PRECONDITION: the group has no such file. A
+// line for a device that is going (ENODEV) is passed over.
+absl::Status ApplyFiles(linux::CgroupManager& cgroups, absl::string_view group,
+                        const std::vector<FileContent>& wanted);
+
+// How the group differs: "io.max of 8:0 is rbps=max ... instead of rbps=1048576 ..."; empty if it
+// doesn't.
+absl::StatusOr<std::string> CompareFiles(const linux::CgroupManager& cgroups,
+                                         absl::string_view group,
+                                         const std::vector<FileContent>& wanted);
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_CONTROL_FILES_H_
