@@ -172,6 +172,16 @@ absl::StatusOr<node::InspectResponse> Client::Inspect() {
   return Call(*connection_->node, &node::NodeService::Stub::Inspect, node::InspectRequest());
 }
 
+absl::StatusOr<node::ListClassesResponse> Client::ListClasses() {
+  return Call(*connection_->node, &node::NodeService::Stub::ListClasses,
+              node::ListClassesRequest());
+}
+
+absl::StatusOr<node::ReloadClassesResponse> Client::ReloadClasses() {
+  return Call(*connection_->node, &node::NodeService::Stub::ReloadClasses,
+              node::ReloadClassesRequest());
+}
+
 absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config) {
   cri::RunPodSandboxRequest request;
   *request.mutable_config() = config;
@@ -258,6 +268,11 @@ absl::StatusOr<std::vector<cri::Container>> Client::ListContainers(const std::st
       const auto response,
       Call(*connection_->runtime, &cri::RuntimeService::Stub::ListContainers, request));
   return std::vector<cri::Container>(response.containers().begin(), response.containers().end());
+}
+
+absl::Status Client::UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request) {
+  return Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdatePodSandboxConfig, request)
+      .status();
 }
 
 absl::Status Client::UpdateContainer(const cri::UpdateContainerResourcesRequest& request) {

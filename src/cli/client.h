@@ -41,6 +41,8 @@ class Client {
   absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
   absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
   absl::StatusOr<node::InspectResponse> Inspect();
+  absl::StatusOr<node::ListClassesResponse> ListClasses();
+  absl::StatusOr<node::ReloadClassesResponse> ReloadClasses();
 
   absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config);
   absl::Status StopPodSandbox(const std::string& id);
@@ -60,6 +62,7 @@ class Client {
                                                                bool verbose = false);
   // Of one sandbox, or all for an empty id.
   absl::StatusOr<std::vector<cri::Container>> ListContainers(const std::string& sandbox_id = "");
+  absl::Status UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request);
   absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
   // `timeout_s` 0: none.
   absl::StatusOr<cri::ExecSyncResponse> ExecSync(const std::string& id,

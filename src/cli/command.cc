@@ -140,6 +140,8 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddStopCommand(app, context);
   AddRmCommand(app, context);
   AddUpdateCommand(app, context);
+  AddClassesCommand(app, context);
+  AddAssignCommand(app, context);
   AddImageCommand(app, context);
   AddDaemonCommand(app, context);
   AddDoctorCommand(app, context);

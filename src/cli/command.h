@@ -46,6 +46,8 @@ void AddExecCommand(CLI::App& app, CommandContext& context);
 void AddStopCommand(CLI::App& app, CommandContext& context);
 void AddRmCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
+void AddClassesCommand(CLI::App& app, CommandContext& context);
+void AddAssignCommand(CLI::App& app, CommandContext& context);
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
 void AddDoctorCommand(CLI::App& app, CommandContext& context);

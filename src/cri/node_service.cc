@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "cri/findings.h"
 #include "cri/services.h"
+#include "cri/translate_classes.h"
 #include "cri/unary_method.h"
 #include "cri/validate.h"
 #include "cri/write_stream.h"
@@ -119,6 +120,24 @@ class NodeHandlers {
     return absl::OkStatus();
   }
 
+  absl::Status ListClasses(const v1::ListClassesRequest&, v1::ListClassesResponse* response) const {
+    if (options_.info.classes.registry == nullptr) return absl::OkStatus();
+    AddClassTypes(options_.info.classes.registry->Describe(), response);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReloadClasses(const v1::ReloadClassesRequest&,
+                             v1::ReloadClassesResponse* response) const {
+    if (options_.info.classes.registry == nullptr) {
+      return absl::FailedPreconditionError(
+          "QoS classes are switched off on this node (feature gate ClassResources)");
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> changes,
+                              options_.info.classes.registry->Reload());
+    for (std::string& change : changes) response->add_changes(std::move(change));
+    return absl::OkStatus();
+  }
+
   const NodeServiceOptions& options() const { return options_; }
 
  private:
@@ -157,6 +176,8 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kQuick)
   PLIMSOLL_CRI_UNARY(Inspect, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(ListClasses, Lane::kQuick)
+  PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kSlow)
 
   grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {

@@ -36,7 +36,7 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec,
                             SandboxSpecFrom(request.config(), &warnings));
   spec.runtime_handler = request.runtime_handler();
-  PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), info_.classes));
+  PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), spec, info_.classes));
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
   Warn(id, "", warnings);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cri/validate.h"
+#include "qos/pod_qos.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -86,9 +87,10 @@ absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& 
   return classes;
 }
 
-absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& config,
-                                               const ClassSupport& support) {
-  if (support.registry == nullptr) return qos::ClassNames();
+namespace {
+
+absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& config,
+                                                const ClassSupport& support) {
   const std::string who =
       absl::StrCat("pod ", config.metadata().namespace_(), "/", config.metadata().name());
   if (!config.has_class_resources()) {
@@ -102,6 +104,38 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& confi
       ClassNamesFrom(config.class_resources().class_(), "config.class_resources.class"));
   PLIMSOLL_RETURN_IF_ERROR(CheckMessage(qos::Level::kPod, who, classes, support));
   return classes;
+}
+
+}  // namespace
+
+absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& config,
+                                               const runtime::SandboxSpec& spec,
+                                               const ClassSupport& support) {
+  if (support.registry == nullptr) return qos::ClassNames();
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, support));
+  if (support.registry->Has(qos::Level::kPod, qos::kPodQos)) {
+    classes.insert({qos::kPodQos, qos::DerivePodQos(spec.cgroup_parent, spec.resources)});
+  }
+  return classes;
+}
+
+void AddClassTypes(const std::vector<qos::TypeReport>& types,
+                   ::plimsoll::v1::ListClassesResponse* out) {
+  for (const qos::TypeReport& type : types) {
+    ::plimsoll::v1::ClassType* to = out->add_types();
+    to->set_name(type.name);
+    to->set_level(type.level == qos::Level::kPod ? "pod" : "container");
+    to->set_immutable(type.immutable);
+    to->set_default_class(type.default_class);
+    for (const std::string& warning : type.warnings) to->add_warnings(warning);
+    for (const qos::ClassUse& use : type.classes) {
+      ::plimsoll::v1::QosClass* one = to->add_classes();
+      one->set_name(use.info.name);
+      one->set_capacity(use.info.capacity);
+      one->set_meaning(use.info.meaning);
+      for (const std::string& holder : use.holders) one->add_holders(holder);
+    }
+  }
 }
 
 void FillResourcesInfo(const qos::Registry& registry, v1::ResourcesInfo* out) {

@@ -4,17 +4,20 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cri/runtime/v1/api.pb.h"
+#include "plimsoll/v1/node.pb.h"
 #include "qos/annotations.h"
 #include "qos/registry.h"
+#include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::cri {
 
 // What the services need of QoS classes.
 struct ClassSupport {
-  const qos::Registry* registry = nullptr;  // null: the feature gate ClassResources is off
+  qos::Registry* registry = nullptr;  // null: the feature gate ClassResources is off
   qos::AnnotationPolicy annotations;
 };
 
@@ -24,12 +27,17 @@ struct ClassSupport {
 absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const ::runtime::v1::ContainerConfig& config,
                                                      const ::runtime::v1::PodSandboxConfig& sandbox,
                                                      const ClassSupport& support);
+// `spec`: what of the pod is known otherwise, from which its class of type pod-qos is derived where
+// nobody names it.
 absl::StatusOr<qos::ClassNames> PodClassesFrom(const ::runtime::v1::PodSandboxConfig& config,
+                                               const runtime::SandboxSpec& spec,
                                                const ClassSupport& support);
 // Of an update: the message alone.
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field);
 
+void AddClassTypes(const std::vector<qos::TypeReport>& types,
+                   ::plimsoll::v1::ListClassesResponse* out);
 void FillResourcesInfo(const qos::Registry& registry, ::runtime::v1::ResourcesInfo* out);
 void FillClasses(const std::map<std::string, qos::EffectiveClass>& classes,
                  google::protobuf::Map<std::string, std::string>* out);

@@ -24,6 +24,8 @@ namespace plimsoll::daemon {
 namespace {
 
 constexpr size_t kMaxFileBytes = 1024 * 1024;
+// The one key that is no option: a tree, and no flag sets it.
+constexpr char kClasses[] = "classes";
 
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
@@ -105,6 +107,12 @@ class Parser {
       return Error(key_node.Mark(),
                    absl::StrCat("key '", full, "' has no value; leave it out for ", "its default"));
     };
+    if (full == kClasses) {
+      if (value.IsNull()) return no_value();
+      YamlReader reader{std::string(file_)};
+      qos::ReadClassesConfig(reader, value, kClasses, &config.classes);
+      return reader.status();
+    }
     std::vector<std::string> valid;
     for (const Option& option : Options()) {
       absl::string_view rest = option.key;
@@ -124,6 +132,7 @@ class Parser {
       const std::string here(rest.substr(0, rest.find('.')));
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
+    if (section.empty()) valid.emplace_back(kClasses);
     return Error(key_node.Mark(), absl::StrCat("unknown key '", full,
                                                "', valid here: ", absl::StrJoin(valid, ", ")));
   }

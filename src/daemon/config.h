@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "daemon/feature_gates.h"
+#include "qos/classes_config.h"
 
 namespace plimsoll::daemon {
 
@@ -41,6 +42,7 @@ struct Config {
   int event_log_capacity = 4096;
   std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
   FeatureGates feature_gates;
+  qos::ClassesConfig classes;  // in the file only
 
   bool operator==(const Config&) const = default;
 };

@@ -20,6 +20,7 @@
 #include "base/subprocess.h"
 #include "cri/grpc_status.h"
 #include "cri/server.h"
+#include "daemon/classes.h"
 #include "daemon/directory_lock.h"
 #include "daemon/insecure_registries.h"
 #include "daemon/metrics.h"
@@ -134,6 +135,7 @@ class DaemonImpl final : public Daemon {
                     : "configuration reloaded: log.level and registries.insecure are in force, "
                       "other keys have changed too and wait for a restart",
                 {{"log_level", config.log.level}});
+    ReloadClasses();
   }
 
   bool Stop(absl::Duration grace) override {
@@ -158,6 +160,7 @@ class DaemonImpl final : public Daemon {
     // layers when the engine lets go of the leases, also those of an image that was removed.
     images_.reset();
     engine_.reset();
+    classes_.reset();
     runtime_.reset();
   }
 
@@ -180,8 +183,12 @@ class DaemonImpl final : public Daemon {
                             .cgroups = cgroups_.get()};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
+    PLIMSOLL_ASSIGN_OR_RETURN(classes_,
+                              MakeClasses(config.classes, {host_, cgroups_.get(), store_.get()}));
+
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
+    metrics_->SetClasses(classes_.get());
     listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
     runtime::EngineOptions engine{.host = host_,
                                   .state = *state_,
@@ -191,7 +198,9 @@ class DaemonImpl final : public Daemon {
                                   .images = images_.get(),
                                   .cgroups = cgroups_.get(),
                                   .runtime = runtime_.get(),
-                                  .events = &*events_};
+                                  .events = &*events_,
+                                  .classes = classes_.get(),
+                                  .assign_classes = ClassesAreOn()};
     engine.observe_phase = [this](const char* phase, absl::Duration duration) {
       metrics_->ObservePhase(phase, duration);
     };
@@ -237,7 +246,24 @@ class DaemonImpl final : public Daemon {
     info.cgroup_layout = LayoutName(cgroups_->layout());
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
     info.limitations = [this] { return runtime_->Limitations(); };
+    if (ClassesAreOn()) {
+      info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
+    }
     return info;
+  }
+
+  bool ClassesAreOn() const { return options_.config.feature_gates.enabled("ClassResources"); }
+
+  void ReloadClasses() {
+    const absl::StatusOr<std::vector<std::string>> changes = classes_->Reload();
+    if (!changes.ok()) {
+      log_->Write(LogLevel::kError, "classes not reloaded, the old ones stay in force",
+                  {{"error", std::string(changes.status().message())}});
+      return;
+    }
+    for (const std::string& change : *changes) {
+      log_->Write(LogLevel::kInfo, "class changed", {{"change", change}});
+    }
   }
 
   // Serving, and the engine's locks are free enough to look at everything.
@@ -290,6 +316,7 @@ class DaemonImpl final : public Daemon {
   std::optional<runtime::EventLog> events_;
   std::unique_ptr<InsecureRegistries> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<runtime::Engine> engine_;
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/class_metrics.h"
 #include "daemon/http_server.h"
 
 namespace plimsoll::daemon {
@@ -83,6 +84,7 @@ struct Metrics::State {
   prometheus::Family<prometheus::Histogram>& rpc_duration;
   prometheus::Family<prometheus::Counter>& events_total;
   prometheus::Family<prometheus::Histogram>& phases;
+  const qos::Registry* classes = nullptr;
   std::unique_ptr<HttpServer> server;
 };
 
@@ -99,6 +101,10 @@ Metrics::Metrics(const std::string& version, std::function<StateCounts()> count,
 
 Metrics::~Metrics() = default;
 
+void Metrics::SetClasses(const qos::Registry* registry) {
+  state_->classes = registry;
+}
+
 void Metrics::ObserveRpc(const std::string& method, const std::string& code,
                          absl::Duration duration) {
   state_->rpc_total.Add({{"method", method}, {"code", code}}).Increment();
@@ -114,6 +120,11 @@ std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = state_->registry->Collect();
   for (prometheus::MetricFamily& family : state_->states->Collect()) {
     families.push_back(std::move(family));
+  }
+  if (state_->classes != nullptr) {
+    for (prometheus::MetricFamily& family : ClassMetrics(*state_->classes)) {
+      families.push_back(std::move(family));
+    }
   }
   return prometheus::TextSerializer().Serialize(families);
 }

@@ -9,6 +9,11 @@
 //   plimsoll_sandboxes{state}                now
 //   plimsoll_containers{state}               now
 //   plimsoll_events_total{type}              entries of the event log
+//   plimsoll_class_holders{level,type,class}     pods or containers that hold a QoS class now
+//   plimsoll_class_capacity{level,type,class}    how many may; absent: any number
+//   plimsoll_class_refusals_total{type,reason}   requests for a class that were refused
+//   plimsoll_class_<metric>{type,class,id}       what a type measures, of a holder or, without id,
+//                                                of a class as a whole
 #ifndef PLIMSOLL_DAEMON_METRICS_H_
 #define PLIMSOLL_DAEMON_METRICS_H_
 
@@ -21,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "qos/registry.h"
 
 namespace plimsoll::daemon {
 
@@ -38,6 +44,9 @@ class Metrics {
   Metrics(const std::string& version, std::function<StateCounts()> count,
           std::function<absl::Status()> health = nullptr);
   ~Metrics();
+
+  // Has the QoS classes shown from now on; `registry` must outlive this. Before Serve.
+  void SetClasses(const qos::Registry* registry);
 
   // `method` is a name from the contract ("RunPodSandbox"), `code` that of the status ("OK").
   // Neither may come from a client: each different one is kept.

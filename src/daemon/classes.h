@@ -1,0 +1,33 @@
+// The class types that the configuration asks for.
+#ifndef PLIMSOLL_DAEMON_CLASSES_H_
+#define PLIMSOLL_DAEMON_CLASSES_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+#include "qos/annotations.h"
+#include "qos/classes_config.h"
+#include "qos/owned_objects.h"
+#include "qos/registry.h"
+
+namespace plimsoll::daemon {
+
+// What class types work with; all of it outlives them.
+struct ClassEnvironment {
+  FsRoot host;
+  linux::CgroupManager* cgroups = nullptr;
+  qos::OwnedObjects* owned = nullptr;
+};
+
+// INVALID_ARGUMENT for a class file that is wrong: the daemon must not start then. A type that this
+// machine lacks the hardware or the kernel for is left out, and requests for it say why.
+absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
+                                                           const ClassEnvironment& environment);
+
+qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_CLASSES_H_
