@@ -6,14 +6,41 @@
 #include <vector>
 
 #include "base/status.h"
+#include "qos/blockio.h"
 #include "qos/pod_qos.h"
 
 namespace plimsoll::daemon {
+namespace {
+
+using Types = std::vector<std::unique_ptr<qos::ClassType>>;
+
+absl::Status AddBlockio(const qos::BlockioTypeConfig& config, const ClassEnvironment& environment,
+                        Types* types) {
+  qos::BlockioOptions options{.level = qos::Level::kContainer,
+                              .config_file = config.config_file,
+                              .default_class = config.common.default_class,
+                              .capacity = config.common.capacity};
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      auto containers, qos::BlockioType::Create(environment.host, environment.cgroups, options));
+  types->push_back(std::move(containers));
+  if (!config.pods) return absl::OkStatus();
+  // A default or a capacity is one of containers: a pod's would be counted twice.
+  options = {.level = qos::Level::kPod, .config_file = config.config_file};
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      auto pods, qos::BlockioType::Create(environment.host, environment.cgroups, options));
+  types->push_back(std::move(pods));
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
-                                                           const ClassEnvironment&) {
-  std::vector<std::unique_ptr<qos::ClassType>> types;
+                                                           const ClassEnvironment& environment) {
+  Types types;
   std::map<std::string, std::string> unavailable;
+  if (config.blockio) {
+    PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &types));
+  }
   if (config.pod_qos) types.push_back(std::make_unique<qos::PodQosType>());
   return qos::Registry::Create(std::move(types), std::move(unavailable));
 }

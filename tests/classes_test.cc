@@ -1,0 +1,309 @@
+// QoS classes: of block I/O, felt and changed while the container runs; listed, counted, reloaded,
+// kept over restarts, switched off and on.
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "linux/block_devices.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr int64_t kMiB = 1 << 20;
+
+// Has the class file before the daemon is started, which reads it.
+class ClassFile {
+ protected:
+  ClassFile() { WriteClasses(""); }
+
+  // `more`: further classes.
+  void WriteClasses(const std::string& more) {
+    const std::string disk = absl::StrCat("Devices: [", Disk(), "]");
+    const std::string text =
+        absl::StrCat("Classes:\n  slow: [{", disk, ", ThrottleReadBps: 4Mi}]\n  medium: [{", disk,
+                     ", ThrottleReadBps: 16Mi}]\n  free: []\n", more);
+    const absl::Status written = files_.root().ReplaceFile("blockio.yaml", text);
+    EXPECT_TRUE(written.ok()) << written;
+  }
+  std::string Config() const {
+    return absl::StrCat("classes:\n  pod-qos: {}\n  blockio:\n    config_file: ", files_.path(),
+                        "/blockio.yaml\n    pods: true\n    capacity: {medium: 1}\n",
+                        "    annotations: [sandbox]\n");
+  }
+  // The disk that is read from: the virtual machine's second, else the one with the test's files.
+  static std::string Disk() {
+    if (IsEmulated()) return "/dev/vdb";
+    struct stat place = {};
+    stat("/tmp", &place);
+    const auto devices = linux::BlockDevices::Scan(Host());
+    if (!devices.ok()) return "/dev/none";
+    const linux::Disk* disk = devices->DiskOf({major(place.st_dev), minor(place.st_dev)});
+    return disk == nullptr ? "/dev/none" : absl::StrCat("/dev/", disk->name);
+  }
+
+  TestDir files_;
+};
+
+class ClassesTest : private ClassFile, public NodeTest {
+ protected:
+  ClassesTest() : NodeTest(Config()) {}
+
+  void SetUp() override {
+    struct stat disk = {};
+    if (stat(Disk().c_str(), &disk) != 0) GTEST_SKIP() << "no disk to throttle: " << Disk();
+    NodeTest::SetUp();
+  }
+  static bool IsV2() { return Cgroups().layout() == linux::CgroupLayout::kV2; }
+
+  cri::ContainerConfig InClass(const std::string& name) {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    (*config.mutable_class_resources()->mutable_classes())["blockio"] = name;
+    return config;
+  }
+  grpc::Status Assign(const std::string& container, const std::string& name) {
+    cri::UpdateContainerResourcesRequest request;
+    request.set_container_id(container);
+    (*request.mutable_class_resources()->mutable_classes())["blockio"] = name;
+    cri::UpdateContainerResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, request, &response);
+  }
+  std::string ClassOf(const std::string& container) {
+    const auto classes = Status(container).class_resources().classes();
+    const auto at = classes.find("blockio");
+    return at == classes.end() ? "" : at->second;
+  }
+  std::string ThrottleOf(const std::string& group) {
+    return *Cgroups().ReadFile(group, IsV2() ? "io" : "blkio",
+                               IsV2() ? "io.max" : "blkio.throttle.read_bps_device");
+  }
+  grpc::Status Reload() {
+    plimsoll::v1::ReloadClassesResponse response;
+    grpc::ClientContext context;
+    return node_.node().ReloadClasses(&context, plimsoll::v1::ReloadClassesRequest(), &response);
+  }
+
+  using ClassFile::files_;
+  using ClassFile::WriteClasses;
+};
+
+class FeltBlockioTest : public ClassesTest {
+ protected:
+  // A container that can read the disk past every cache.
+  cri::ContainerConfig Reader(const std::string& name) {
+    cri::ContainerConfig config = InClass(name);
+    if (IsEmulated()) {
+      cri::Device* device = config.add_devices();
+      device->set_host_path("/dev/vdb");
+      device->set_container_path("/disk");
+      device->set_permissions("r");
+      return config;
+    }
+    std::ofstream file(files_.path() + "/disk", std::ios::binary);
+    file << std::string(64 * kMiB, 'x');
+    file.close();
+    sync();
+    cri::Mount* mount = config.add_mounts();
+    mount->set_host_path(files_.path() + "/disk");
+    mount->set_container_path("/disk");
+    mount->set_readonly(true);
+    return config;
+  }
+  // Bytes per second, by the container's own clock.
+  double ReadRate(const std::string& container, int64_t mebibytes) {
+    const std::string out = ExecOutput(
+        container,
+        absl::StrCat(
+            "read a b < /proc/uptime; dd if=/disk of=/dev/null bs=256k count=", mebibytes * 4,
+            " iflag=direct 2>/dev/null; read c d < /proc/uptime; ", "echo $a $c"));
+    const std::vector<std::string> times = absl::StrSplit(out, ' ');
+    double begin = 0;
+    double end = 0;
+    EXPECT_TRUE(times.size() == 2 && absl::SimpleAtod(times[0], &begin) &&
+                absl::SimpleAtod(times[1], &end))
+        << out;
+    return static_cast<double>(mebibytes * kMiB) / std::max(end - begin, 0.01);
+  }
+};
+
+TEST_F(FeltBlockioTest, ThrottlesAreFeltChangedAndTakenAway) {
+  const std::string id = Start(RunPod(), Reader("slow"));
+  ReadRate(id, 1);  // whatever is to be loaded first is
+  const double slow = ReadRate(id, 12) / kMiB;
+  EXPECT_GT(slow, 4 * 0.85);
+  EXPECT_LT(slow, 4 * 1.15);
+  ASSERT_TRUE(Assign(id, "medium").ok());
+  const double medium = ReadRate(id, 48) / kMiB;
+  EXPECT_GT(medium, 16 * 0.85);
+  EXPECT_LT(medium, 16 * 1.15);
+  ASSERT_TRUE(Assign(id, "free").ok());
+  EXPECT_GT(ReadRate(id, 48) / kMiB, 16 * 1.3);
+}
+
+TEST_F(ClassesTest, AClassIsShownCountedAndGivenBack) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("medium"));
+  EXPECT_EQ(ClassOf(id), "medium");
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216"));
+  std::string other;
+  const grpc::Status full = TryCreate(pod, InClass("medium"), &other);
+  EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(full.error_message(), HasSubstr("\"medium\" of type \"blockio\" is full"));
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_EQ(ClassOf(id), "medium") << "the class it held last";
+  ASSERT_TRUE(Eventually([&] { return TryCreate(pod, InClass("medium"), &other).ok(); }));
+}
+
+TEST_F(ClassesTest, AnUnknownClassMakesNothing) {
+  const std::string pod = RunPod();
+  std::string id;
+  grpc::Status status = TryCreate(pod, InClass("gold"), &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("there are: \"slow\", \"medium\", \"free\""));
+  cri::ContainerConfig config = Shell("true");
+  (*config.mutable_class_resources()->mutable_classes())["rdt"] = "gold";
+  status = TryCreate(pod, config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("no class type \"rdt\""));
+  cri::ListContainersResponse list;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().ListContainers(&context, cri::ListContainersRequest(), &list).ok());
+  EXPECT_THAT(list.containers(), SizeIs(0));
+}
+
+TEST_F(ClassesTest, AnUnmodifiedClientsAnnotationsCount) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["blockio.resources.beta.kubernetes.io/pod"] = "slow";
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  EXPECT_EQ(ClassOf(id), "slow");
+  EXPECT_EQ(PodStatus(pod).class_resources().class_().at("pod-qos"), "BestEffort");
+}
+
+TEST_F(ClassesTest, ARestartChangesNothing) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("slow"));
+  ASSERT_TRUE(Assign(id, "medium").ok());
+  node_.KillDaemon();
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216"));
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(ClassOf(id), "medium");
+  std::string other;
+  EXPECT_EQ(TryCreate(pod, InClass("medium"), &other).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  ASSERT_TRUE(Assign(id, "free").ok());
+  EXPECT_EQ(ThrottleOf(CgroupOf(pod, id)), "");
+}
+
+TEST_F(ClassesTest, DriftIsReported) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("slow"));
+  const auto info = [&] {
+    cri::ContainerStatusRequest request;
+    request.set_container_id(id);
+    request.set_verbose(true);
+    cri::ContainerStatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ContainerStatus(&context, request, &response).ok());
+    return response.info().at("classes");
+  };
+  EXPECT_THAT(info(), Not(HasSubstr("drift")));
+  const std::string held = ThrottleOf(CgroupOf(pod, id));
+  const std::string device = held.substr(0, held.find(' '));
+  ASSERT_TRUE(Cgroups()
+                  .WriteFile(CgroupOf(pod, id), IsV2() ? "io" : "blkio",
+                             IsV2() ? "io.max" : "blkio.throttle.read_bps_device",
+                             absl::StrCat(device, IsV2() ? " rbps=1000000" : " 1000000"))
+                  .ok());
+  EXPECT_THAT(info(), HasSubstr("drift"));
+  EXPECT_EQ(ClassOf(id), "slow");
+}
+
+TEST_F(ClassesTest, AReloadReachesThoseWhoHoldAClass) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("slow"));
+  WriteClasses("  extra: []\n");
+  ASSERT_TRUE(Reload().ok());
+  EXPECT_TRUE(Assign(id, "extra").ok());
+  // A class that somebody holds can't go, and nothing else of that file counts.
+  WriteClasses("  more: []\n");
+  const grpc::Status refused = Reload();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("\"extra\" of type \"blockio\" is held by"));
+  EXPECT_EQ(Assign(id, "more").error_code(), grpc::StatusCode::NOT_FOUND);
+  WriteClasses("  extra: nonsense\n");
+  EXPECT_FALSE(Reload().ok());
+  EXPECT_EQ(ClassOf(id), "extra");
+}
+
+TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["blockio.class.plimsoll.dev/sandbox"] = "slow";
+  std::string pod;
+  const grpc::Status status = TryRunPod(config, &pod);
+  if (!IsV2()) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+    return;
+  }
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(PodStatus(pod).class_resources().class_().at("blockio"), "slow");
+  const std::string group = absl::StrCat(node_.cgroup_parent(), "/", pod);
+  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=4194304"));
+  cri::UpdatePodSandboxConfigRequest request;
+  request.set_pod_sandbox_id(pod);
+  (*request.mutable_class_resources()->mutable_class_())["blockio"] = "medium";
+  cri::UpdatePodSandboxConfigResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdatePodSandboxConfig(&context, request, &response).ok());
+  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=16777216"));
+  // Its Kubernetes class can't be changed.
+  (*request.mutable_class_resources()->mutable_class_())["pod-qos"] = "Guaranteed";
+  grpc::ClientContext again;
+  EXPECT_EQ(node_.runtime().UpdatePodSandboxConfig(&again, request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// The gate ClassResources on, off, and on again, with a container that runs all the time.
+TEST_F(ClassesTest, SwitchedOffAndOnAgain) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("medium"));
+  const auto restart_with = [&](const std::string& gate) {
+    ASSERT_TRUE(node_.StopDaemon().ok());
+    std::ifstream before(node_.config_path());
+    std::string text((std::istreambuf_iterator<char>(before)), std::istreambuf_iterator<char>());
+    before.close();
+    text = text.substr(0, text.find("feature_gates"));
+    std::ofstream(node_.config_path())
+        << text << "feature_gates: {ClassResources: " << gate << "}\n";
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  };
+  restart_with("false");
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216")) << "it keeps its class";
+  cri::StatusResponse status;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().Status(&context, cri::StatusRequest(), &status).ok());
+  EXPECT_FALSE(status.status().has_resources());
+  const std::string plain = Start(pod, InClass("no such class"));
+  EXPECT_EQ(ThrottleOf(CgroupOf(pod, plain)), "");
+  restart_with("true");
+  EXPECT_EQ(ClassOf(id), "medium");
+  EXPECT_EQ(ClassOf(plain), "");
+  std::string other;
+  EXPECT_EQ(TryCreate(pod, InClass("medium"), &other).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
