@@ -101,8 +101,8 @@ TEST_F(SharedPidTest, OrphansAreReapedAndStopEndsEverything) {
   ASSERT_TRUE(StopPod(pod).ok());
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
   EXPECT_THAT(Pauses(pod), IsEmpty());
-  EXPECT_FALSE(
-      linux::IsRunning(Host(), linux::IdentifyProcess(Host(), pause).value_or(linux::ProcessId())));
+  EXPECT_FALSE(*linux::IsRunning(
+      Host(), linux::IdentifyProcess(Host(), pause).value_or(linux::ProcessId())));
   EXPECT_TRUE(RemovePod(pod).ok());
 }
 

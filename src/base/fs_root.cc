@@ -169,6 +169,13 @@ bool FsRoot::Exists(absl::string_view relative) const {
   return OpenInRoot(fd_->get(), std::string(relative), O_PATH, 0).valid();
 }
 
+absl::StatusOr<bool> FsRoot::Has(absl::string_view relative) const {
+  const absl::Status status = OpenFile(relative, O_PATH).status();
+  if (absl::IsNotFound(status)) return false;
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  return true;
+}
+
 absl::StatusOr<struct stat> FsRoot::Stat(absl::string_view relative) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(relative, O_PATH));
   struct stat info = {};

@@ -53,7 +53,9 @@ class FsRoot {
   absl::Status ReplaceFile(absl::string_view relative, absl::string_view content,
                            mode_t mode = 0600, bool sync = false) const;
 
+  // False also for what can't be looked at. Has tells the two apart.
   bool Exists(absl::string_view relative) const;
+  absl::StatusOr<bool> Has(absl::string_view relative) const;
   absl::StatusOr<struct stat> Stat(absl::string_view relative) const;  // follows symlinks
   absl::StatusOr<std::string> ReadLink(absl::string_view relative) const;
   // Names in a directory, sorted, without "." and "..".

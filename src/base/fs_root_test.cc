@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/no_descriptors_for_test.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,6 +61,13 @@ TEST_F(FsRootTest, MakeDirsIsRepeatable) {
   ASSERT_TRUE(root_.MakeDirs("a/b/c").ok());
   EXPECT_TRUE(root_.MakeDirs("/a/b/c/").ok());
   EXPECT_TRUE(root_.Exists("a/b/c"));
+  EXPECT_TRUE(*root_.Has("a/b/c"));
+  EXPECT_FALSE(*root_.Has("a/b/c/d"));
+  const absl::StatusOr<bool> not_seen = [&] {
+    const NoDescriptors none;
+    return root_.Has("a/b/c");
+  }();
+  EXPECT_TRUE(absl::IsResourceExhausted(not_seen.status())) << not_seen.status();
   ASSERT_TRUE(root_.ReplaceFile("file", "").ok());
   EXPECT_FALSE(root_.MakeDirs("file/x").ok());
 }

@@ -30,7 +30,8 @@ bool HolderRuns(const FsRoot& directory) {
   pid_t pid = 0;
   if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is just about to
   const absl::StatusOr<linux::ProcessId> holder = linux::IdentifyProcess(*host, pid);
-  return holder.ok() && linux::IsRunning(*host, *holder);
+  if (absl::IsNotFound(holder.status())) return false;
+  return !holder.ok() || linux::IsRunning(*host, *holder).value_or(true);
 }
 
 absl::Status Taken(const FsRoot& directory, absl::string_view what) {

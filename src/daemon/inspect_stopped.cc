@@ -64,13 +64,21 @@ absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, co
 absl::StatusOr<FsRoot> OpenOrEmpty(const std::string& directory, const char* part,
                                    const ScratchDirectory& scratch) {
   absl::StatusOr<FsRoot> root = FsRoot::Open(directory);
-  if (root.ok() && root->Exists(part)) return root;
-  if (!root.ok() && !absl::IsNotFound(root.status())) return root.status();
+  if (!absl::IsNotFound(root.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(root.status());
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, root->Has(part));
+    if (is_there) return root;
+  }
   return scratch.Sub(absl::StrCat("empty-", part[0] == 'o' ? "run" : "state"));
 }
 
 void AddWork(const FsRoot& state, std::vector<runtime::Finding>* findings) {
   const absl::StatusOr<std::vector<std::string>> names = state.List("images/work");
+  if (!names.ok() && !absl::IsNotFound(names.status())) {
+    runtime::Finding& finding = findings->emplace_back();
+    finding.what = std::string(names.status().message());
+    finding.action = "leaves it as it is";
+  }
   for (const std::string& name : names.value_or(std::vector<std::string>())) {
     runtime::Finding& finding = findings->emplace_back();
     finding.difference = runtime::Difference::kStrayWork;

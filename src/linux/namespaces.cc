@@ -116,7 +116,8 @@ absl::Status Pin(const FsRoot& directory, const char* name, absl::string_view pr
 }
 
 absl::Status Unpin(const FsRoot& directory, const char* name) {
-  if (!directory.Exists(name)) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, directory.Has(name));
+  if (!is_there) return absl::OkStatus();
   const std::string path = absl::StrCat("/proc/thread-self/fd/", directory.fd(), "/", name);
   // Lazy: somebody may be looking into it right now, and the namespace lives by its users anyway.
   PLIMSOLL_RETURN_IF_ERROR(
@@ -167,10 +168,15 @@ absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& requ
   return status;
 }
 
-bool IsPinned(const FsRoot& directory, const char* name) {
+absl::StatusOr<bool> IsPinned(const FsRoot& directory, const char* name) {
   const absl::StatusOr<UniqueFd> file = directory.OpenFile(name, O_PATH);
+  if (absl::IsNotFound(file.status())) return false;
+  PLIMSOLL_RETURN_IF_ERROR(file.status());
   struct statfs info = {};
-  return file.ok() && fstatfs(file->get(), &info) == 0 && info.f_type == NSFS_MAGIC;
+  if (fstatfs(file->get(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statfs ", directory.PathOf(name)));
+  }
+  return info.f_type == NSFS_MAGIC;
 }
 
 absl::Status PinPidNamespace(const FsRoot& directory, pid_t pid) {

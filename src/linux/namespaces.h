@@ -28,8 +28,9 @@ struct NamespaceRequest {
 // INVALID_ARGUMENT. On failure nothing is left. Thread-safe: works in a thread of its own.
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request);
 
-// True when <directory>/<name> ("net", "ipc", "uts", "pid") is a pinned namespace.
-bool IsPinned(const FsRoot& directory, const char* name);
+// True when <directory>/<name> ("net", "ipc", "uts", "pid") is a pinned namespace. An error says
+// that it could not be looked at, and no more.
+absl::StatusOr<bool> IsPinned(const FsRoot& directory, const char* name);
 
 // Pins the PID namespace of a process as <directory>/pid. Such a namespace takes new processes only
 // as long as its init lives, so that must be kept alive beside it. ALREADY_EXISTS.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "base/no_descriptors_for_test.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -166,6 +167,22 @@ TEST_F(NamespacesTest, NothingIsLeftWhenAStepFails) {
   EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
   EXPECT_THAT(*directory().List("."), ElementsAre("uts"));
   EXPECT_EQ(*directory().Read("uts"), "mine");
+}
+
+TEST_F(NamespacesTest, WhatCannotBeLookedAtIsNotUnpinned) {
+  const FsRoot place = directory();
+  ASSERT_TRUE(PinNamespaces(place, {.uts = true}).ok());
+  absl::StatusOr<bool> is_pinned = true;
+  absl::Status unpinned;
+  {
+    const NoDescriptors none;
+    is_pinned = IsPinned(place, "uts");
+    unpinned = UnpinNamespaces(place);
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(is_pinned.status())) << is_pinned.status();
+  EXPECT_TRUE(absl::IsResourceExhausted(unpinned)) << unpinned;
+  EXPECT_TRUE(*IsPinned(place, "uts"));
+  EXPECT_FALSE(*IsPinned(place, "net"));
 }
 
 TEST_F(NamespacesTest, NothingToMakeIsFine) {

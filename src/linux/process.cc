@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -14,15 +15,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
 namespace {
 
-struct ProcessStat {
-  char state = '?';
-  uint64_t start_time_ticks = 0;
-};
+constexpr char kOomScoreAdj[] = "oom_score_adj";
+constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2)
 
 absl::Status NoSuchProcess(pid_t pid) {
   return absl::NotFoundError(absl::StrCat("no process ", pid));
@@ -35,29 +35,43 @@ absl::Status GoneOr(const absl::Status& status, pid_t pid) {
 }
 
 // proc(5): "pid (comm) state ppid ...". The name may hold blanks and brackets of its own.
-absl::StatusOr<ProcessStat> ReadStat(const FsRoot& root, pid_t pid) {
-  const auto text = root.Read(absl::StrCat("proc/", pid, "/stat"));
+absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& file, pid_t pid) {
+  const auto text = root.Read(file);
   if (!text.ok()) return GoneOr(text.status(), pid);
-  ProcessStat stat;
+  ProcessEntry entry;
+  entry.id.pid = pid;
   const size_t bracket = text->rfind(')');
   if (bracket != std::string::npos) {
     const std::vector<absl::string_view> fields =
         absl::StrSplit(absl::string_view(*text).substr(bracket + 1), ' ', absl::SkipWhitespace());
     // Field 3, the state, is the first after the name; field 22 the 20th.
-    if (fields.size() >= 20 && absl::SimpleAtoi(fields[19], &stat.start_time_ticks)) {
-      stat.state = fields[0][0];
-      return stat;
+    if (fields.size() >= 20 && absl::SimpleAtoi(fields[1], &entry.parent) &&
+        absl::SimpleAtoi(fields[19], &entry.id.start_time_ticks)) {
+      entry.zombie = fields[0] == "Z" || fields[0] == "X";
+      return entry;
     }
   }
-  return absl::InternalError(
-      absl::StrCat(root.PathOf(absl::StrCat("proc/", pid, "/stat")), ": not understood"));
+  return absl::InternalError(absl::StrCat(root.PathOf(file), ": not understood"));
+}
+
+// The directory in proc/ of exactly that process: held open, it never becomes another's.
+absl::StatusOr<FsRoot> OpenDirectory(const FsRoot& root, const ProcessId& id) {
+  absl::StatusOr<FsRoot> directory = root.Sub(absl::StrCat("proc/", id.pid));
+  if (!directory.ok()) return GoneOr(directory.status(), id.pid);
+  PLIMSOLL_ASSIGN_OR_RETURN(const ProcessEntry entry, ReadStat(*directory, "stat", id.pid));
+  if (entry.id != id) return NoSuchProcess(id.pid);
+  return directory;
 }
 
 }  // namespace
 
+absl::StatusOr<ProcessEntry> ReadProcess(const FsRoot& root, pid_t pid) {
+  return ReadStat(root, absl::StrCat("proc/", pid, "/stat"), pid);
+}
+
 absl::StatusOr<ProcessId> IdentifyProcess(const FsRoot& root, pid_t pid) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ProcessStat stat, ReadStat(root, pid));
-  return ProcessId{.pid = pid, .start_time_ticks = stat.start_time_ticks};
+  PLIMSOLL_ASSIGN_OR_RETURN(const ProcessEntry entry, ReadProcess(root, pid));
+  return entry.id;
 }
 
 absl::StatusOr<UniqueFd> OpenPidfd(pid_t pid) {
@@ -87,43 +101,64 @@ absl::Status SignalProcess(const UniqueFd& pidfd, int signal) {
 }
 
 bool HasExited(const UniqueFd& pidfd) {
-  struct pollfd exited = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
-  int ready = 0;
-  do {
-    ready = poll(&exited, 1, 0);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
+  return AwaitExit(pidfd, absl::InfinitePast());
 }
 
-bool IsRunning(const FsRoot& root, const ProcessId& id) {
-  const auto stat = ReadStat(root, id.pid);
-  return stat.ok() && stat->start_time_ticks == id.start_time_ticks && stat->state != 'Z' &&
-         stat->state != 'X';
+bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline) {
+  while (true) {
+    struct pollfd exited = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+    const absl::Duration left = std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLongest);
+    const int ready = poll(&exited, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
+    if (ready > 0) return true;
+    if (ready == 0 && absl::Now() >= deadline) return false;
+    if (ready < 0 && errno != EINTR) return false;
+  }
 }
 
-absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, pid_t pid) {
-  const std::string file = absl::StrCat("proc/", pid, "/oom_score_adj");
-  const auto text = root.Read(file);
-  if (!text.ok()) return GoneOr(text.status(), pid);
+absl::Status KillProcess(const FsRoot& root, const ProcessId& id) {
+  return KillAndAwait(root, id, absl::InfinitePast());
+}
+
+absl::Status KillAndAwait(const FsRoot& root, const ProcessId& id, absl::Time deadline) {
+  const absl::StatusOr<UniqueFd> pidfd = OpenProcess(root, id);
+  absl::Status sent = pidfd.ok() ? SignalProcess(*pidfd, SIGKILL) : pidfd.status();
+  if (absl::IsNotFound(sent)) return absl::OkStatus();
+  if (!sent.ok()) return Annotate(sent, absl::StrCat("kill process ", id.pid));
+  if (deadline == absl::InfinitePast() || AwaitExit(*pidfd, deadline)) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat("process ", id.pid, " survives SIGKILL"));
+}
+
+absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id) {
+  const absl::StatusOr<ProcessEntry> entry = ReadProcess(root, id.pid);
+  if (absl::IsNotFound(entry.status())) return false;
+  PLIMSOLL_RETURN_IF_ERROR(entry.status());
+  return entry->id == id && !entry->zombie;
+}
+
+absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenDirectory(root, id));
+  const auto text = directory.Read(kOomScoreAdj);
+  if (!text.ok()) return GoneOr(text.status(), id.pid);
   int value = 0;
   if (!absl::SimpleAtoi(*text, &value)) {
-    return absl::InternalError(absl::StrCat(root.PathOf(file), ": not a number: ", *text));
+    return absl::InternalError(
+        absl::StrCat(directory.PathOf(kOomScoreAdj), ": not a number: ", *text));
   }
   return value;
 }
 
-absl::Status WriteOomScoreAdj(const FsRoot& root, pid_t pid, int value) {
+absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value) {
   if (value < -1000 || value > 1000) {
     return absl::InvalidArgumentError(
         absl::StrCat("oom_score_adj ", value, " is not in -1000 to 1000"));
   }
-  const absl::Status status =
-      root.Write(absl::StrCat("proc/", pid, "/oom_score_adj"), absl::StrCat(value));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenDirectory(root, id));
+  const absl::Status status = directory.Write(kOomScoreAdj, absl::StrCat(value));
   if (absl::IsPermissionDenied(status)) {
     return absl::PermissionDeniedError(
         absl::StrCat(status.message(), " (to lower it needs CAP_SYS_RESOURCE)"));
   }
-  return GoneOr(status, pid);
+  return GoneOr(status, id.pid);
 }
 
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root) {

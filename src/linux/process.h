@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 
@@ -22,7 +23,15 @@ struct ProcessId {
   bool operator==(const ProcessId&) const = default;
 };
 
+// What proc(5) says in /proc/<pid>/stat, as far as it is of use here.
+struct ProcessEntry {
+  ProcessId id;
+  pid_t parent = 0;
+  bool zombie = false;  // has ended, and nobody has waited for it yet
+};
 // NOT_FOUND when there is none. `root` holds proc/.
+absl::StatusOr<ProcessEntry> ReadProcess(const FsRoot& root, pid_t pid);
+// NOT_FOUND when there is none.
 absl::StatusOr<ProcessId> IdentifyProcess(const FsRoot& root, pid_t pid);
 // A pidfd for whichever process has that pid now. NOT_FOUND when none has.
 absl::StatusOr<UniqueFd> OpenPidfd(pid_t pid);
@@ -31,11 +40,20 @@ absl::StatusOr<UniqueFd> OpenProcess(const FsRoot& root, const ProcessId& id);
 // pidfd_send_signal(2). NOT_FOUND when it has exited.
 absl::Status SignalProcess(const UniqueFd& pidfd, int signal);
 bool HasExited(const UniqueFd& pidfd);
-// A zombie counts as not running.
-bool IsRunning(const FsRoot& root, const ProcessId& id);
+// Waits for its exit. False at the deadline.
+bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline);
+// SIGKILL to exactly that process. OK when it is gone already; not waited for.
+absl::Status KillProcess(const FsRoot& root, const ProcessId& id);
+// As KillProcess, and waits for its end. DEADLINE_EXCEEDED "process 12 survives SIGKILL".
+absl::Status KillAndAwait(const FsRoot& root, const ProcessId& id, absl::Time deadline);
+// A zombie counts as not running. An error says that it could not be looked at, and no more.
+absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id);
 
-absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, pid_t pid);
-absl::Status WriteOomScoreAdj(const FsRoot& root, pid_t pid, int value);
+// Of exactly that process: NOT_FOUND when it is gone.
+absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id);
+// INVALID_ARGUMENT outside of -1000 to 1000; PERMISSION_DENIED for a lower value than it had, where
+// CAP_SYS_RESOURCE is missing.
+absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value);
 // proc/sys/kernel/random/boot_id, without the newline.
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root);
 // Whether this process has a capability in its effective set, e.g. 24 (CAP_SYS_RESOURCE).

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/no_descriptors_for_test.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -32,7 +33,7 @@ TEST_F(ProcessTest, IdentifiesAndOpens) {
   ASSERT_TRUE(id.ok()) << id.status();
   EXPECT_EQ(id->pid, child.pid());
   EXPECT_GT(id->start_time_ticks, 0u);
-  EXPECT_TRUE(IsRunning(real_, *id));
+  EXPECT_TRUE(*IsRunning(real_, *id));
   auto pidfd = OpenProcess(real_, *id);
   ASSERT_TRUE(pidfd.ok()) << pidfd.status();
   EXPECT_FALSE(HasExited(*pidfd));
@@ -40,7 +41,7 @@ TEST_F(ProcessTest, IdentifiesAndOpens) {
   ASSERT_TRUE(child.Wait(absl::Now() + absl::Seconds(20)).ok());
   EXPECT_TRUE(HasExited(*pidfd));
   EXPECT_TRUE(absl::IsNotFound(SignalProcess(*pidfd, SIGKILL)));
-  EXPECT_FALSE(IsRunning(real_, *id));
+  EXPECT_FALSE(*IsRunning(real_, *id));
   EXPECT_TRUE(absl::IsNotFound(OpenProcess(real_, *id).status()));
   EXPECT_TRUE(absl::IsNotFound(IdentifyProcess(real_, child.pid()).status()));
 }
@@ -49,7 +50,7 @@ TEST_F(ProcessTest, APidThatIsAnothersNowIsNotFound) {
   ProcessId id = *IdentifyProcess(real_, getpid());
   ++id.start_time_ticks;
   EXPECT_TRUE(absl::IsNotFound(OpenProcess(real_, id).status()));
-  EXPECT_FALSE(IsRunning(real_, id));
+  EXPECT_FALSE(*IsRunning(real_, id));
 }
 
 TEST_F(ProcessTest, NamesWithBracketsAndZombies) {
@@ -57,29 +58,64 @@ TEST_F(ProcessTest, NamesWithBracketsAndZombies) {
   ASSERT_TRUE(dir_.root().MakeDirs("proc/7").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", absl::StrCat("7 (a) R 1) S", tail)).ok());
   EXPECT_EQ(IdentifyProcess(dir_.root(), 7)->start_time_ticks, 4711u);
-  EXPECT_TRUE(IsRunning(dir_.root(), {7, 4711}));
+  EXPECT_TRUE(*IsRunning(dir_.root(), {7, 4711}));
   ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", absl::StrCat("7 (a) Z", tail)).ok());
-  EXPECT_FALSE(IsRunning(dir_.root(), {7, 4711}));
+  EXPECT_FALSE(*IsRunning(dir_.root(), {7, 4711}));
   ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", "7 (a) S 1 2 3").ok());
   EXPECT_EQ(IdentifyProcess(dir_.root(), 7).status().code(), absl::StatusCode::kInternal);
 }
 
+TEST_F(ProcessTest, KillsExactlyThatProcess) {
+  Child child = StartSleep();
+  const ProcessId id = *IdentifyProcess(real_, child.pid());
+  ProcessId before = id;  // had the pid once
+  --before.start_time_ticks;
+  EXPECT_TRUE(KillProcess(real_, before).ok()) << "gone already";
+  EXPECT_TRUE(KillAndAwait(real_, before, absl::InfiniteFuture()).ok());
+  EXPECT_TRUE(absl::IsNotFound(ReadOomScoreAdj(real_, before).status()));
+  EXPECT_TRUE(absl::IsNotFound(WriteOomScoreAdj(real_, before, 1000)));
+  EXPECT_TRUE(*IsRunning(real_, id));
+  const UniqueFd pidfd = *OpenProcess(real_, id);
+  EXPECT_FALSE(AwaitExit(pidfd, absl::Now() + absl::Milliseconds(20)));
+  EXPECT_TRUE(KillAndAwait(real_, id, absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_TRUE(AwaitExit(pidfd, absl::InfinitePast()));
+  EXPECT_FALSE(*IsRunning(real_, id));
+  EXPECT_EQ(child.Wait(absl::Now() + absl::Seconds(20))->signal, SIGKILL);
+}
+
+TEST_F(ProcessTest, WhatCannotBeLookedAtIsNotGone) {
+  const ProcessId id = *IdentifyProcess(real_, getpid());
+  absl::StatusOr<bool> running = true;
+  absl::Status killed;
+  absl::StatusOr<int> score = 0;
+  {
+    const NoDescriptors none;
+    running = IsRunning(real_, id);
+    killed = KillProcess(real_, id);
+    score = ReadOomScoreAdj(real_, id);
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(running.status())) << running.status();
+  EXPECT_TRUE(absl::IsResourceExhausted(killed)) << killed;
+  EXPECT_TRUE(absl::IsResourceExhausted(score.status())) << score.status();
+}
+
 TEST_F(ProcessTest, OomScoreAdjCanBeRaised) {
   Child child = StartSleep();
-  const int before = *ReadOomScoreAdj(real_, child.pid());
+  const ProcessId id = *IdentifyProcess(real_, child.pid());
+  const int before = *ReadOomScoreAdj(real_, id);
   const int wanted = std::min(1000, before + 5);
-  ASSERT_TRUE(WriteOomScoreAdj(real_, child.pid(), wanted).ok());
-  EXPECT_EQ(*ReadOomScoreAdj(real_, child.pid()), wanted);
-  EXPECT_TRUE(absl::IsInvalidArgument(WriteOomScoreAdj(real_, child.pid(), 1001)));
+  ASSERT_TRUE(WriteOomScoreAdj(real_, id, wanted).ok());
+  EXPECT_EQ(*ReadOomScoreAdj(real_, id), wanted);
+  EXPECT_TRUE(absl::IsInvalidArgument(WriteOomScoreAdj(real_, id, 1001)));
   if (!*HasCapability(real_, 24)) {
-    const absl::Status lowered = WriteOomScoreAdj(real_, child.pid(), -1000);
+    const absl::Status lowered = WriteOomScoreAdj(real_, id, -1000);
     EXPECT_TRUE(absl::IsPermissionDenied(lowered));
     EXPECT_THAT(lowered.message(), HasSubstr("CAP_SYS_RESOURCE"));
   }
   ASSERT_TRUE(child.Signal(SIGKILL).ok());
   ASSERT_TRUE(child.Wait(absl::Now() + absl::Seconds(20)).ok());
-  EXPECT_TRUE(absl::IsNotFound(ReadOomScoreAdj(real_, child.pid()).status()));
-  EXPECT_TRUE(absl::IsNotFound(WriteOomScoreAdj(real_, child.pid(), 1)));
+  EXPECT_TRUE(absl::IsNotFound(ReadOomScoreAdj(real_, id).status()));
+  EXPECT_TRUE(absl::IsNotFound(WriteOomScoreAdj(real_, id, 1)));
 }
 
 TEST_F(ProcessTest, ReadsCapabilitiesAndBootId) {

@@ -12,13 +12,8 @@
 
 namespace plimsoll::linux {
 
-struct ProcessEntry {
-  ProcessId id;
-  pid_t parent = 0;
-  bool zombie = false;
-};
-
-// Every process that `root`'s proc/ shows. One that ends meanwhile may be missing.
+// Every process that `root`'s proc/ shows. One that ends meanwhile may be missing; one that can't
+// be looked at is an error.
 absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
 
 // Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.

@@ -27,12 +27,12 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
   TestDir dir;
   for (const auto& [pid, text] :
        {std::pair("1", Stat("init", "S 0")), std::pair("7", Stat("a) S 1 (b", "S 1")),
-        std::pair("9", Stat("child", "Z 7")), std::pair("11", Stat("grandchild", "R 9")),
-        std::pair("12", std::string("12 (cut off"))}) {
+        std::pair("9", Stat("child", "Z 7")), std::pair("11", Stat("grandchild", "R 9"))}) {
     ASSERT_TRUE(dir.root().MakeDirs(std::string("proc/") + pid).ok());
     ASSERT_TRUE(dir.root().ReplaceFile(std::string("proc/") + pid + "/stat", text).ok());
   }
   ASSERT_TRUE(dir.root().MakeDirs("proc/self").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("proc/13").ok());  // as of one that has just ended
   const auto table = ListProcessTable(dir.root());
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(Pids(*table), ElementsAre(1, 11, 7, 9));
@@ -40,6 +40,9 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
   EXPECT_TRUE((*table)[3].zombie);
   EXPECT_THAT(Pids(DescendantsOf(*table, 7)), ElementsAre(9, 11));
   EXPECT_THAT(DescendantsOf(*table, 11), IsEmpty());
+  // Half a table would make a stranger of a child.
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/9/stat", "9 (cut off").ok());
+  EXPECT_EQ(ListProcessTable(dir.root()).status().code(), absl::StatusCode::kInternal);
 }
 
 TEST(ProcessTree, FindsAChildOfThisProcess) {

@@ -53,7 +53,7 @@ class PauseTest : public ::testing::Test {
   void Release() { ASSERT_EQ(write(go_.get(), "x", 1), 1); }
   bool AwaitEnd() const {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
-    while (linux::IsRunning(host_, init_)) {
+    while (*linux::IsRunning(host_, init_)) {
       if (absl::Now() > deadline) return false;
       absl::SleepFor(absl::Milliseconds(5));
     }
@@ -95,7 +95,7 @@ TEST_F(PauseTest, IsPid1AndStaysWhenReleased) {
   AwaitReady();
   EXPECT_EQ(Inside("kill -0 1 && echo $$"), "2\n");
   EXPECT_THAT(*ProcFile("status"), HasSubstr(absl::StrCat("NSpid:\t", init_.pid, "\t1\n")));
-  EXPECT_TRUE(linux::IsRunning(host_, init_));
+  EXPECT_TRUE(*linux::IsRunning(host_, init_));
 }
 
 TEST_F(PauseTest, EndsWithWhoAskedForIt) {
@@ -146,7 +146,7 @@ TEST_F(PauseTest, EndsOnSigtermFromOutsideOnly) {
   Release();
   AwaitReady();
   Inside("kill -TERM 1; kill -INT 1; kill -KILL 1; kill -SEGV 1");
-  EXPECT_TRUE(linux::IsRunning(host_, init_)) << "a container could end the whole pod";
+  EXPECT_TRUE(*linux::IsRunning(host_, init_)) << "a container could end the whole pod";
   const auto pidfd = linux::OpenProcess(host_, init_);
   ASSERT_TRUE(pidfd.ok());
   // One that comes while another of the same kind is pending is dropped by the kernel, so it is

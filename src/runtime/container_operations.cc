@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -245,9 +244,8 @@ absl::Status EngineImpl::SendStopSignal(const Container& container) {
 absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
   const ContainerRecord record = container.Snapshot();
   // The init too, by itself: it may have been moved out of its group.
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
-  if (init.ok()) linux::SignalProcess(*init, SIGKILL).IgnoreError();
-  return options_.cgroups->KillAll(record.cgroup_path, deadline);
+  const absl::Status init = linux::KillProcess(options_.host, record.init);
+  return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
 }
 
 bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
@@ -286,9 +284,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
   if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
-  const absl::StatusOr<UniqueFd> monitor =
-      linux::OpenProcess(options_.host, container->Snapshot().monitor);
-  if (monitor.ok()) linux::SignalProcess(*monitor, SIGKILL).IgnoreError();
+  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
   if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));

@@ -67,7 +67,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   effective.cgroup = *std::move(now);
   KeepAskedShares(layout, record.spec.resources, &effective.cgroup);
   effective.live = true;
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init.pid);
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) effective.oom_score_adj = *adj;
   return effective;
 }
@@ -91,7 +91,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   if (!applied.ok()) return Annotate(applied, what);
   if (writes_adj) {
     const absl::Status written =
-        linux::WriteOomScoreAdj(options_.host, record.init.pid, *update.oom_score_adj);
+        linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj);
     if (!written.ok()) {
       Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
       return Annotate(written, what);

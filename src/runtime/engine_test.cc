@@ -267,14 +267,14 @@ TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
 TEST_F(EngineTest, ASharedPidNamespaceGoesWithItsSandbox) {
   const std::string pod = *engine_->RunSandbox(SharedPid(), "");
   const linux::ProcessId pause = engine_->GetSandbox(pod)->pause;
-  EXPECT_TRUE(linux::IsRunning(host_, pause));
+  EXPECT_TRUE(*linux::IsRunning(host_, pause));
   EXPECT_TRUE(cgroups_.Exists(absl::StrCat("/plimsoll/", pod, "/pause-", pod)));
   EXPECT_TRUE(run_.Exists("sandboxes/" + pod + "/pid"));
   StartEngine();
   EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kReady);
-  EXPECT_TRUE(linux::IsRunning(host_, pause));
+  EXPECT_TRUE(*linux::IsRunning(host_, pause));
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
-  EXPECT_FALSE(linux::IsRunning(host_, pause));
+  EXPECT_FALSE(*linux::IsRunning(host_, pause));
   EXPECT_FALSE(run_.Exists("sandboxes/" + pod + "/pid"));
   ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();

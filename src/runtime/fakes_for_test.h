@@ -119,7 +119,8 @@ class FakeRuntime : public ContainerRuntime {
     absl::MutexLock lock(&mutex_);
     return std::vector<std::string>(traces_.begin(), traces_.end());
   }
-  std::optional<int64_t> StartedAt(absl::string_view id, const linux::ProcessId&) const override {
+  absl::StatusOr<std::optional<int64_t>> StartedAt(absl::string_view id,
+                                                   const linux::ProcessId&) const override {
     absl::MutexLock lock(&mutex_);
     const auto it = started_.find(std::string(id));
     if (it == started_.end()) return std::nullopt;

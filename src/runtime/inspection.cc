@@ -82,9 +82,13 @@ class Inspector {
     }
     int64_t started = 0;
     if (record.state == ContainerState::kCreated) {
-      started = input_.runtime->StartedAt(record.id, record.init).value_or(0);
+      const auto started_at = input_.runtime->StartedAt(record.id, record.init);
+      if (!started_at.ok()) return NotInspected(record, started_at.status());
+      started = started_at->value_or(0);
     }
-    if (!linux::IsRunning(input_.host, record.monitor)) {
+    const absl::StatusOr<bool> monitored = linux::IsRunning(input_.host, record.monitor);
+    if (!monitored.ok()) return NotInspected(record, monitored.status());
+    if (!*monitored) {
       return Add(D::kContainerEnded, record,
                  absl::StrCat(recorded, "; its monitor (process ", record.monitor.pid, ") is gone"),
                  "ends what is left of it and records its exit", started);
@@ -118,27 +122,29 @@ class Inspector {
                      "recorded as Ready before the machine was restarted",
                      "records it as NotReady");
         }
-        if (LookAtSandboxPlace(input_.run, record.id, record.spec) != PlaceState::kWhole) {
-          return Add(D::kSandboxBroken, record,
-                     "recorded as Ready, but not all of its namespaces are pinned",
-                     "lets go of the others and records it as NotReady");
-        }
-        return;
+        return LookAtReadyPlace(record);
       case SandboxState::kNotReady:
-        if (HoldsNamespaces(record)) {
-          return Add(D::kSandboxStillHeld, record,
-                     "is NotReady, but namespaces of it are still pinned", "lets go of them");
-        }
-        return;
+        return LookAtReleasedPlace(record);
     }
   }
 
-  bool HoldsNamespaces(const SandboxRecord& record) const {
+  void LookAtReadyPlace(const SandboxRecord& record) {
+    const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, record.spec);
+    if (!place.ok()) return NotInspected(record, place.status());
+    if (*place == PlaceState::kWhole) return;
+    Add(D::kSandboxBroken, record, "recorded as Ready, but not all of its namespaces are pinned",
+        "lets go of the others and records it as NotReady");
+  }
+
+  void LookAtReleasedPlace(const SandboxRecord& record) {
     SandboxSpec none;
     none.namespaces.network = NamespaceMode::kNode;
     none.namespaces.ipc = NamespaceMode::kNode;
-    // kWhole for one that has none: nothing is pinned.
-    return LookAtSandboxPlace(input_.run, record.id, none) != PlaceState::kWhole;
+    const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, none);
+    if (!place.ok()) return NotInspected(record, place.status());
+    if (*place == PlaceState::kWhole) return;  // of one that has none: nothing is pinned
+    Add(D::kSandboxStillHeld, record, "is NotReady, but namespaces of it are still pinned",
+        "lets go of them");
   }
 
   void LookForCommands() {
@@ -185,7 +191,13 @@ class Inspector {
     }
   }
 
-  void NotInspected(absl::string_view what, const absl::Status& status) {
+  template <typename Record>
+  void NotInspected(const Record& record, const absl::Status& status) {
+    Add(D::kNotInspected, record, absl::StrCat("could not be looked at: ", status.message()),
+        "leaves it as it is");
+  }
+
+  void NotInspected(const char* what, const absl::Status& status) {
     Add(D::kNotInspected, absl::StrCat(what, ": ", status.message()), "leaves them as they are");
   }
 

@@ -1,16 +1,12 @@
 #include "runtime/pause.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/own_program.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -20,7 +16,6 @@ namespace {
 
 constexpr int kGoDescriptor = 3;  // as plimsoll-pause knows it
 constexpr char kRoot[] = "pause";
-constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2)
 
 }  // namespace
 
@@ -63,21 +58,7 @@ absl::StatusOr<HeldPause> StartPause(const FsRoot& host, const FsRoot& directory
 }
 
 absl::Status EndPause(const FsRoot& host, const linux::ProcessId& id, absl::Time deadline) {
-  const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, id);
-  if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
-  const absl::Status sent = linux::SignalProcess(*pidfd, SIGKILL);
-  if (!sent.ok() && !absl::IsNotFound(sent)) return sent;
-  while (true) {
-    struct pollfd poller = {pidfd->get(), POLLIN, 0};
-    const absl::Duration left = std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLongest);
-    const int ready = poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
-    if (ready > 0) return absl::OkStatus();
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && absl::Now() < deadline) continue;
-    return absl::DeadlineExceededError(
-        absl::StrCat("process ", id.pid, ", the init of a pod's PID namespace, survives SIGKILL"));
-  }
+  return Annotate(linux::KillAndAwait(host, id, deadline), "the init of a pod's PID namespace");
 }
 
 }  // namespace plimsoll::runtime

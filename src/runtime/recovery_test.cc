@@ -1,4 +1,5 @@
 // What the engine finds when it starts, and what it makes of it.
+#include "base/no_descriptors_for_test.h"
 #include "base/random_id.h"
 #include "linux/namespaces.h"
 #include "runtime/engine_fixture_for_test.h"
@@ -89,10 +90,10 @@ TEST_F(RecoveryTest, AfterARebootEverythingHasEnded) {
   EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kExited);
   EXPECT_EQ(engine_->GetContainer(id)->reason, "Unknown");
   EXPECT_EQ(engine_->GetContainer(id)->exit_code, 255);
-  EXPECT_FALSE(linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
+  EXPECT_FALSE(*linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
   EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
   // The process that has the old pid now was not touched.
-  EXPECT_TRUE(linux::IsRunning(host_, container.monitor));
+  EXPECT_TRUE(*linux::IsRunning(host_, container.monitor));
 }
 
 TEST_F(RecoveryTest, AStartThatWasNotWrittenDownIsFoundOut) {
@@ -141,6 +142,49 @@ TEST_F(RecoveryTest, ASandboxWhoseNamespacesAreGoneIsNotReady) {
   EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
 }
 
+TEST_F(RecoveryTest, WhatCannotBeLookedAtIsLeftAsItIs) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string other = *engine_->RunSandbox(PodSpec("other"), "");
+  engine_.reset();
+  // Any error but that there is none: here that its place is a file.
+  const std::string place = run_.PathOf("sandboxes/" + pod);
+  ASSERT_EQ(rename(place.c_str(), (run_.path() + "/aside").c_str()), 0);
+  ASSERT_TRUE(run_.ReplaceFile("sandboxes/" + pod, "").ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kReady);
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kReady);
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kNotInspected));
+  EXPECT_THAT(engine_->RecoveryTroubles(),
+              ElementsAre(HasSubstr("sandbox " + pod + ": recovery: could not be looked at")));
+  engine_.reset();
+  ASSERT_TRUE(run_.RemoveFile("sandboxes/" + pod).ok());
+  ASSERT_EQ(rename((run_.path() + "/aside").c_str(), place.c_str()), 0);
+  StartEngine();
+  EXPECT_THAT(Differences(), IsEmpty());
+  EXPECT_TRUE(*linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
+}
+
+TEST_F(RecoveryTest, AMonitorThatCannotBeLookedAtIsNotGone) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = RunningContainer(pod);
+  InspectionInput input{.host = host_, .run = run_, .boot_id = *linux::ReadBootId(host_)};
+  input.sandboxes = engine_->ListSandboxes();
+  input.containers = engine_->ListContainers();
+  input.cgroups = &cgroups_;
+  input.runtime = &runtime_;
+  EXPECT_THAT(Inspect(input), IsEmpty());
+  const std::vector<Finding> findings = [&] {
+    const NoDescriptors none;
+    return Inspect(input);
+  }();
+  ASSERT_THAT(findings, SizeIs(3));  // the third: what is there that is not recorded
+  EXPECT_EQ(findings[0].container_id, id);
+  EXPECT_EQ(findings[1].sandbox_id, pod);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.difference, Difference::kNotInspected) << finding.what;
+  }
+}
+
 TEST_F(RecoveryTest, ASandboxThatIsNotReadyHoldsNoNamespaces) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   engine_.reset();
@@ -148,7 +192,7 @@ TEST_F(RecoveryTest, ASandboxThatIsNotReadyHoldsNoNamespaces) {
   record.state = SandboxState::kNotReady;
   ASSERT_TRUE(store_.PutSandbox(record).ok());
   StartEngine();
-  EXPECT_FALSE(linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
+  EXPECT_FALSE(*linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
   EXPECT_THAT(Differences(), IsEmpty());
 }
 

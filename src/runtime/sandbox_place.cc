@@ -101,8 +101,10 @@ absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std
   return run.RemoveTree(DirectoryOf(id));
 }
 
-PlaceState LookAtSandboxPlace(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
+absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::string& id,
+                                              const SandboxSpec& spec) {
   const absl::StatusOr<FsRoot> directory = run.Sub(DirectoryOf(id));
+  if (!absl::IsNotFound(directory.status())) PLIMSOLL_RETURN_IF_ERROR(directory.status());
   const bool network = spec.namespaces.network == NamespaceMode::kPod;
   int wanted = 0;
   int pinned = 0;
@@ -110,7 +112,9 @@ PlaceState LookAtSandboxPlace(const FsRoot& run, const std::string& id, const Sa
        {std::pair("net", network), std::pair("ipc", spec.namespaces.ipc == NamespaceMode::kPod),
         std::pair("uts", HasOwnHostname(spec))}) {
     wanted += want;
-    pinned += directory.ok() && linux::IsPinned(*directory, name);
+    if (!directory.ok()) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_pinned, linux::IsPinned(*directory, name));
+    pinned += is_pinned;
   }
   if (pinned == wanted) return PlaceState::kWhole;
   return pinned == 0 ? PlaceState::kNone : PlaceState::kPart;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/spec/sandbox_spec.h"
@@ -23,9 +24,10 @@ absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const st
 // Releases and removes everything.
 absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
 
-// How much of its namespaces is pinned.
+// How much of its namespaces is pinned. An error: it could not be looked at.
 enum class PlaceState { kNone, kPart, kWhole };  // kWhole also where it has none of its own
-PlaceState LookAtSandboxPlace(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
+absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::string& id,
+                                              const SandboxSpec& spec);
 
 // What containers of the sandbox are given of it.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);

@@ -25,7 +25,8 @@ absl::Status CleanUpOne(const FsRoot& host, const FsRoot& records, const std::st
   try {
     const linux::ProcessId owner = {.pid = json.at("pid").get<pid_t>(),
                                     .start_time_ticks = json.at("start_time").get<uint64_t>()};
-    if (linux::IsRunning(host, owner)) return absl::OkStatus();
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool runs, linux::IsRunning(host, owner));
+    if (runs) return absl::OkStatus();
     const Record record = {.hierarchy = json.at("hierarchy").get<std::string>(),
                            .mount_point = json.at("mount_point").get<std::string>()};
     PLIMSOLL_RETURN_IF_ERROR(CleanUp(host, record));

@@ -141,8 +141,9 @@ class ContainerRuntime {
   // --- for recovery. The first two change nothing.
 
   // When the container was started (Unix nanoseconds), as far as can be told; nullopt: it was not.
-  // `init` is its init as Create gave it.
-  virtual std::optional<int64_t> StartedAt(absl::string_view, const linux::ProcessId&) const {
+  // `init` is its init as Create gave it. An error: it could not be looked at.
+  virtual absl::StatusOr<std::optional<int64_t>> StartedAt(absl::string_view,
+                                                           const linux::ProcessId&) const {
     return std::nullopt;
   }
   // `containers`: all that are live.

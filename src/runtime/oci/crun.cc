@@ -122,15 +122,21 @@ absl::Status Crun::FinishStart(absl::string_view id) const {
   return state_.RemoveFile(absl::StrCat(id, "/exec.fifo"));
 }
 
-std::optional<int64_t> Crun::StartedAt(const FsRoot& host, absl::string_view id,
-                                       const linux::ProcessId& init) const {
+absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl::string_view id,
+                                                       const linux::ProcessId& init) const {
   const absl::StatusOr<struct stat> directory = state_.Stat(id);
-  if (!directory.ok() || !state_.Exists(absl::StrCat(id, "/status"))) return std::nullopt;
-  if (state_.Exists(absl::StrCat(id, "/exec.fifo"))) {
+  if (absl::IsNotFound(directory.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(directory.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_known, state_.Has(absl::StrCat(id, "/status")));
+  if (!is_known) return std::nullopt;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool has_fifo, state_.Has(absl::StrCat(id, "/exec.fifo")));
+  if (has_fifo) {
     // Its process is crun until it is let run.
     const absl::StatusOr<std::string> program =
         host.ReadLink(absl::StrCat("proc/", init.pid, "/exe"));
-    if (!program.ok() || !linux::IsRunning(host, init)) return std::nullopt;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool runs, linux::IsRunning(host, init));
+    if (!runs) return std::nullopt;
+    PLIMSOLL_RETURN_IF_ERROR(program.status());
     if (absl::StrContains(*program, kMemfdName)) return std::nullopt;
   }
   // The directory changed last when the FIFO was taken out of it.

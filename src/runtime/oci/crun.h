@@ -49,9 +49,9 @@ class Crun {
   absl::Status Start(absl::string_view id) const;
 
   // When the container's process was let run, Unix nanoseconds; nullopt: it sleeps still, or crun
-  // doesn't know the container. `host` holds proc/.
-  std::optional<int64_t> StartedAt(const FsRoot& host, absl::string_view id,
-                                   const linux::ProcessId& init) const;
+  // doesn't know the container. `host` holds proc/. An error: it could not be looked at.
+  absl::StatusOr<std::optional<int64_t>> StartedAt(const FsRoot& host, absl::string_view id,
+                                                   const linux::ProcessId& init) const;
   // What a Start that was cut off after the process ran has left undone.
   absl::Status FinishStart(absl::string_view id) const;
 

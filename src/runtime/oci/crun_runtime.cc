@@ -1,6 +1,5 @@
 #include "runtime/oci/crun_runtime.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -210,18 +209,6 @@ absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_vie
   return runtime::ReadExit(bundle);
 }
 
-absl::Status CrunRuntime::KillInit(const CrunStatus& status) const {
-  const absl::StatusOr<UniqueFd> pidfd =
-      linux::OpenProcess(options_.host, {status.pid, status.start_time_ticks});
-  if (!pidfd.ok()) return absl::OkStatus();
-  linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
-  struct pollfd poller = {pidfd->get(), POLLIN, 0};
-  if (poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(kKillTimeout))) > 0) {
-    return absl::OkStatus();
-  }
-  return absl::DeadlineExceededError(absl::StrCat("process ", status.pid, " survives SIGKILL"));
-}
-
 absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgroup) const {
   const std::optional<CrunStatus> status = crun_->Status(id);
   if (cgroup->empty() && status) *cgroup = status->cgroup_path;
@@ -229,7 +216,11 @@ absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgrou
   if (!cgroup->empty() && *cgroup != "/") {
     result = options_.cgroups->KillAll(*cgroup, absl::Now() + kKillTimeout);
   }
-  if (status && status->pid > 0) result = FirstError(result, KillInit(*status));
+  if (status && status->pid > 0) {
+    result = FirstError(result,
+                        linux::KillAndAwait(options_.host, {status->pid, status->start_time_ticks},
+                                            absl::Now() + kKillTimeout));
+  }
   return result;
 }
 

@@ -39,8 +39,8 @@ class CrunRuntime : public ContainerRuntime {
   void CancelExecs() override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
-  std::optional<int64_t> StartedAt(absl::string_view id,
-                                   const linux::ProcessId& init) const override {
+  absl::StatusOr<std::optional<int64_t>> StartedAt(absl::string_view id,
+                                                   const linux::ProcessId& init) const override {
     return crun_->StartedAt(options_.host, id, init);
   }
   absl::StatusOr<std::vector<StrayExec>> FindStrayExecs(
@@ -58,10 +58,8 @@ class CrunRuntime : public ContainerRuntime {
                       const BuiltSpec& spec) const;
   absl::StatusOr<Created> Launch(const CreateRequest& request);
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
-  // SIGKILL to the container's init, if crun remembers one and it still is that process.
-  absl::Status KillInit(const CrunStatus& status) const;
-  // Everything in the container's group, and its init. An empty `cgroup` is filled in from what
-  // crun remembers.
+  // Everything in the container's group, and the init that crun remembers. An empty `cgroup` is
+  // filled in from what crun remembers.
   absl::Status KillProcesses(absl::string_view id, std::string* cgroup) const;
 
   const OciOptions options_;

@@ -211,9 +211,10 @@ TEST_F(CrunRuntimeTest, OomIsCountedInTheGroup) {
 TEST_F(CrunRuntimeTest, OomScoreAdjIsSetOrRaisedWithAWarning) {
   spec().oom_score_adj = 0;
   const Created zero = Run("zero", "sleep 100");
-  const auto own = linux::ReadOomScoreAdj(machine_->host(), getpid());
+  const auto own =
+      linux::ReadOomScoreAdj(machine_->host(), *linux::IdentifyProcess(machine_->host(), getpid()));
   ASSERT_TRUE(own.ok()) << own.status();
-  EXPECT_EQ(linux::ReadOomScoreAdj(machine_->host(), zero.init.pid).value_or(-1),
+  EXPECT_EQ(linux::ReadOomScoreAdj(machine_->host(), zero.init).value_or(-1),
             zero.warnings.empty() ? 0 : *own);
   spec().oom_score_adj = 700;
   const std::string log = RunToEnd("high", "cat /proc/self/oom_score_adj");
@@ -254,7 +255,7 @@ TEST_F(CrunRuntimeTest, TerminalAndClosedInput) {
 TEST_F(CrunRuntimeTest, KilledMonitorLeavesNoExitRecordAndDeleteStillWorks) {
   const Created created = Run("a", "sleep 100");
   ASSERT_EQ(kill(created.monitor.pid, SIGKILL), 0);
-  ASSERT_TRUE(WaitUntil([&] { return !linux::IsRunning(machine_->host(), created.monitor); }));
+  ASSERT_TRUE(WaitUntil([&] { return !*linux::IsRunning(machine_->host(), created.monitor); }));
   const auto exit = runtime().ReadExit("a");
   ASSERT_TRUE(exit.ok());
   EXPECT_FALSE(exit->has_value());
@@ -262,7 +263,7 @@ TEST_F(CrunRuntimeTest, KilledMonitorLeavesNoExitRecordAndDeleteStillWorks) {
   EXPECT_TRUE(absl::IsFailedPrecondition(reopened)) << reopened;
   ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
-  EXPECT_FALSE(linux::IsRunning(machine_->host(), created.init));
+  EXPECT_FALSE(*linux::IsRunning(machine_->host(), created.init));
 }
 
 TEST_F(CrunRuntimeTest, DeleteEndsWhatRunsAndIsIdempotent) {
@@ -270,7 +271,7 @@ TEST_F(CrunRuntimeTest, DeleteEndsWhatRunsAndIsIdempotent) {
   EXPECT_THAT(*runtime().ListTraces(), Contains("a"));
   const absl::Status deleted = runtime().Delete("a", "");  // as found again: group unknown
   ASSERT_TRUE(deleted.ok()) << deleted;
-  EXPECT_FALSE(linux::IsRunning(machine_->host(), created.init));
+  EXPECT_FALSE(*linux::IsRunning(machine_->host(), created.init));
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
   EXPECT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
   EXPECT_TRUE(runtime().Delete("never-was", "").ok());

@@ -131,8 +131,7 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
     child->Signal(SIGKILL).IgnoreError();
     if (table.ok()) {
       for (const linux::ProcessEntry& each : linux::DescendantsOf(*table, child->pid())) {
-        const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, each.id);
-        if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+        killed = FirstError(killed, linux::KillProcess(host, each.id));
       }
     }
     child->Wait(deadline).IgnoreError();

@@ -1,7 +1,6 @@
 #include "runtime/oci/exec_group.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -38,8 +37,9 @@ bool IsGroupName(absl::string_view name) {
 
 }  // namespace
 
-std::vector<ExecGroup> ExecGroup::FindAll(const FsRoot& host, linux::CgroupLayout layout,
-                                          absl::string_view container_group) {
+absl::StatusOr<std::vector<ExecGroup>> ExecGroup::FindAll(const FsRoot& host,
+                                                          linux::CgroupLayout layout,
+                                                          absl::string_view container_group) {
   std::vector<std::string> hierarchies = {""};
   if (layout != linux::CgroupLayout::kV2) {
     hierarchies.assign(std::begin(kHierarchies), std::end(kHierarchies));
@@ -49,7 +49,8 @@ std::vector<ExecGroup> ExecGroup::FindAll(const FsRoot& host, linux::CgroupLayou
     const std::string container =
         absl::StrCat(kMount, hierarchy.empty() ? "" : "/", hierarchy, "/", container_group);
     const absl::StatusOr<std::vector<std::string>> names = host.List(container);
-    if (!names.ok()) continue;
+    if (absl::IsNotFound(names.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
       if (IsGroupName(name)) found.push_back(ExecGroup(host, hierarchy, container, name));
     }
@@ -112,8 +113,7 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
       if (at_once.ok() || !absl::SimpleAtoi(line, &pid) || pid <= 0) continue;
       const absl::StatusOr<linux::ProcessId> process = linux::IdentifyProcess(host_, pid);
       if (!process.ok()) continue;
-      const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host_, *process);
-      if (pidfd.ok()) linux::SignalProcess(*pidfd, SIGKILL).IgnoreError();
+      linux::KillProcess(host_, *process).IgnoreError();  // what is left, the next round finds
     }
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(absl::StrCat(

@@ -30,8 +30,9 @@ class ExecGroup {
 
   // Every group that a call of Make made for that container and that is still there. For those
   // whose maker is gone.
-  static std::vector<ExecGroup> FindAll(const FsRoot& host, linux::CgroupLayout layout,
-                                        absl::string_view container_group);
+  static absl::StatusOr<std::vector<ExecGroup>> FindAll(const FsRoot& host,
+                                                        linux::CgroupLayout layout,
+                                                        absl::string_view container_group);
   const std::string& name() const { return name_; }
   // False when the container's group is gone, and the container with it.
   bool HasContainer() const { return host_.Exists(container_); }

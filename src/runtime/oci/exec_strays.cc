@@ -37,26 +37,24 @@ void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers,
   stray->command = absl::StrJoin(words, " ").substr(0, 200);
 }
 
-void Signal(const FsRoot& host, const linux::ProcessId& process, int signal) {
-  const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, process);
-  if (pidfd.ok()) linux::SignalProcess(*pidfd, signal).IgnoreError();
-}
-
 // crun is stopped first, so that it starts nothing while its children are being killed; it is a
 // child subreaper, so what those leave behind becomes its own.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
-  Signal(host, root, SIGSTOP);
+  const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, root);
+  if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
+  linux::SignalProcess(*pidfd, SIGSTOP).IgnoreError();  // if it can't be, so much the slower
   // Whatever else fails, it must not stay stopped.
-  const absl::Cleanup end_root = [&] { Signal(host, root, SIGKILL); };
+  const absl::Cleanup end_root = [&] { linux::SignalProcess(*pidfd, SIGKILL).IgnoreError(); };
   while (true) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
     bool any = false;
     for (const linux::ProcessEntry& each : linux::DescendantsOf(table, root.pid)) {
       if (each.zombie) continue;
       any = true;
-      Signal(host, each.id, SIGKILL);
+      PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(host, each.id));
     }
-    if (!any || !linux::IsRunning(host, root)) break;
+    if (!any || linux::HasExited(*pidfd)) break;
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("what process ", root.pid, " started survives SIGKILL"));
@@ -98,7 +96,9 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
   }
   for (const ContainerGroup& container : containers) {
     if (busy.contains(container.id)) continue;
-    for (const ExecGroup& group : ExecGroup::FindAll(host, layout, container.cgroup_path)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto groups,
+                              ExecGroup::FindAll(host, layout, container.cgroup_path));
+    for (const ExecGroup& group : groups) {
       StrayExec stray;
       stray.container_id = container.id;
       stray.container_group = container.cgroup_path;
@@ -120,7 +120,9 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
 absl::Status EndExecStray(const FsRoot& host, linux::CgroupLayout layout, const StrayExec& stray,
                           absl::Time deadline) {
   if (stray.process.pid != 0) return EndTree(host, stray.process, deadline);
-  for (const ExecGroup& group : ExecGroup::FindAll(host, layout, stray.container_group)) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto groups,
+                            ExecGroup::FindAll(host, layout, stray.container_group));
+  for (const ExecGroup& group : groups) {
     if (group.name() != stray.group) continue;
     PLIMSOLL_RETURN_IF_ERROR(group.Kill(deadline));
     group.Remove();

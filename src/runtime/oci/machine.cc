@@ -24,7 +24,8 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
     machine.unified_controllers = cgroups.UnifiedControllersOnHybrid();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(machine.capabilities, OwnCapabilities(host));
-  PLIMSOLL_ASSIGN_OR_RETURN(machine.oom_score_adj, linux::ReadOomScoreAdj(host, getpid()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::ProcessId self, linux::IdentifyProcess(host, getpid()));
+  PLIMSOLL_ASSIGN_OR_RETURN(machine.oom_score_adj, linux::ReadOomScoreAdj(host, self));
   if (restrict_oom_score_adj == "auto") {
     PLIMSOLL_ASSIGN_OR_RETURN(const CapabilityMask bit, CapabilityBit("SYS_RESOURCE"));
     machine.lowers_oom_score_adj = (machine.capabilities & bit) != 0;

@@ -232,10 +232,10 @@ absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline) {
   const absl::StatusOr<UniqueFd> pidfd = FindMonitor(directory);
   if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
-  if (WaitReadable(pidfd->get(), deadline)) return absl::OkStatus();
+  if (linux::AwaitExit(*pidfd, deadline)) return absl::OkStatus();
   const absl::Status killed = linux::SignalProcess(*pidfd, SIGKILL);
   if (!killed.ok() && !absl::IsNotFound(killed)) return killed;
-  if (WaitReadable(pidfd->get(), absl::Now() + kEndTimeout)) return absl::OkStatus();
+  if (linux::AwaitExit(*pidfd, absl::Now() + kEndTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("the monitor in ", directory.path(), " survives SIGKILL"));
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/no_descriptors_for_test.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,15 +42,20 @@ class OciRecoveryTest : public ::testing::Test {
 TEST_F(OciRecoveryTest, TellsWhetherAndWhenAContainerWasStarted) {
   const auto created = runtime().Create(machine_->Request("a", "sleep 100"));
   ASSERT_TRUE(created.ok()) << created.status();
-  EXPECT_FALSE(runtime().StartedAt("a", created->init).has_value());
+  EXPECT_FALSE(runtime().StartedAt("a", created->init)->has_value());
   const int64_t before = absl::GetCurrentTimeNanos();
   ASSERT_TRUE(runtime().Start("a").ok());
-  const auto started = runtime().StartedAt("a", created->init);
+  const auto started = *runtime().StartedAt("a", created->init);
   ASSERT_TRUE(started.has_value());
   constexpr int64_t kTick = 10'000'000;  // of the file system's coarse clock
   EXPECT_GT(*started, before - kTick);
   EXPECT_LT(*started, absl::GetCurrentTimeNanos() + kTick);
-  EXPECT_FALSE(runtime().StartedAt("unknown", created->init).has_value());
+  EXPECT_FALSE(runtime().StartedAt("unknown", created->init)->has_value());
+  const auto not_seen = [&] {
+    const NoDescriptors none;
+    return runtime().StartedAt("a", created->init).status();
+  }();
+  EXPECT_TRUE(absl::IsResourceExhausted(not_seen)) << not_seen;
 }
 
 // Cut off between the byte that lets the process run and taking the FIFO away.
@@ -59,7 +65,7 @@ TEST_F(OciRecoveryTest, AStartThatWasCutOffIsSeenAndFinished) {
   ASSERT_TRUE(runtime().Start("a").ok());
   const std::string fifo = machine_->dir().path() + "/run/oci/crun/a/exec.fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_TRUE(WaitUntil([&] { return runtime().StartedAt("a", created->init).has_value(); }));
+  EXPECT_TRUE(WaitUntil([&] { return runtime().StartedAt("a", created->init)->has_value(); }));
   EXPECT_TRUE(runtime().FinishStart("a").ok());
   EXPECT_NE(access(fifo.c_str(), F_OK), 0);
   EXPECT_TRUE(runtime().FinishStart("a").ok());
@@ -77,7 +83,7 @@ TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
   // The group is there a moment before the command.
   EXPECT_TRUE(WaitUntil([&] {
     return !ExecGroup::FindAll(machine_->host(), machine_->cgroups().layout(), machine_->group("a"))
-                .empty();
+                ->empty();
   }));
   EXPECT_TRUE(WaitUntil([&] { return Strays().empty(); }));
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Strays(), IsEmpty());
@@ -126,7 +132,7 @@ TEST_F(OciRecoveryTest, AMarkedProcessIsEndedWithAllItStarted) {
   ASSERT_TRUE(
       EndExecStray(machine_->host(), layout, strays[0], absl::Now() + absl::Seconds(20)).ok());
   for (const linux::ProcessEntry& each : below) {
-    EXPECT_TRUE(WaitUntil([&] { return !linux::IsRunning(machine_->host(), each.id); }));
+    EXPECT_TRUE(WaitUntil([&] { return !*linux::IsRunning(machine_->host(), each.id); }));
   }
   EXPECT_TRUE(
       WaitUntil([&] { return FindExecStrays(machine_->host(), layout, state, {})->empty(); }));
