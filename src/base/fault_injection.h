@@ -3,7 +3,8 @@
 // commit that fails) is provoked here, at the Nth action of a call.
 //
 // The doors: Spawn; FsRoot's Write, ReplaceFile, MakeDirs and Remove...; mounting, unmounting and
-// making namespaces; making a cgroup; a statement that changes the database. In production the hook
+// making namespaces; making a cgroup; a statement that changes the database; what makes a layer or
+// takes it away at once (rename, sync). In production the hook
 // is null, which costs one load and one branch beside a system call.
 #ifndef PLIMSOLL_BASE_FAULT_INJECTION_H_
 #define PLIMSOLL_BASE_FAULT_INJECTION_H_
@@ -17,7 +18,8 @@
 namespace plimsoll {
 
 // Called before an action; an error is what the action then fails with, undone. `verb` is one of
-// "run", "write", "create", "make", "remove", "mount", "unmount", "unshare", "commit"; `object` is
+// "run", "write", "create", "make", "remove", "rename", "sync", "mount", "unmount", "unshare",
+// "commit"; `object` is
 // the program, path or statement. On any thread, on several at once.
 using FaultHook = absl::Status (*)(absl::string_view verb, absl::string_view object);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/fault_injection.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "image/digest.h"
@@ -39,6 +40,7 @@ absl::StatusOr<ImageUsage> ReadUsage(const FsRoot& directory, const std::string&
 }
 
 absl::Status SyncDirectory(const FsRoot& directory, const std::string& path, bool file_system) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("sync", path));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, directory.OpenFile(path, O_RDONLY | O_DIRECTORY));
   if ((file_system ? syncfs(fd.get()) : fsync(fd.get())) != 0) {
     return ErrnoStatus(errno, absl::StrCat("sync ", directory.PathOf(path)));
@@ -47,6 +49,7 @@ absl::Status SyncDirectory(const FsRoot& directory, const std::string& path, boo
 }
 
 absl::Status Rename(const FsRoot& directory, const std::string& from, const std::string& to) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("rename", from));
   if (renameat(directory.fd(), from.c_str(), directory.fd(), to.c_str()) != 0) {
     return ErrnoStatus(
         errno, absl::StrCat("rename ", directory.PathOf(from), " to ", directory.PathOf(to)));
@@ -155,12 +158,17 @@ absl::StatusOr<ImageUsage> LayerStore::UnpackAndPublish(const std::string& chain
   PLIMSOLL_RETURN_IF_ERROR(directory_.ReplaceFile(
       absl::StrCat(work, "/usage"), absl::StrCat(usage.bytes, " ", usage.inodes, "\n")));
   PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, work, /*file_system=*/true));
-  // Left only by a failure right here; the layer is not in layers_, so nobody uses it.
+  // Left only by a failure below; the layer is not in layers_, so nobody uses it.
   PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
   PLIMSOLL_RETURN_IF_ERROR(Rename(directory_, work, LayerPath(chain_id)));
-  std::move(remove_work).Cancel();
-  PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, "layers", /*file_system=*/false));
-  return usage;
+  const absl::Status synced = SyncDirectory(directory_, "layers", /*file_system=*/false);
+  if (synced.ok()) {
+    std::move(remove_work).Cancel();
+    return usage;
+  }
+  // Out of sight again, whole. Where even that fails it stays, complete, for Ensure or Open.
+  Rename(directory_, LayerPath(chain_id), work).IgnoreError();
+  return synced;
 }
 
 std::string LayerStore::DiffPath(const std::string& chain_id) const {

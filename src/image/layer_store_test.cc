@@ -1,0 +1,137 @@
+#include "image/layer_store.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/fault_injection.h"
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "image/digest.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::string failing_step;  // a hook is a plain function
+
+TEST(LayerStore, UnpacksOnceWhenAskedConcurrently) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok());
+  std::atomic<int> unpacked = 0;
+  std::vector<LayerStore::Hold> holds(4);
+  std::vector<std::thread> threads;
+  for (LayerStore::Hold& hold : holds) {
+    threads.emplace_back([&] {
+      auto got = (*store)->Ensure(DigestOf("chain"), [&](const FsRoot& diff) {
+        ++unpacked;
+        EXPECT_TRUE(diff.ReplaceFile("f", "x").ok());
+        return absl::StatusOr<ImageUsage>(ImageUsage{1, 1});
+      });
+      ASSERT_TRUE(got.ok());
+      hold = *std::move(got);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(unpacked, 1);
+  holds.pop_back();
+  EXPECT_TRUE((*store)->Diff(DigestOf("chain"))->Exists("f"));
+  holds.clear();
+  EXPECT_FALSE((*store)->Diff(DigestOf("chain")).ok());
+}
+
+TEST(LayerStore, FailureLeavesNothingAndTheNextOneTries) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok());
+  const auto failed = (*store)->Ensure(DigestOf("c"), [](const FsRoot& diff) {
+    EXPECT_TRUE(diff.ReplaceFile("part", "x").ok());
+    return absl::StatusOr<ImageUsage>(absl::DataLossError("cut short"));
+  });
+  EXPECT_TRUE(absl::IsDataLoss(failed.status()));
+  EXPECT_THAT(*dir.root().List("work"), IsEmpty());
+  EXPECT_THAT(*dir.root().List("layers"), IsEmpty());
+  EXPECT_TRUE((*store)
+                  ->Ensure(DigestOf("c"),
+                           [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); })
+                  .ok());
+}
+
+TEST(LayerStore, EachFailingStepOfPublishingLeavesNothing) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok());
+  const auto unpack = [](const FsRoot& diff) -> absl::StatusOr<ImageUsage> {
+    PLIMSOLL_RETURN_IF_ERROR(diff.ReplaceFile("f", "x"));
+    return ImageUsage{1, 1};
+  };
+  for (const char* step : {"sync work/", "rename work/", "sync layers"}) {
+    failing_step = step;
+    SetFaultHook([](absl::string_view verb, absl::string_view object) {
+      return absl::StartsWith(absl::StrCat(verb, " ", object), failing_step)
+                 ? absl::InternalError(failing_step)
+                 : absl::OkStatus();
+    });
+    const absl::Status failed = (*store)->Ensure(DigestOf("c"), unpack).status();
+    SetFaultHook(nullptr);
+    EXPECT_EQ(failed.message(), step);
+    EXPECT_THAT(*dir.root().List("work"), IsEmpty()) << step;
+    EXPECT_THAT(*dir.root().List("layers"), IsEmpty()) << step;
+    EXPECT_TRUE(absl::IsNotFound((*store)->Acquire(DigestOf("c")).status())) << step;
+  }
+  const auto hold = (*store)->Ensure(DigestOf("c"), unpack);
+  EXPECT_TRUE(hold.ok()) << hold.status();
+  EXPECT_TRUE((*store)->Diff(DigestOf("c"))->Exists("f"));
+}
+
+// One error of a disk is no reason to delete what is on it.
+TEST(LayerStore, LayerThatCanNotBeReadIsNotRemoved) {
+  TestDir dir;
+  const std::string layer = absl::StrCat("layers/", DigestHex(DigestOf("c")));
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/diff").ok());
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/usage").ok());  // read(2) fails with EISDIR
+  const auto store = LayerStore::Open(dir.root());
+  EXPECT_TRUE(absl::IsInternal(store.status())) << store.status();
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff"));
+}
+
+TEST(LayerStore, DamagedLayerIsUnpackedAnewWhenNobodyUsesIt) {
+  TestDir dir;
+  const std::string id = DigestOf("c");
+  const std::string layer = absl::StrCat("layers/", DigestHex(id));
+  const auto unpack = [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); };
+  ASSERT_TRUE(dir.root().MakeDirs(layer + "/diff").ok());
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE(absl::IsNotFound((*store)->Acquire(id).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition((*store)->Ensure(id, unpack).status()));
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff"));
+  ASSERT_TRUE((*store)->CollectGarbage().ok());
+  EXPECT_FALSE(dir.root().Exists(layer));
+  const auto hold = (*store)->Ensure(id, unpack);
+  ASSERT_TRUE(hold.ok()) << hold.status();
+  EXPECT_TRUE(dir.root().Exists(layer + "/usage"));
+}
+
+TEST(LayerStore, RootOfALayerCanBeEnteredByAnyone) {
+  TestDir dir;
+  const auto store = LayerStore::Open(dir.root());
+  const auto hold = (*store)->Ensure(
+      DigestOf("c"), [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage()); });
+  ASSERT_TRUE(hold.ok());
+  struct stat info = {};
+  ASSERT_EQ(stat((*store)->DiffPath(DigestOf("c")).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+}
+
+}  // namespace
+}  // namespace plimsoll::image
