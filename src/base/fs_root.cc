@@ -1,6 +1,5 @@
 #include "base/fs_root.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fault_injection.h"
+#include "base/list_directory.h"
 #include "base/remove_tree.h"
 #include "base/status.h"
 
@@ -48,24 +48,6 @@ Split SplitLast(absl::string_view relative) {
   if (slash == absl::string_view::npos) return {".", std::string(relative)};
   return {std::string(relative.substr(0, slash == 0 ? 1 : slash)),
           std::string(relative.substr(slash + 1))};
-}
-
-absl::StatusOr<std::vector<std::string>> ListFd(UniqueFd fd, const std::string& path) {
-  DIR* dir = fdopendir(fd.get());
-  if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("list ", path));
-  fd.Release();  // closedir closes it
-  absl::Cleanup close_dir = [dir] { closedir(dir); };
-  std::vector<std::string> names;
-  while (true) {
-    errno = 0;
-    const struct dirent* entry = readdir(dir);
-    if (entry == nullptr) break;
-    const absl::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) return ErrnoStatus(errno, absl::StrCat("list ", path));
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
@@ -195,7 +177,10 @@ absl::StatusOr<std::string> FsRoot::ReadLink(absl::string_view relative) const {
 
 absl::StatusOr<std::vector<std::string>> FsRoot::List(absl::string_view relative) const {
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(relative, O_RDONLY | O_DIRECTORY));
-  return ListFd(std::move(fd), PathOf(relative));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                            ListDirectory(std::move(fd), PathOf(relative)));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 absl::Status FsRoot::MakeDirs(absl::string_view relative, mode_t mode) const {

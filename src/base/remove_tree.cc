@@ -1,6 +1,5 @@
 #include "base/remove_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -12,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/list_directory.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 
@@ -85,19 +84,9 @@ std::string TreeRemover::PathOf(const std::string& child) const {
 // Removes what isn't a directory from the current one, and lists what is.
 absl::Status TreeRemover::RemoveFiles(std::vector<std::string>* directories) const {
   UniqueFd listing(openat(current_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  DIR* dir = listing.valid() ? fdopendir(listing.get()) : nullptr;
-  if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
-  listing.Release();  // closedir closes it
-  absl::Cleanup close_dir = [dir] { closedir(dir); };
-  std::vector<std::string> names;
-  while (true) {
-    errno = 0;
-    const struct dirent* entry = readdir(dir);
-    if (entry == nullptr) break;
-    const absl::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
+  if (!listing.valid()) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                            ListDirectory(std::move(listing), PathOf("")));
   for (std::string& name : names) {
     bool is_directory = false;
     const absl::Status removed = Unlink(current_.get(), name, &is_directory);
