@@ -20,12 +20,10 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "bench/bare_runner.h"
 #include "bench/cri_client.h"
 #include "bench/endpoint.h"
-#include "bench/own_daemon.h"
+#include "bench/ground.h"
 #include "bench/report.h"
-#include "bench/scratch.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -97,25 +95,13 @@ void Say(const std::string& text) {
 }
 
 absl::StatusOr<Report> Bench(const Options& options) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Scratch> scratch, Scratch::Make(options.keep));
-  const FsRoot& directory = scratch->directory();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<BareRunner> bare,
-                            BareRunner::Start(directory));  // before there are threads
+  PLIMSOLL_ASSIGN_OR_RETURN(const Ground ground, Prepare(options.plimsolld, options.keep));
+  const FsRoot& directory = ground.scratch->directory();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string archive, scratch->ImageArchive());
-  PLIMSOLL_RETURN_IF_ERROR(bare->MakeBundle(archive, absl::StrCat(kCgroupParent, "/bare")));
-
-  std::string plimsolld = options.plimsolld;
-  if (plimsolld.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(plimsolld, BesideThisProgram("plimsolld"));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<OwnDaemon> daemon,
-                            OwnDaemon::Start(plimsolld, directory));
-  PLIMSOLL_RETURN_IF_ERROR(daemon->ImportImage(archive, kImage));
 
   std::vector<Runtime> runtimes;
-  runtimes.push_back(
-      MakeRuntime("plimsolld", daemon->channel(), kImage, daemon->pid(), directory, host));
+  runtimes.push_back(MakeRuntime("plimsolld", ground.daemon->channel(), kImage,
+                                 ground.daemon->pid(), directory, host));
   for (const std::string& socket : options.sockets) {
     const std::string path(absl::StripPrefix(socket, "unix://"));
     PLIMSOLL_ASSIGN_OR_RETURN(const pid_t server, ServerOf(path));
@@ -129,7 +115,7 @@ absl::StatusOr<Report> Bench(const Options& options) {
   for (const Runtime& runtime : runtimes) PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->Idle());
   Say("pods one by one");
   PLIMSOLL_RETURN_IF_ERROR(
-      MeasureCalls(options, *bare, daemon->runtime_state(), runtimes, &report));
+      MeasureCalls(options, *ground.bare, ground.daemon->runtime_state(), runtimes, &report));
   for (const Runtime& runtime : runtimes) {
     Say(absl::StrCat("pods in parallel: ", runtime.endpoint->figures().name));
     PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->InParallel(options.workload));

@@ -25,11 +25,8 @@
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
-#include "base/subprocess.h"
-#include "bench/bare_runner.h"
 #include "bench/cri_client.h"
-#include "bench/own_daemon.h"
-#include "bench/scratch.h"
+#include "bench/ground.h"
 #include "bench/series.h"
 
 namespace plimsoll::bench {
@@ -158,23 +155,11 @@ absl::StatusOr<Result> Measure(BareRunner& bare, Pods& pods, const Options& opti
 }
 
 absl::StatusOr<Result> Bench(const Options& options) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Scratch> scratch, Scratch::Make(options.keep));
-  const FsRoot& directory = scratch->directory();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<BareRunner> bare,
-                            BareRunner::Start(directory));  // before there are threads
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string archive, scratch->ImageArchive());
-  PLIMSOLL_RETURN_IF_ERROR(bare->MakeBundle(archive, absl::StrCat(kCgroupParent, "/bare")));
-
-  std::string plimsolld = options.plimsolld;
-  if (plimsolld.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(plimsolld, BesideThisProgram("plimsolld"));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<OwnDaemon> daemon,
-                            OwnDaemon::Start(plimsolld, directory));
-  PLIMSOLL_RETURN_IF_ERROR(daemon->ImportImage(archive, kImage));
-  CriClient client(daemon->channel(), kImage, directory.PathOf("logs"), kCgroupParent);
+  PLIMSOLL_ASSIGN_OR_RETURN(const Ground ground, Prepare(options.plimsolld, options.keep));
+  CriClient client(ground.daemon->channel(), kImage, ground.scratch->directory().PathOf("logs"),
+                   kCgroupParent);
   Pods pods(&client);
-  return Measure(*bare, pods, options);
+  return Measure(*ground.bare, pods, options);
 }
 
 int Main(int argc, char** argv) {
