@@ -127,9 +127,7 @@ absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::Container
     absl::string_view id, bool look) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   const ContainerRecord record = container->Snapshot();
-  const bool is_live =
-      record.state == ContainerState::kCreated || record.state == ContainerState::kRunning;
-  if (options_.classes == nullptr || !is_live) return AsRecorded(record.classes);
+  if (options_.classes == nullptr || !IsLive(record.state)) return AsRecorded(record.classes);
   return options_.classes->Effective(TargetOf(record), look);
 }
 

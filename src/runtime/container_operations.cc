@@ -251,8 +251,7 @@ absl::Status EngineImpl::KillContainer(const Container& container, absl::Time de
 bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
   absl::MutexLock lock(&container.mutex);
   const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
-    return container.record.state != ContainerState::kCreated &&
-           container.record.state != ContainerState::kRunning;
+    return !IsLive(container.record.state);
   };
   return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
 }

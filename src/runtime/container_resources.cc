@@ -12,10 +12,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-bool IsLive(ContainerState state) {
-  return state == ContainerState::kCreated || state == ContainerState::kRunning;
-}
-
 absl::Status CheckLive(const ContainerRecord& record, const char* what) {
   if (IsLive(record.state)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",

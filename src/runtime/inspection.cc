@@ -15,10 +15,6 @@ namespace {
 
 using D = Difference;
 
-bool IsLive(ContainerState state) {
-  return state == ContainerState::kCreated || state == ContainerState::kRunning;
-}
-
 class Inspector {
  public:
   explicit Inspector(const InspectionInput& input)

@@ -16,16 +16,13 @@
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
+#include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {
 
 // A difference that is there now and still then is no operation under way.
 constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
-
-bool IsLive(ContainerState state) {
-  return state == ContainerState::kCreated || state == ContainerState::kRunning;
-}
 
 }  // namespace
 

@@ -64,6 +64,10 @@ const char* StateName(SandboxState state) {
   return "Invalid";
 }
 
+bool IsLive(ContainerState state) {
+  return state == C::kCreated || state == C::kRunning;
+}
+
 bool MayFollow(ContainerState from, ContainerState to) {
   switch (to) {
     case C::kCreating:

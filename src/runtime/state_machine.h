@@ -11,6 +11,8 @@ namespace plimsoll::runtime {
 const char* StateName(ContainerState state);  // "Created"
 const char* StateName(SandboxState state);    // "Ready"
 
+bool IsLive(ContainerState state);  // has a process: Created or Running
+
 bool MayFollow(ContainerState from, ContainerState to);
 bool MayFollow(SandboxState from, SandboxState to);
 
