@@ -48,7 +48,30 @@ void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& as
   }
 }
 
+// `status`, and that undoing what was done before it has failed as well.
+absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
+  if (undone.ok() || absl::IsNotFound(undone)) return status;  // nothing is there to be put back
+  return Annotate(status, absl::StrCat("(and not set back: ", undone.message(), ")"));
+}
+
+// It may end at any moment, and what is of it in the kernel is not found then.
+absl::Status OrEnded(const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return status;
+  return absl::FailedPreconditionError(absl::StrCat("it has just ended (", status.message(), ")"));
+}
+
 }  // namespace
+
+absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
+                                   const ContainerSpec& asked) {
+  absl::MutexLock lock(&container->mutex);
+  ContainerRecord record = container->record;
+  record.spec.resources = asked.resources;
+  record.spec.oom_score_adj = asked.oom_score_adj;
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  container->record = std::move(record);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
@@ -68,6 +91,36 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   return effective;
 }
 
+absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
+                                     const ResourceUpdate& update) {
+  // What a class sets is the class's: the client's value is kept for when it goes.
+  const std::vector<std::string> owned = ClassFiles(record.id);
+  linux::CgroupSettings writable = update.cgroup;
+  LeaveOut(owned, &writable);
+  const bool writes_adj =
+      update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
+  absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
+  if (!before.ok()) return OrEnded(before.status());
+  LeaveOut(owned, &*before);
+  const absl::StatusOr<int> adj_before = linux::ReadOomScoreAdj(options_.host, record.init);
+  if (!adj_before.ok()) return OrEnded(adj_before.status());
+
+  if (writes_adj) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        OrEnded(linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));
+  }
+  // Undoes itself what it can't do whole, as does the next.
+  absl::Status done = OrEnded(options_.cgroups->Apply(record.cgroup_path, writable));
+  if (done.ok()) {
+    done = ChangeClasses(container, update.classes);
+    if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));
+  }
+  if (!done.ok() && writes_adj) {
+    done = AlsoSay(done, linux::WriteOomScoreAdj(options_.host, record.init, *adj_before));
+  }
+  return done;
+}
+
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   absl::MutexLock operation(&container->operation);
@@ -75,37 +128,14 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   const std::string what = absl::StrCat("update container ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckCpuset(options_.host, update.cgroup), what));
-  absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
-  if (!before.ok()) return Annotate(before.status(), what);
-  // What a class sets is the class's: the client's value is kept for when it goes.
-  const std::vector<std::string> owned = ClassFiles(record.id);
-  linux::CgroupSettings writable = update.cgroup;
-  LeaveOut(owned, &writable);
-  const bool writes_adj =
-      update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
-  const absl::Status applied = options_.cgroups->Apply(record.cgroup_path, writable);
-  if (!applied.ok()) return Annotate(applied, what);
-  if (writes_adj) {
-    const absl::Status written =
-        linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj);
-    if (!written.ok()) {
-      Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
-      return Annotate(written, what);
-    }
-  }
-  if (absl::Status changed = ChangeClasses(*container, update.classes); !changed.ok()) {
-    Warn(record.sandbox_id, record.id, options_.cgroups->Apply(record.cgroup_path, *before));
-    return Annotate(changed, what);
-  }
-  {
-    absl::MutexLock lock(&container->mutex);
-    Merge(update.cgroup, &container->record.spec.resources);
-    if (update.oom_score_adj.has_value()) {
-      container->record.spec.oom_score_adj = *update.oom_score_adj;
-    }
-  }
-  // Nobody is told of an update that a crash could undo.
-  PLIMSOLL_RETURN_IF_ERROR(Save(*container));
+  ContainerSpec asked = record.spec;
+  Merge(update.cgroup, &asked.resources);
+  asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
+  // The row first: nobody is told of an update that a crash could undo, and a full disk changes
+  // nothing.
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
+  const absl::Status done = ApplyUpdate(*container, record, update);
+  if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }

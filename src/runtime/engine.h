@@ -1,9 +1,14 @@
 // The engine: pods' sandboxes and containers, from creation to removal. What gRPC services and
 // tests drive.
 //
-// Every operation may be asked again (the CRI is idempotent): stopping what is stopped and removing
-// what is gone is OK. Ids may be given as an unambiguous prefix. Thread-safe: operations on one
-// sandbox or container wait for each other, on different ones run side by side.
+// Operations may be asked again (the CRI is idempotent): stopping what is stopped is OK, and so is
+// removing what another call removes at the same moment. What is not there (any more) is NOT_FOUND,
+// which the CRI's services make OK where it has to be. Ids may be given as an unambiguous prefix.
+//
+// Thread-safe. Creating, starting, updating and removing a container wait for each other and for
+// whatever is done to its sandbox; stopping waits for a start under way, but not for another stop,
+// which may have more patience. Reading, exec and logs wait for nothing. What is done to different
+// sandboxes and containers runs side by side.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_H_
 #define PLIMSOLL_RUNTIME_ENGINE_H_
 
@@ -75,7 +80,9 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
 
   // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
-  // ALREADY_EXISTS when the same pod (name, namespace, uid, attempt) is there.
+  // ALREADY_EXISTS when the same pod (name, namespace, uid, attempt) is there. After a failure
+  // nothing is left; or what can't be removed at that moment, as a sandbox in state Removing, with
+  // a warning in the event log.
   virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                                  std::string client_config) = 0;
   // Kills its containers, releases its namespaces.
@@ -87,20 +94,25 @@ class Engine {
 
   // --- containers
   // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
-  // ALREADY_EXISTS when the sandbox has a container of that name and attempt.
+  // ALREADY_EXISTS when the sandbox has a container of that name and attempt. After a failure as
+  // RunSandbox.
   virtual absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
                                                       const ContainerSpec& spec,
                                                       std::string client_config) = 0;
-  // FAILED_PRECONDITION unless it is in state Created.
+  // FAILED_PRECONDITION unless it is in state Created. One that could not be let run has exited,
+  // reason StartError; when it runs and only that could not be saved, it is Running despite the
+  // error.
   virtual absl::Status StartContainer(absl::string_view id) = 0;
-  // The stop signal, then after `grace` SIGKILL to everything in its cgroup.
+  // The stop signal, then after `grace` SIGKILL to everything in its cgroup. DEADLINE_EXCEEDED when
+  // something survives that, or the exit isn't reported: it can be asked again.
   virtual absl::Status StopContainer(absl::string_view id, absl::Duration grace) = 0;
   virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills it first if it runs
   virtual absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const = 0;
   virtual std::vector<ContainerRecord> ListContainers() const = 0;
 
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
-  // All or nothing. FAILED_PRECONDITION unless Created or Running.
+  // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
+  // with any other error as before. Where putting back fails too, the error says what and why.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
   // The effective class of every type, implicit defaults included; of what has ended, those it held

@@ -127,6 +127,11 @@ class EngineImpl : public Engine {
   // Ends what is left of a container that has exited; what takes time is done elsewhere.
   void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);
+  // On record are the resources of `asked` from now on; on failure, those of before.
+  absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
+  // What an update means in the kernel, all or nothing; an error says what could not be put back.
+  absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
+                           const ResourceUpdate& update);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
 

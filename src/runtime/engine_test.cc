@@ -1,6 +1,8 @@
 // The engine's error paths, over stand-ins that can be told to fail.
 #include "runtime/engine.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
@@ -241,6 +243,59 @@ TEST_F(EngineTest, AnUpdateThatFailsIsUndone) {
       engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 300}, .oom_score_adj = 5000}).ok());
   EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 100u);
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, 100u);
+  EXPECT_EQ(store_.LoadContainers()->front().spec.resources.cpu_shares, 100u);
+  EXPECT_EQ(store_.LoadContainers()->front().spec.oom_score_adj, 0);
+}
+
+TEST_F(EngineTest, AnUpdateThatCannotBeSavedChangesNothing) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 100}}).ok());
+  const linux::ProcessId init = engine_->GetContainer(id)->init;
+  const int score = *linux::ReadOomScoreAdj(host_, init);
+  const ResourceUpdate update = {.cgroup = {.cpu_shares = 200},
+                                 .oom_score_adj = std::min(1000, score + 7)};
+  store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->UpdateResources(id, update)));
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 100u);
+  EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, score);
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, 100u);
+  // The group refuses: score and row go back.
+  cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("cpu.shares refused"));
+  EXPECT_TRUE(absl::IsInvalidArgument(engine_->UpdateResources(id, update)));
+  EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, score);
+  EXPECT_EQ(store_.LoadContainers()->front().spec.resources.cpu_shares, 100u);
+  // The row can't be put back either: it is said.
+  cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("cpu.shares refused"));
+  cgroups_.on_apply = [&] {
+    store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
+  };
+  const absl::Status both = engine_->UpdateResources(id, update);
+  cgroups_.on_apply = nullptr;
+  EXPECT_THAT(both.message(), HasSubstr("cpu.shares refused"));
+  EXPECT_THAT(both.message(), HasSubstr("not set back: no space"));
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, update.oom_score_adj);
+  EXPECT_EQ(store_.LoadContainers()->front().spec.resources.cpu_shares, 200u);
+}
+
+TEST_F(EngineTest, AnUpdateOfWhatHasJustEndedIsRefused) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  absl::Notification tried;
+  runtime_.on_read_exit = [&] { tried.WaitForNotification(); };  // the end is not on record yet
+  runtime_.EndMonitor(id, ExitRecord{0, 1});
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  const pid_t init = engine_->GetContainer(id)->init.pid;
+  while (linux::IdentifyProcess(host_, init).ok() && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  const absl::Status updated = engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 200}});
+  tried.Notify();
+  EXPECT_TRUE(absl::IsFailedPrecondition(updated)) << updated;
+  EXPECT_THAT(updated.message(), HasSubstr("just ended"));
+  Wait(id);
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
 }
 
 TEST_F(EngineTest, SharesAreGivenBackAsAskedWhileTheirWeightHolds) {

@@ -200,6 +200,7 @@ class FakeCgroups : public linux::CgroupManager {
   uint64_t oom_kills = 0;
   std::atomic<int> moves_in_place = 0;
   std::function<void()> on_create;
+  std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
   std::set<std::string> groups;
 
@@ -229,6 +230,7 @@ class FakeCgroups : public linux::CgroupManager {
     return absl::OkStatus();
   }
   absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
+    if (on_apply) on_apply();
     if (absl::Status fault = faults.Check("Apply"); !fault.ok()) return fault;
     settings_ = settings;
     return absl::OkStatus();

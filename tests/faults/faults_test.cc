@@ -342,6 +342,29 @@ TEST_F(ContainerFaultsTest, RemoveContainer) {
             .leaves_nothing = false});
 }
 
+TEST_F(ContainerFaultsTest, UpdateResources) {
+  linux::CgroupSettings before;
+  FailEach({.prepare =
+                [&] {
+                  id_ = Start(pod_);
+                  before = engine_->ReadResources(id_)->cgroup;
+                },
+            .call =
+                [&] {
+                  const absl::Status updated =
+                      engine_->UpdateResources(id_, {.cgroup = {.cpu_shares = 300,
+                                                                .cpu_quota_us = 50000,
+                                                                .memory_limit_bytes = 64 << 20},
+                                                     .oom_score_adj = 1000});
+                  const auto now = engine_->ReadResources(id_);
+                  EXPECT_EQ(now->cgroup == before, !updated.ok());
+                  EXPECT_EQ(now->oom_score_adj == 1000, updated.ok());
+                  EXPECT_EQ(engine_->GetContainer(id_)->spec.oom_score_adj == 1000, updated.ok());
+                  return updated;
+                },
+            .undo = [&] { RemoveContainers(); }});
+}
+
 class ImageFaultsTest : public FaultsTest {
  protected:
   void SetUp() override {
