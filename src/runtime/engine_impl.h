@@ -159,9 +159,13 @@ class EngineImpl : public Engine {
   void Trouble(const Finding& finding, const absl::Status& status);
   std::vector<Finding> LookOnce();
 
+  // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
+  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_. The store's,
+  // the event log's and the watcher's own come last. So a listener of the event log, which may be
+  // called under any of these, must not call the engine.
   const EngineOptions options_;
   std::string boot_id_;
-  // Who owns which group changes only under this lock. Taken before any other `mutex`.
+  // Who owns which group changes only under this lock.
   absl::Mutex cgroups_mutex_;
   // Sandboxes that are in no map: being made, or waiting for their recovery.
   std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(cgroups_mutex_);

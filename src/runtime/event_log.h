@@ -50,7 +50,8 @@ class EventLog {
 
   explicit EventLog(size_t capacity = 4096, Clock* clock = &Clock::Real());
 
-  // Calls every listener in the caller's thread; listeners must be quick and must not call back.
+  // Calls every listener in the caller's thread; listeners must be quick, and must call neither
+  // back nor the engine, whose locks the caller may hold.
   void Add(EventType type, std::string sandbox_id, std::string container_id, std::string message);
   // Kept events with a greater sequence, oldest first.
   std::vector<Event> Since(uint64_t sequence) const;

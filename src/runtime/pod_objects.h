@@ -13,7 +13,8 @@
 
 namespace plimsoll::runtime {
 
-// Lock order: Sandbox::operation, Container::operation, then any `mutex` (held for moments only).
+// Lock order: see engine_impl.h. A `mutex` is held for moments only, at most for one write to the
+// store.
 
 struct Sandbox {
   explicit Sandbox(SandboxRecord initial) : id(initial.id), record(std::move(initial)) {}
