@@ -127,20 +127,43 @@ class Inspector {
   void LookAtReadyPlace(const SandboxRecord& record) {
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, record.spec);
     if (!place.ok()) return NotInspected(record, place.status());
-    if (*place == PlaceState::kWhole) return;
-    Add(D::kSandboxBroken, record, "recorded as Ready, but not all of its namespaces are pinned",
-        "lets go of the others and records it as NotReady");
+    if (*place != PlaceState::kWhole) {
+      return Add(D::kSandboxBroken, record,
+                 "recorded as Ready, but not all of its namespaces are pinned",
+                 "lets go of the others and records it as NotReady");
+    }
+    const absl::StatusOr<bool> held = InitRuns(record);
+    if (!held.ok()) return NotInspected(record, held.status());
+    if (record.pause.pid == 0 || *held) return;
+    Add(D::kSandboxBroken, record,
+        absl::StrCat("recorded as Ready; the init of its PID namespace (process ", record.pause.pid,
+                     ") is gone"),
+        "lets go of its namespaces and records it as NotReady");
+  }
+
+  absl::StatusOr<bool> InitRuns(const SandboxRecord& record) const {
+    if (record.pause.pid == 0 || record.boot_id != input_.boot_id) return false;
+    return linux::IsRunning(input_.host, record.pause);
   }
 
   void LookAtReleasedPlace(const SandboxRecord& record) {
     SandboxSpec none;
     none.namespaces.network = NamespaceMode::kNode;
     none.namespaces.ipc = NamespaceMode::kNode;
+    none.namespaces.pid = NamespaceMode::kNode;
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, none);
     if (!place.ok()) return NotInspected(record, place.status());
-    if (*place == PlaceState::kWhole) return;  // of one that has none: nothing is pinned
-    Add(D::kSandboxStillHeld, record, "is NotReady, but namespaces of it are still pinned",
-        "lets go of them");
+    if (*place != PlaceState::kWhole) {  // of one that has none: something is pinned
+      return Add(D::kSandboxStillHeld, record, "is NotReady, but namespaces of it are still pinned",
+                 "lets go of them");
+    }
+    const absl::StatusOr<bool> held = InitRuns(record);
+    if (!held.ok()) return NotInspected(record, held.status());
+    if (!*held) return;
+    Add(D::kSandboxStillHeld, record,
+        absl::StrCat("is NotReady, but the init of its PID namespace (process ", record.pause.pid,
+                     ") runs on"),
+        "ends it");
   }
 
   void LookForCommands() {

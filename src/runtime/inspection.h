@@ -26,14 +26,14 @@ enum class Difference {
   kSandboxHalfMade,
   kSandboxHalfRemoved,
   kSandboxRebooted,   // recorded as Ready, in another boot
-  kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more
-  kSandboxStillHeld,  // is NotReady, a namespace is still pinned
+  kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more or has lost its init
+  kSandboxStillHeld,  // is NotReady, a namespace is still pinned or its init runs
   kDamagedRow,        // a row of the database can't be read
   kStrayCommand,      // ExecSync started it, for a daemon that is gone
   kStrayContainer,    // files or processes of a container that is not recorded
   kStraySandbox,      // files or mounts of a sandbox that is not recorded
   kStrayWork,         // what an import or pull that was cut off has left
-  kNotInspected,      // could not be looked at
+  kNotInspected,      // could not be looked at: nothing is done about it
 };
 const char* DifferenceName(Difference difference);  // "ContainerEnded"
 
@@ -60,8 +60,8 @@ struct InspectionInput {
   const ContainerRuntime* runtime = nullptr;
 };
 
-// At most one finding for each sandbox and container. Stray commands first, then containers,
-// sandboxes and other strays.
+// Stray commands first, then containers, sandboxes and other strays. At most one finding for each
+// sandbox and container, besides the commands in it.
 std::vector<Finding> Inspect(const InspectionInput& input);
 
 }  // namespace plimsoll::runtime

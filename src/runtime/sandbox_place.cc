@@ -110,7 +110,8 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
   int pinned = 0;
   for (const auto& [name, want] :
        {std::pair("net", network), std::pair("ipc", spec.namespaces.ipc == NamespaceMode::kPod),
-        std::pair("uts", HasOwnHostname(spec))}) {
+        std::pair("uts", HasOwnHostname(spec)),
+        std::pair("pid", spec.namespaces.pid == NamespaceMode::kPod)}) {
     wanted += want;
     if (!directory.ok()) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const bool is_pinned, linux::IsPinned(*directory, name));
