@@ -314,6 +314,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     absl::MutexLock lock(&container->mutex);
     container->layers.reset();
   }
+  CollectLayersAfter(record.id);
   options_.events->Add(EventType::kContainerRemoved, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }

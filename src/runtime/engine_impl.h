@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
@@ -157,6 +158,8 @@ class EngineImpl : public Engine {
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);
+  // Removes layers that nobody uses, if the container was the last that might have used any.
+  void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
   // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
@@ -171,6 +174,8 @@ class EngineImpl : public Engine {
   std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(cgroups_mutex_);
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
+  // Containers with damaged rows: no layer is collected while there are any.
+  absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
   IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
   IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id

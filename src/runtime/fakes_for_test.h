@@ -165,6 +165,8 @@ class FakeLease : public image::LayerLease {
 // Has one image, "busybox".
 class FakeImages : public image::ImageService {
  public:
+  int collections = 0;  // of garbage
+
   absl::StatusOr<image::Image> Import(const std::string&, absl::string_view,
                                       const image::ProgressFn&) override {
     return absl::UnimplementedError("fake");
@@ -188,7 +190,10 @@ class FakeImages : public image::ImageService {
       const std::vector<std::string>&) override {
     return std::make_shared<FakeLease>();
   }
-  absl::Status CollectGarbage() override { return absl::OkStatus(); }
+  absl::Status CollectGarbage() override {
+    ++collections;
+    return absl::OkStatus();
+  }
   absl::StatusOr<image::ImageUsage> Usage() const override { return image::ImageUsage(); }
   std::string directory() const override { return "/nowhere"; }
 };

@@ -82,9 +82,25 @@ absl::Status EngineImpl::Recover() {
       Trouble(finding, RemoveSandboxPlace(options_.host, options_.run, finding.sandbox_id));
     }
   }
-  // Which layers a damaged row stands for can't be told.
-  if (input.damaged.empty()) Trouble({}, options_.images->CollectGarbage());
+  // Which layers a damaged row of a container stands for can't be told: until all such are gone,
+  // every layer stays.
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const DamagedRow& row : input.damaged) {
+      if (containers_.Find(row.id).ok()) uncertain_layers_.insert(row.id);
+    }
+    if (!uncertain_layers_.empty()) return absl::OkStatus();
+  }
+  Trouble({}, options_.images->CollectGarbage());
   return absl::OkStatus();
+}
+
+void EngineImpl::CollectLayersAfter(const std::string& container_id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
+  }
+  Warn("", "", options_.images->CollectGarbage());
 }
 
 void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {

@@ -245,6 +245,62 @@ TEST_F(RecoveryTest, ADamagedRowIsShownAndCanBeRemoved) {
   ExpectNothingLeft();
 }
 
+TEST_F(RecoveryTest, LayersAreCollectedWhenTheLastDamagedContainerIsGone) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string a = RunningContainer(pod, "a");
+  const std::string b = RunningContainer(pod, "b");
+  engine_.reset();
+  Execute("UPDATE containers SET spec = 'garbage'");
+  images_.collections = 0;
+  StartEngine();
+  EXPECT_EQ(images_.collections, 0) << "which layers they use can't be told";
+  ASSERT_TRUE(engine_->RemoveContainer(a).ok());
+  EXPECT_EQ(images_.collections, 0);
+  ASSERT_TRUE(engine_->RemoveContainer(b).ok());
+  EXPECT_EQ(images_.collections, 1);
+  ASSERT_TRUE(engine_->RemoveContainer(RunningContainer(pod, "c")).ok());
+  EXPECT_EQ(images_.collections, 1);
+  engine_.reset();
+  // A sandbox stands for no layers.
+  Execute("UPDATE sandboxes SET spec = 'garbage'");
+  StartEngine();
+  EXPECT_EQ(images_.collections, 2);
+}
+
+TEST_F(RecoveryTest, ASharedPidNamespaceIsLookedAt) {
+  const std::string pod = *engine_->RunSandbox(SharedPid(), "");
+  const linux::ProcessId pause = engine_->GetSandbox(pod)->pause;
+  EXPECT_THAT(Differences(), IsEmpty());
+  InspectionInput input{.host = host_, .run = run_, .boot_id = *linux::ReadBootId(host_)};
+  input.sandboxes = engine_->ListSandboxes();
+  input.cgroups = &cgroups_;
+  input.runtime = &runtime_;
+  // As of a daemon that died before it had ended all of it.
+  input.sandboxes[0].state = SandboxState::kNotReady;
+  input.sandboxes[0].spec.namespaces.network = NamespaceMode::kNode;
+  std::vector<Finding> findings = Inspect(input);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].difference, Difference::kSandboxStillHeld);
+  engine_.reset();
+  ASSERT_TRUE(linux::KillAndAwait(host_, pause, absl::InfiniteFuture()).ok());
+  input.sandboxes[0] = store_.LoadSandboxes()->front();
+  findings = Inspect(input);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].difference, Difference::kSandboxBroken);
+  EXPECT_THAT(findings[0].what, HasSubstr("the init of its PID namespace (process "));
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_FALSE(run_.Exists("sandboxes/" + pod + "/pid"));
+  EXPECT_THAT(Differences(), IsEmpty());
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+
+  const std::string other = *engine_->RunSandbox(SharedPid(), "");
+  engine_.reset();
+  ASSERT_TRUE(linux::Unmount(run_.PathOf("sandboxes/" + other + "/pid"), /*lazy=*/true).ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kNotReady) << "nobody can enter it";
+}
+
 TEST_F(RecoveryTest, WhatIsNotOursIsLeftAlone) {
   engine_.reset();
   runtime_.AddTrace("notes");
