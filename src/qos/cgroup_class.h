@@ -1,0 +1,74 @@
+// A class type that is defined by configuration alone: each class is some files of cgroup v2 and
+// what is to be in them.
+//
+//   cgroup:
+//   - name: memory-tier
+//     classes:
+//       slow: {memory.high: 512Mi, memory.swap.max: max}
+//       fast: {}
+#ifndef PLIMSOLL_QOS_CGROUP_CLASS_H_
+#define PLIMSOLL_QOS_CGROUP_CLASS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "linux/cgroup.h"
+#include "qos/cgroup_files.h"
+#include "qos/class_type.h"
+#include "qos/classes_config.h"
+
+namespace plimsoll::qos {
+
+// Its definition changes only with the daemon, so there is nothing to reload.
+class CgroupClassType : public ClassType {
+ public:
+  // INVALID_ARGUMENT for a name that is not valid or another type's, no classes, a file or value
+  // that is not allowed, a default or capacity of no class. `cgroups` must outlive the type.
+  static absl::StatusOr<std::unique_ptr<CgroupClassType>> Create(linux::CgroupManager* cgroups,
+                                                                 CgroupTypeConfig config);
+
+  // Why this machine can't have the type: then it has no classes and Assign is FAILED_PRECONDITION.
+  // Empty when it can.
+  std::string unavailable() const;
+
+  std::string name() const override { return config_.name; }
+  Level level() const override { return config_.level; }
+  bool immutable() const override { return config_.immutable; }
+  std::string default_class() const override;
+  std::vector<ClassInfo> classes() const override;
+  std::vector<std::string> warnings() const override;
+  // With cpu.idle also cpu.weight, which the kernel sets back when the former ends.
+  std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
+
+  absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Release(const Target& target, absl::string_view class_name) override;
+  absl::StatusOr<std::string> Drift(const Target& target,
+                                    absl::string_view class_name) const override;
+
+ private:
+  using Values = std::map<std::string, std::string>;  // file -> value
+
+  CgroupClassType(linux::CgroupManager* cgroups, CgroupTypeConfig config)
+      : cgroups_(cgroups), config_(std::move(config)) {}
+  absl::Status Validate();
+  // Null when there is no such class.
+  const Values* Find(absl::string_view class_name) const;
+  absl::Status NoSuchClass(absl::string_view class_name) const;
+  // Controllers whose files the classes name and which this machine lacks.
+  std::vector<std::string> MissingControllers() const;
+  std::vector<FileContent> Wanted(const Target& target, absl::string_view from,
+                                  absl::string_view to) const;
+  absl::Status Move(const Target& target, absl::string_view from, absl::string_view to);
+
+  linux::CgroupManager* const cgroups_;
+  CgroupTypeConfig config_;  // values canonical
+};
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_CGROUP_CLASS_H_
