@@ -40,10 +40,6 @@ struct Handle {
   bool is_filled = false;
 };
 
-Handle& HandleOf(fuse_file_info* info) {
-  return *reinterpret_cast<Handle*>(info->fh);
-}
-
 void ReplySlice(fuse_req_t request, const std::string& text, size_t size, off_t offset) {
   const size_t begin = std::min(static_cast<size_t>(offset), text.size());
   fuse_reply_buf(request, text.data() + begin, std::min(size, text.size() - begin));
@@ -69,8 +65,9 @@ class FuseSession {
   void Forget(fuse_ino_t number, uint64_t times);
   void SetAttributes(fuse_req_t request, fuse_ino_t number, const struct stat& wanted, int which);
   void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode);
-  void ReadDirectory(fuse_req_t request, size_t size, off_t offset, Handle* handle);
-  void Read(fuse_req_t request, size_t size, off_t offset, Handle* handle);
+  void ReadDirectory(fuse_req_t request, size_t size, off_t offset, uint64_t handle_number);
+  void Read(fuse_req_t request, size_t size, off_t offset, uint64_t handle_number);
+  void Release(uint64_t handle_number) { open_.erase(handle_number); }
   void Write(fuse_req_t request, fuse_ino_t number, absl::string_view text);
   void Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* info);
 
@@ -93,6 +90,9 @@ class FuseSession {
 
   Tree& tree_;
   std::unordered_map<fuse_ino_t, Held> held_;
+  // By the number that the kernel has for it. What is open when it is unmounted is never released.
+  std::unordered_map<uint64_t, Handle> open_;
+  uint64_t next_handle_ = 1;
   fuse_session* session_ = nullptr;
   fuse_buf buffer_ = {};
   bool is_mounted_ = false;
@@ -146,7 +146,9 @@ void FuseSession::MakeDirectory(fuse_req_t request, fuse_ino_t parent, const cha
   }
 }
 
-void FuseSession::ReadDirectory(fuse_req_t request, size_t size, off_t offset, Handle* handle) {
+void FuseSession::ReadDirectory(fuse_req_t request, size_t size, off_t offset,
+                                uint64_t handle_number) {
+  Handle* const handle = &open_.at(handle_number);
   if (!handle->is_filled || offset == 0) {
     handle->is_filled = true;
     handle->text.clear();
@@ -171,15 +173,15 @@ void FuseSession::Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* in
     fuse_reply_err(request, error);
     return;
   }
-  auto handle = std::make_unique<Handle>();
-  handle->node = node;
-  info->fh = reinterpret_cast<uint64_t>(handle.get());
+  info->fh = next_handle_++;
+  open_[info->fh].node = node;
   // Otherwise the kernel would not ask beyond the size, 0, and join or split writes.
   info->direct_io = 1;
-  if (fuse_reply_open(request, info) == 0) handle.release();
+  if (fuse_reply_open(request, info) != 0) Release(info->fh);
 }
 
-void FuseSession::Read(fuse_req_t request, size_t size, off_t offset, Handle* handle) {
+void FuseSession::Read(fuse_req_t request, size_t size, off_t offset, uint64_t handle_number) {
+  Handle* const handle = &open_.at(handle_number);
   if (!handle->is_filled || offset == 0) {
     if (const Errno error = Tree::Read(*handle->node, &handle->text); error != 0) {
       fuse_reply_err(request, error);
@@ -210,7 +212,7 @@ FuseSession& SessionOf(fuse_req_t request) {
 }
 
 void OnRelease(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  delete &HandleOf(info);
+  SessionOf(request).Release(info->fh);
   fuse_reply_err(request, 0);
 }
 
@@ -267,11 +269,11 @@ void AddFileOperations(fuse_lowlevel_ops* ops) {
   };
   ops->opendir = ops->open;
   ops->read = [](fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info* info) {
-    SessionOf(request).Read(request, size, offset, &HandleOf(info));
+    SessionOf(request).Read(request, size, offset, info->fh);
   };
   ops->readdir = [](fuse_req_t request, fuse_ino_t, size_t size, off_t offset,
                     fuse_file_info* info) {
-    SessionOf(request).ReadDirectory(request, size, offset, &HandleOf(info));
+    SessionOf(request).ReadDirectory(request, size, offset, info->fh);
   };
   ops->write = [](fuse_req_t request, fuse_ino_t number, const char* text, size_t size, off_t,
                   fuse_file_info*) {
