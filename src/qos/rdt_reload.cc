@@ -1,0 +1,42 @@
+#include "qos/rdt_reload.h"
+
+#include "absl/strings/str_cat.h"
+#include "qos/rdt_type.h"
+
+namespace plimsoll::qos {
+
+std::vector<std::string> RdtReload::class_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, group] : after_.by_name) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> RdtReload::changes() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, group] : after_.by_name) {
+    const RdtClassGroup* const before = before_->Find(name);
+    if (before == nullptr) {
+      lines.push_back(absl::StrCat("new class ", name, ": ", group.meaning));
+    } else if (before->schemata != group.schemata || before->foreign != group.foreign) {
+      lines.push_back(
+          absl::StrCat("class ", name, ": ", group.meaning, " (was ", before->meaning, ")"));
+    } else if (before->deny_pod_annotation != group.deny_pod_annotation ||
+               before->deny_container_annotation != group.deny_container_annotation) {
+      lines.push_back(absl::StrCat("class ", name, ": who may take it from an annotation"));
+    }
+  }
+  for (const auto& [name, group] : before_->by_name) {
+    if (after_.Find(name) == nullptr) lines.push_back(absl::StrCat("class ", name, " is gone"));
+  }
+  return lines;
+}
+
+absl::Status RdtReload::Commit(const Holders& /*holders*/) {
+  return type_.PutInForce(after_);
+}
+
+absl::Status RdtReload::Revert(const Holders& /*holders*/) {
+  return type_.PutInForce(*before_);
+}
+
+}  // namespace plimsoll::qos

@@ -1,0 +1,140 @@
+// Containers that fork while they are moved.
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "rdt/rdt_fixture.h"
+
+namespace plimsoll::qos {
+namespace {
+
+using ::testing::IsEmpty;
+
+// As CgroupManager, on a machine that can't freeze.
+class NoFreezer : public linux::CgroupManager {
+ public:
+  explicit NoFreezer(linux::CgroupManager* inner) : inner_(*inner) {}
+  absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override {
+    return absl::FailedPreconditionError("no freezer");
+  }
+  absl::Status Thaw(absl::string_view) override { return absl::InternalError("never frozen"); }
+  absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view path) const override {
+    return inner_.Threads(path);
+  }
+
+  linux::CgroupLayout layout() const override { return inner_.layout(); }
+  std::vector<std::string> Controllers() const override { return inner_.Controllers(); }
+  std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
+  absl::StatusOr<std::vector<std::string>> Create(absl::string_view) override { return Never(); }
+  bool Exists(absl::string_view path) const override { return inner_.Exists(path); }
+  absl::Status Remove(absl::string_view) override { return Never(); }
+  absl::Status RemoveIfUnused(absl::string_view) override { return Never(); }
+  absl::Status Apply(absl::string_view, const linux::CgroupSettings&) override { return Never(); }
+  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return Never(); }
+  absl::Status AddProcess(absl::string_view, pid_t) override { return Never(); }
+  absl::Status MoveInPlace(const FsRoot&) override { return Never(); }
+  absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
+    return Never();
+  }
+  absl::Status KillAll(absl::string_view, absl::Time) override { return Never(); }
+  absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
+                                       absl::string_view) const override {
+    return Never();
+  }
+  absl::Status WriteFile(absl::string_view, absl::string_view, absl::string_view,
+                         absl::string_view) override {
+    return Never();
+  }
+  bool HasFile(absl::string_view, absl::string_view, absl::string_view) const override {
+    return false;
+  }
+  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view) const override { return Never(); }
+  absl::StatusOr<uint64_t> OomKills(absl::string_view) const override { return Never(); }
+
+ private:
+  static absl::Status Never() { return absl::UnimplementedError("not for the rdt type"); }
+  linux::CgroupManager& inner_;
+};
+
+class RdtForkTest : public RdtFixture {
+ protected:
+  void StartWithoutFreezer() {
+    no_freezer_ = std::make_unique<NoFreezer>(cgroups_.get());
+    auto type = MakeRdtType(options_, {host_, resctrl_->root(), no_freezer_.get(), &owned_});
+    ASSERT_TRUE(type.ok()) << type.status();
+    type_ = *std::move(type);
+  }
+  void TearDown() override {
+    type_.reset();
+    RdtFixture::TearDown();
+  }
+  // Members in truth, those that the file system hides too.
+  std::vector<pid_t> Of(const Container& container, const std::string& group) {
+    const std::vector<pid_t> members = *resctrl_->Members(group);
+    std::vector<pid_t> both;
+    const std::vector<pid_t> threads = container.Threads();
+    std::set_intersection(members.begin(), members.end(), threads.begin(), threads.end(),
+                          std::back_inserter(both));
+    return both;
+  }
+
+  std::unique_ptr<NoFreezer> no_freezer_;
+};
+
+// The race of a fork with a move: what was forked a moment ago can neither be seen nor moved.
+TEST_F(RdtForkTest, AFrozenContainerHasNoForkInFlight) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_TRUE(resctrl_->HideNewThreads().ok());
+  const pid_t child = web.member().Fork();
+  EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
+  EXPECT_THAT(Of(web, "silver"), ::testing::Contains(child));
+  EXPECT_THAT(Of(web, "gold"), IsEmpty());
+}
+
+TEST_F(RdtForkTest, WithoutAFreezerALaterLookFindsIt) {
+  StartWithoutFreezer();
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_TRUE(resctrl_->HideNewThreads().ok());
+  const pid_t child = web.member().Fork();
+  EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
+  EXPECT_THAT(Of(web, "gold"), ::testing::ElementsAre(child));
+  ASSERT_TRUE(resctrl_->ShowAllThreads().ok());
+  EXPECT_TRUE(WaitFor([&] { return Of(web, "gold").empty(); }));
+  EXPECT_TRUE(IsWholeIn(web, "silver"));
+}
+
+TEST_F(RdtForkTest, WithoutAFreezerItScansUntilNoneIsLeft) {
+  StartWithoutFreezer();
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  for (int i = 0; i < 20; ++i) {
+    web.member().Fork();
+    EXPECT_EQ(Assign(web, i % 2 == 0 ? "gold" : "silver", i % 2 == 0 ? "silver" : "gold"), "OK");
+    EXPECT_TRUE(IsWholeIn(web, i % 2 == 0 ? "silver" : "gold"));
+  }
+  // A refusal puts everything back all the same.
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/tasks", EIO, /*skip=*/5).ok());
+  EXPECT_NE(Assign(web, "gold", "silver"), "OK");
+  EXPECT_TRUE(IsWholeIn(web, "gold"));
+}
+
+// A thousand changes of class of a container that forks all the time.
+TEST_F(RdtForkTest, AThousandChangesLeaveNoThreadBehind) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  web.member().NewThread();
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_EQ(web.member().Ask("storm"), "storm");
+  const std::string names[] = {"gold", "silver"};
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(Assign(web, names[i % 2], names[(i + 1) % 2]), "OK") << "change " << i;
+    if (i % 50 == 0) {
+      ASSERT_THAT(Of(web, names[i % 2]), IsEmpty()) << "change " << i;
+      ASSERT_EQ(Drift(web, names[(i + 1) % 2]), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::qos

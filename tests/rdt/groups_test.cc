@@ -1,0 +1,218 @@
+// Control groups: made, written, taken over, removed; never somebody else's.
+#include "gmock/gmock.h"
+#include "rdt/rdt_fixture.h"
+
+namespace plimsoll::qos {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class RdtGroupsTest : public RdtFixture {
+ protected:
+  std::string Lines(const std::string& group) {
+    const auto schemata = fs_->ReadSchemata(group);
+    return schemata.ok() ? linux::SchemataText(*schemata) : schemata.status().ToString();
+  }
+  std::string Reload() {
+    auto pending = type_->PrepareReload();
+    if (!pending.ok()) return pending.status().ToString();
+    changes_ = (*pending)->changes();
+    return (*pending)->Commit({}).ToString();
+  }
+  std::vector<std::string> changes_;
+};
+
+TEST_F(RdtGroupsTest, StartMakesTheClasses) {
+  options_.capacity = {{"gold", 3}};
+  Start();
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
+  EXPECT_EQ(Lines("silver"), "L3:0=3f;1=3f\n");
+  EXPECT_EQ(Lines("bronze"), "L3:0=ff000;1=ff000\n");
+  EXPECT_EQ(Lines(""), "L3:0=fffff;1=fffff\n");
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+  const std::vector<ClassInfo> classes = type_->classes();
+  ASSERT_EQ(classes.size(), 4u);
+  EXPECT_EQ(classes[1].name, "gold");
+  EXPECT_EQ(classes[1].capacity, 3u);
+  EXPECT_EQ(classes[1].meaning, "L3 0=0xfff,1=0xfff");
+  EXPECT_EQ(classes[3].name, kRdtRootClass);
+  EXPECT_EQ(type_->default_class(), kRdtRootClass);
+  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("whatever has no class uses every way")));
+}
+
+TEST_F(RdtGroupsTest, ARestartWritesNothing) {
+  Start();
+  ASSERT_TRUE(resctrl_->TakeJournal().ok());
+  Start();
+  EXPECT_THAT(*resctrl_->TakeJournal(), IsEmpty());
+}
+
+TEST_F(RdtGroupsTest, AnotherBootsRecordsAreNobodysGroups) {
+  ASSERT_TRUE(owned_.AddOwned("resctrl", "11111111-2222/gold").ok());
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());  // the administrator's, of this boot
+  const auto type = Make();
+  EXPECT_EQ(type.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(
+      type.status().message(),
+      AllOf(HasSubstr("/sys/fs/resctrl/gold, which somebody else made"), HasSubstr("adopt: true")));
+  EXPECT_THAT(owned_.Groups(), IsEmpty());
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold"));
+}
+
+TEST_F(RdtGroupsTest, APrefixGoesRoundOthers) {
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  options_.group_prefix = "plimsoll.";
+  Start();
+  EXPECT_THAT(*fs_->ControlGroups(),
+              ElementsAre("gold", "plimsoll.bronze", "plimsoll.gold", "plimsoll.silver"));
+}
+
+TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  ASSERT_TRUE(fs_->MakeGroup("admins").ok());
+  ASSERT_TRUE(fs_->WriteSchemata("gold", {{"L3", {{0, 0x3}}}}).ok());
+  options_.adopt = true;
+  Start();
+  EXPECT_EQ(Lines("gold"), "L3:0=3;1=fffff\n");
+  EXPECT_EQ(type_->classes()[0].name, "admins");
+  EXPECT_EQ(type_->classes()[2].meaning, "adopted: L3 0=0x3,1=0xfffff");
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
+  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("class gold is the group that somebody else")));
+  // Nothing of theirs is removed when the file has no classes any more.
+  WriteConfig("");
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("admins", "gold"));
+}
+
+TEST_F(RdtGroupsTest, TooManyClassesAreNamedBeforeAnythingIsMade) {
+  ASSERT_TRUE(fs_->MakeGroup("a").ok());
+  ASSERT_TRUE(fs_->MakeGroup("b").ok());
+  const auto type = Make();
+  EXPECT_EQ(type.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(type.status().message(), HasSubstr("groups of others 2 (a, b); no room for silver"));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("a", "b"));
+}
+
+TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EINVAL).ok());
+  const auto type = Make();
+  EXPECT_EQ(type.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(type.status().message(), HasSubstr("class \"silver\""));
+  EXPECT_THAT(*fs_->ControlGroups(), IsEmpty());
+  EXPECT_THAT(owned_.Groups(), IsEmpty());
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "gold", ENOSPC).ok());
+  EXPECT_EQ(Make().status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(*fs_->ControlGroups(), IsEmpty());
+  EXPECT_THAT(owned_.Groups(), IsEmpty());
+}
+
+TEST_F(RdtGroupsTest, NothingIsMadeThatCannotBeRecorded) {
+  owned_.refuse = true;
+  EXPECT_THAT(Make().status().message(), HasSubstr("the disk is full"));
+  EXPECT_THAT(*fs_->ControlGroups(), IsEmpty());
+}
+
+TEST_F(RdtGroupsTest, TheKernelsOwnWordsAreInTheError) {
+  Start();
+  const absl::Status refused = fs_->WriteSchemata("gold", {{"L3", {{0, 0x5}}}});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("gold/schemata"), HasSubstr("the kernel says: ")));
+  EXPECT_EQ(fs_->MakeGroup("gold").code(), absl::StatusCode::kAlreadyExists);
+  ASSERT_TRUE(fs_->MakeGroup("four").ok());
+  const absl::Status full = fs_->MakeGroup("five");
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(full.message(), HasSubstr("the kernel says: "));
+}
+
+TEST_F(RdtGroupsTest, ReloadChangesDefinitionsAndClasses) {
+  Start();
+  WriteConfig(R"(
+partitions:
+  all:
+    l3Allocation: 100%
+    classes:
+      gold: {l3Allocation: 30%}
+      tin: {l3Allocation: 10%}
+      system/default: {l3Allocation: 50-100%}
+)");
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(changes_,
+              UnorderedElementsAre("class gold: L3 0=0x3f,1=0x3f (was L3 0=0xfff,1=0xfff)",
+                                   "new class tin: L3 0=0x3,1=0x3",
+                                   HasSubstr("class system/default: L3 0=0xffe00"),
+                                   "class bronze is gone", "class silver is gone"));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold", "tin"));
+  EXPECT_EQ(Lines("gold"), "L3:0=3f;1=3f\n");
+  EXPECT_EQ(Lines(""), "L3:0=ffe00;1=ffe00\n");
+  EXPECT_THAT(owned_.Groups(), ElementsAre("", "gold", "tin"));
+  // What is restricted no more is as it was at first.
+  WriteConfig("partitions: {p: {classes: {gold: }}}");
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_EQ(Lines("gold"), "L3:0=fffff;1=fffff\n");
+  EXPECT_EQ(Lines(""), "L3:0=fffff;1=fffff\n");
+  EXPECT_THAT(owned_.Groups(), ElementsAre("gold"));
+}
+
+TEST_F(RdtGroupsTest, ABadFileChangesNothing) {
+  Start();
+  ASSERT_TRUE(resctrl_->TakeJournal().ok());
+  for (const char* text : {"partitions: {p: {l3Allocation: 101%}}", "}", "partitions: 1",
+                           "partitions: {p: {l2Allocation: 50%}}"}) {
+    WriteConfig(text);
+    EXPECT_THAT(Reload(), HasSubstr("/rdt.yaml:1:")) << text;
+  }
+  ASSERT_TRUE(dir_.root().RemoveFile("rdt.yaml").ok());
+  EXPECT_THAT(Reload(), HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(*resctrl_->TakeJournal(), IsEmpty());
+}
+
+TEST_F(RdtGroupsTest, AReloadThatIsRefusedChangesNothing) {
+  Start();
+  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, new: }}}");
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "new", EIO).ok());
+  EXPECT_THAT(Reload(), HasSubstr("class \"new\""));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
+  EXPECT_EQ(Lines("silver"), "L3:0=3f;1=3f\n");
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+}
+
+TEST_F(RdtGroupsTest, ARevertedReloadChangesNothing) {
+  Start();
+  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, new: }}}");
+  auto pending = type_->PrepareReload();
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  ASSERT_TRUE((*pending)->Commit({}).ok());
+  EXPECT_EQ((*pending)->Revert({}).ToString(), "OK");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
+}
+
+TEST_F(RdtGroupsTest, NamesThatAreNoClassesAreNamed) {
+  options_.default_class = "golden";
+  EXPECT_EQ(Make().status().message(),
+            "rdt: default class \"golden\" is not a class; there are: bronze, gold, silver, "
+            "system/default");
+  options_.default_class = "gold";
+  options_.capacity = {{"tin", 1}};
+  EXPECT_THAT(Make().status().message(), HasSubstr("capacity: \"tin\" is not a class"));
+  EXPECT_THAT(*fs_->ControlGroups(), IsEmpty());
+}
+
+TEST_F(RdtGroupsTest, AnnotationsCanBeDenied) {
+  Start();
+  EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kMessage).ok());
+  EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kContainerAnnotation).ok());
+  const absl::Status denied = type_->CheckSource("gold", ClassSource::kPodAnnotation);
+  EXPECT_EQ(denied.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(denied.message(), HasSubstr("denyPodAnnotation"));
+}
+
+}  // namespace
+}  // namespace plimsoll::qos

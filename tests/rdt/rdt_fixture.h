@@ -1,0 +1,189 @@
+// For tests of the rdt type: a machine with resctrl, a container to be moved, records in memory.
+#ifndef PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
+#define PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+#include "linux/cgroup.h"
+#include "linux/process.h"
+#include "linux/resctrl.h"
+#include "qos/rdt.h"
+#include "resctrlfs/fixture.h"
+#include "resctrlfs/member.h"
+
+namespace plimsoll::qos {
+
+class OwnedInMemory : public OwnedObjects {
+ public:
+  absl::StatusOr<std::set<std::string>> ListOwned(const std::string&) const override {
+    absl::MutexLock lock(&mutex_);
+    return names_;
+  }
+  absl::Status AddOwned(const std::string&, const std::string& name) override {
+    absl::MutexLock lock(&mutex_);
+    if (refuse) return absl::InternalError("the disk is full");
+    names_.insert(name);
+    return absl::OkStatus();
+  }
+  absl::Status RemoveOwned(const std::string&, const std::string& name) override {
+    absl::MutexLock lock(&mutex_);
+    names_.erase(name);
+    return absl::OkStatus();
+  }
+  // Without the boot's id.
+  std::set<std::string> Groups() const {
+    absl::MutexLock lock(&mutex_);
+    std::set<std::string> groups;
+    for (const std::string& name : names_) groups.insert(name.substr(name.find('/') + 1));
+    return groups;
+  }
+
+  std::atomic<bool> refuse = false;
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::set<std::string> names_;
+};
+
+// A process in a cgroup of its own, with what it forks.
+class Container {
+ public:
+  Container(linux::CgroupManager* cgroups, const std::string& id)
+      : cgroups_(*cgroups), path_(absl::StrCat("/plimsoll-test-rdt-", getpid(), "-", id)) {
+    EXPECT_TRUE(cgroups_.Create(path_).ok());
+    EXPECT_TRUE(cgroups_.AddProcess(path_, member_->pid()).ok());
+    target_ = {.id = id, .name = "container " + id, .cgroup_path = path_};
+  }
+  ~Container() { End(); }
+
+  // All its processes end; its cgroup goes too.
+  void End() {
+    if (member_ == nullptr) return;
+    cgroups_.KillAll(path_, absl::Now() + absl::Seconds(20)).IgnoreError();
+    member_.reset();
+    const absl::Status removed = cgroups_.Remove(path_);
+    EXPECT_TRUE(removed.ok()) << removed;
+  }
+  const Target& target() const { return target_; }
+  Target& target() { return target_; }
+  resctrlfs::Member& member() { return *member_; }
+  std::vector<pid_t> Threads() const { return *cgroups_.Threads(path_); }
+
+ private:
+  linux::CgroupManager& cgroups_;
+  const std::string path_;
+  std::unique_ptr<resctrlfs::Member> member_ = std::make_unique<resctrlfs::Member>();
+  Target target_;
+};
+
+inline constexpr char kThreeClasses[] = R"(
+partitions:
+  exclusive:
+    l3Allocation: 60%
+    classes:
+      gold: {kubernetes: {denyPodAnnotation: true}}
+      silver: {l3Allocation: 50%}
+  shared:
+    l3Allocation: 40%
+    classes:
+      bronze: {}
+)";
+
+class RdtFixture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = resctrlfs::ResctrlFsFixture::WhyNot(); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+    auto cgroups = linux::CgroupManager::Detect(host_);
+    if (!cgroups.ok()) GTEST_SKIP() << cgroups.status();
+    cgroups_ = *std::move(cgroups);
+    resctrlfs::Layout layout;
+    layout.caches[0].ids = {0, 1};
+    layout.caches[0].closids = 5;
+    layout.monitoring = resctrlfs::MonitoringLayout();
+    layout.monitoring->ids = {0, 1};
+    Mount(layout);
+    WriteConfig(kThreeClasses);
+  }
+
+  void Mount(const resctrlfs::Layout& layout) {
+    type_.reset();
+    fs_.reset();
+    resctrl_.reset();
+    auto started = resctrlfs::ResctrlFsFixture::Start(layout);
+    ASSERT_TRUE(started.ok()) << started.status();
+    resctrl_ = *std::move(started);
+    auto fs = linux::Resctrl::Open(resctrl_->root());
+    ASSERT_TRUE(fs.ok()) << fs.status();
+    fs_ = *std::move(fs);
+  }
+  void TearDown() override {
+    type_.reset();
+    fs_.reset();
+    if (resctrl_ != nullptr) {
+      const absl::Status stopped = resctrl_->Stop();
+      EXPECT_TRUE(stopped.ok()) << stopped;
+    }
+  }
+
+  void WriteConfig(absl::string_view text) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("rdt.yaml", text).ok());
+    options_.config_file = dir_.path() + "/rdt.yaml";
+  }
+  absl::StatusOr<std::unique_ptr<ClassType>> Make() {
+    return MakeRdtType(options_, {host_, resctrl_->root(), cgroups_.get(), &owned_});
+  }
+  // As after a restart of the daemon.
+  void Start() {
+    type_.reset();
+    auto type = Make();
+    ASSERT_TRUE(type.ok()) << type.status();
+    type_ = *std::move(type);
+  }
+  std::string Assign(const Container& container, absl::string_view from, absl::string_view to) {
+    return type_->Assign(container.target(), from, to).ToString();
+  }
+  std::string Drift(const Container& container, absl::string_view name) {
+    const auto drift = type_->Drift(container.target(), name);
+    return drift.ok() ? *drift : drift.status().ToString();
+  }
+  // Whether every thread of the container is in the group, in truth.
+  bool IsWholeIn(const Container& container, const std::string& group) {
+    const std::vector<pid_t> threads = container.Threads();
+    const std::vector<pid_t> members = *fs_->Threads(group);
+    return std::includes(members.begin(), members.end(), threads.begin(), threads.end());
+  }
+  static bool WaitFor(const std::function<bool()>& condition) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(20); absl::Now() < end;) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    return condition();
+  }
+
+  const FsRoot host_ = *FsRoot::Open("/");
+  TestDir dir_;
+  OwnedInMemory owned_;
+  std::unique_ptr<linux::CgroupManager> cgroups_;
+  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
+  std::unique_ptr<linux::Resctrl> fs_;
+  RdtOptions options_;
+  std::unique_ptr<ClassType> type_;
+};
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
