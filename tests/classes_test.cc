@@ -40,7 +40,8 @@ class ClassFile {
   std::string Config() const {
     return absl::StrCat("classes:\n  pod-qos: {}\n  blockio:\n    config_file: ", files_.path(),
                         "/blockio.yaml\n    pods: true\n    capacity: {medium: 1}\n",
-                        "    annotations: [sandbox]\n");
+                        "    annotations: [sandbox]\n  cgroup:\n  - name: tier\n",
+                        "    classes: {low: {cpu.weight: 10, memory.high: 64Mi}, normal: {}}\n");
   }
   // The disk that is read from: the virtual machine's second, else the one with the test's files.
   static std::string Disk() {
@@ -273,6 +274,30 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   grpc::ClientContext again;
   EXPECT_EQ(node_.runtime().UpdatePodSandboxConfig(&again, request, &response).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// A class that configuration alone defines; and a client's own value for a file of its.
+TEST_F(ClassesTest, AFileThatAClassSetsIsTheClasss) {
+  if (!IsV2()) GTEST_SKIP() << "types that name cgroup v2's files need cgroup v2";
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  (*config.mutable_class_resources()->mutable_classes())["tier"] = "low";
+  const std::string id = Start(pod, config);
+  const std::string group = CgroupOf(pod, id);
+  EXPECT_EQ(*Cgroups().ReadFile(group, "cpu", "cpu.weight"), "10");
+  EXPECT_EQ(*Cgroups().ReadFile(group, "memory", "memory.high"), absl::StrCat(64 * kMiB));
+  cri::LinuxContainerResources linux;
+  linux.set_cpu_shares(1024);
+  ASSERT_TRUE(TryUpdate(id, linux).ok());
+  EXPECT_EQ(*Cgroups().ReadFile(group, "cpu", "cpu.weight"), "10");
+  cri::UpdateContainerResourcesRequest request;
+  request.set_container_id(id);
+  (*request.mutable_class_resources()->mutable_classes())["tier"] = "normal";
+  cri::UpdateContainerResourcesResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, request, &response).ok());
+  EXPECT_EQ(*Cgroups().ReadFile(group, "cpu", "cpu.weight"), "39");
+  EXPECT_EQ(*Cgroups().ReadFile(group, "memory", "memory.high"), "max");
 }
 
 // The gate ClassResources on, off, and on again, with a container that runs all the time.

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "qos/blockio.h"
+#include "qos/cgroup_class.h"
 #include "qos/pod_qos.h"
 
 namespace plimsoll::daemon {
@@ -40,6 +41,10 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
   std::map<std::string, std::string> unavailable;
   if (config.blockio) {
     PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &types));
+  }
+  for (const qos::CgroupTypeConfig& one : config.cgroup) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto type, qos::CgroupClassType::Create(environment.cgroups, one));
+    types.push_back(std::move(type));
   }
   if (config.pod_qos) types.push_back(std::make_unique<qos::PodQosType>());
   return qos::Registry::Create(std::move(types), std::move(unavailable));

@@ -85,9 +85,33 @@ std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
                                      : options_.classes->OwnedFiles(id);
 }
 
+void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& container) {
+  if (options_.classes == nullptr) return;
+  const auto release = [this, container] {
+    const ContainerRecord record = container->Snapshot();
+    ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+  };
+  if (container->classes.TryLock()) {
+    release();
+    container->classes.Unlock();
+    return;
+  }
+  const bool taken = patient_.TrySchedule([container, release] {
+    absl::MutexLock lock(&container->classes);
+    release();
+  });
+  if (taken) return;
+  absl::MutexLock lock(&container->classes);
+  release();
+}
+
 absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNames& classes) {
   if (classes.empty()) return absl::OkStatus();
+  absl::MutexLock alone(&container.classes);
   const ContainerRecord record = container.Snapshot();
+  if (!IsLive(record.state)) {
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has just ended"));
+  }
   if (options_.classes == nullptr) {
     return absl::NotFoundError(
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));

@@ -67,7 +67,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
       SaveExit(record);
     }
   }
-  ReleaseClasses(before.sandbox_id, before.id, TargetOf(before));
+  ReleaseClassesAtExit(container);
   ClearGroup(container);
 }
 

@@ -149,6 +149,9 @@ class EngineImpl : public Engine {
   absl::Status AdoptClasses(const qos::Target& target, const qos::HeldClasses& held);
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
+  // For a container that is recorded as exited, and so gets no others any more. Waits for a change
+  // that is under way, but in another thread: other exits wait for this one.
+  void ReleaseClassesAtExit(const std::shared_ptr<Container>& container);
   absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 
   // `finding`: null when there is nothing to put in order.
