@@ -1,0 +1,75 @@
+// Classes of how readily the OOM killer takes a container: an oom_score_adj each, whatever QoS
+// class the pod has.
+//
+// Every process of the container has it, and what those fork inherits it. A program that is exec'd
+// into the container inherits that of whoever starts it, since crun sets none then: it has to be
+// started with that of the container's init.
+#ifndef PLIMSOLL_QOS_OOM_H_
+#define PLIMSOLL_QOS_OOM_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "linux/cgroup.h"
+#include "qos/class_type.h"
+#include "qos/classes_config.h"
+
+namespace plimsoll::qos {
+
+inline constexpr char kOom[] = "oom";
+
+class OomType : public ClassType {
+ public:
+  // `lowest`: no process gets less, because without CAP_SYS_RESOURCE the kernel lets nobody go
+  // below what he started with; classes that ask for less get that and say so. nullopt: any value
+  // can be had. INVALID_ARGUMENT for a name that is not valid, a value outside -1000 to 1000, no
+  // classes, a default or capacity of no class. `host` holds proc/; `cgroups` must outlive the
+  // type.
+  static absl::StatusOr<std::unique_ptr<OomType>> Create(const FsRoot& host,
+                                                         linux::CgroupManager* cgroups,
+                                                         OomTypeConfig config,
+                                                         std::optional<int> lowest);
+
+  std::string name() const override { return kOom; }
+  Level level() const override { return Level::kContainer; }
+  std::string default_class() const override { return config_.common.default_class; }
+  std::vector<ClassInfo> classes() const override;
+  std::vector<std::string> warnings() const override;
+  std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
+
+  // Of the container's processes, all or none; forks in flight and programs that are entering too.
+  // Freezes the container for that, where it can be (20 ms at most).
+  absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Release(const Target& target, absl::string_view class_name) override;
+  absl::StatusOr<std::string> Drift(const Target& target,
+                                    absl::string_view class_name) const override;
+
+ private:
+  OomType(FsRoot host, linux::CgroupManager* cgroups, OomTypeConfig config,
+          std::optional<int> lowest)
+      : host_(std::move(host)), cgroups_(cgroups), config_(std::move(config)), lowest_(lowest) {}
+  absl::Status Validate() const;
+  absl::Status NoSuchClass(absl::string_view class_name) const;
+  int Clamp(int value) const;
+  // What a container without a class has.
+  int Underlying(const Target& target) const;
+  // Those of the container and those on their way into it.
+  absl::StatusOr<std::vector<pid_t>> Members(const Target& target) const;
+  absl::Status SetAll(const Target& target, int value);
+
+  const FsRoot host_;
+  linux::CgroupManager* const cgroups_;
+  const OomTypeConfig config_;
+  const std::optional<int> lowest_;
+};
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_OOM_H_
