@@ -46,6 +46,13 @@ std::string ResctrlFsFixture::WhyNot() {
   return "";
 }
 
+std::optional<FsRoot> ResctrlFsFixture::RealRoot() {
+  absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  const auto mounts = host.ok() ? host->Read("proc/self/mounts") : host.status();
+  if (!mounts.ok() || !absl::StrContains(*mounts, " /sys/fs/resctrl resctrl ")) return std::nullopt;
+  return *std::move(host);
+}
+
 ResctrlFsFixture::ResctrlFsFixture() = default;
 
 absl::StatusOr<std::unique_ptr<ResctrlFsFixture>> ResctrlFsFixture::Start(const Layout& layout) {

@@ -21,7 +21,7 @@
 // statfs(2) says FUSE. Several can run side by side; each thread of the machine has its group in
 // each of them.
 //
-// Where a machine has resctrl, the same test takes FsRoot "/" in place of root(), leaves out what
+// Where a machine has resctrl, the same test takes RealRoot() in place of root(), leaves out what
 // only the fixture can do, and asks of nothing but the files.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ class ResctrlFsFixture {
  public:
   // Why this machine can't run it, for a skip; empty: it can.
   static std::string WhyNot();
+  // "/" where resctrl itself is mounted on /sys/fs/resctrl; nullopt elsewhere.
+  static std::optional<FsRoot> RealRoot();
   // Mounted and ready when it returns.
   static absl::StatusOr<std::unique_ptr<ResctrlFsFixture>> Start(const Layout& layout);
   // Stops it. A test that dies without coming here ends it too: its input ends.

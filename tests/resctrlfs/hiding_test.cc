@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -86,6 +87,30 @@ TEST_F(HidingTest, NothingFrozenIsHidden) {
   // It can't be hidden again by running on.
   ASSERT_TRUE(freezer->Thaw());
   EXPECT_THAT(Tasks("new"), ElementsAre(child));
+}
+
+// What a mover has to do: freeze, move all that is to be seen, thaw.
+TEST_F(HidingTest, AMoverThatFreezesLosesNobody) {
+  const std::unique_ptr<Freezer> freezer = Freezer::Make(member_.pid());
+  if (freezer == nullptr) GTEST_SKIP() << "needs a cgroup freezer, v1 or v2";
+  ASSERT_EQ(member_.Ask("storm"), "storm");
+  const char* groups[] = {"old", "new"};
+  for (int round = 0; round < 10; ++round) {
+    const std::string from = groups[round % 2];
+    ASSERT_TRUE(resctrl_->HideNewThreads().ok());
+    const pid_t child = member_.Fork();
+    ASSERT_TRUE(freezer->Freeze());
+    const std::vector<pid_t> threads = Tasks(from);
+    EXPECT_THAT(threads, Contains(child));
+    for (pid_t thread : threads) {
+      const int error = Move(thread, groups[1 - round % 2]);
+      EXPECT_TRUE(error == 0 || error == ESRCH) << error;
+    }
+    EXPECT_THAT(*resctrl_->Members(from), IsEmpty());
+    ASSERT_TRUE(freezer->Thaw());
+    ASSERT_TRUE(resctrl_->ShowAllThreads().ok());
+    EXPECT_THAT(Tasks(from), IsEmpty());
+  }
 }
 
 // A process that is moved into a group was forked elsewhere.
