@@ -36,9 +36,13 @@ class ClassFile {
                      ", ThrottleReadBps: 16Mi}]\n  free: []\n", more);
     const absl::Status written = files_.root().ReplaceFile("blockio.yaml", text);
     EXPECT_TRUE(written.ok()) << written;
+    const absl::Status rdt = files_.root().ReplaceFile(
+        "rdt.yaml", "partitions:\n  all:\n    l3Allocation: 100%\n    classes: {gold: {}}\n");
+    EXPECT_TRUE(rdt.ok()) << rdt;
   }
   std::string Config() const {
-    return absl::StrCat("classes:\n  pod-qos: {}\n  blockio:\n    config_file: ", files_.path(),
+    return absl::StrCat("classes:\n  rdt: {config_file: ", files_.path(),
+                        "/rdt.yaml}\n  pod-qos: {}\n  blockio:\n    config_file: ", files_.path(),
                         "/blockio.yaml\n    pods: true\n    capacity: {medium: 1}\n",
                         "    annotations: [sandbox]\n  cgroup:\n  - name: tier\n",
                         "    classes: {low: {cpu.weight: 10, memory.high: 64Mi}, normal: {}}\n");
@@ -174,10 +178,13 @@ TEST_F(ClassesTest, AnUnknownClassMakesNothing) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("there are: \"slow\", \"medium\", \"free\""));
   cri::ContainerConfig config = Shell("true");
-  (*config.mutable_class_resources()->mutable_classes())["rdt"] = "gold";
+  (*config.mutable_class_resources()->mutable_classes())["rdt"] = "tin";
   status = TryCreate(pod, config, &id);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), HasSubstr("no class type \"rdt\""));
+  if (!Host().Exists("sys/fs/resctrl/schemata")) {  // configured, but not to be had here
+    EXPECT_THAT(status.error_message(), HasSubstr("no class type \"rdt\""));
+    EXPECT_THAT(status.error_message(), HasSubstr("rdt is configured, but"));
+  }
   cri::ListContainersResponse list;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().ListContainers(&context, cri::ListContainersRequest(), &list).ok());

@@ -9,11 +9,31 @@
 #include "qos/blockio.h"
 #include "qos/cgroup_class.h"
 #include "qos/pod_qos.h"
+#include "qos/rdt.h"
 
 namespace plimsoll::daemon {
 namespace {
 
 using Types = std::vector<std::unique_ptr<qos::ClassType>>;
+
+// Without the hardware, or with resctrl not mounted, the node serves all the same.
+absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& environment,
+                    Types* types, std::map<std::string, std::string>* unavailable) {
+  qos::RdtOptions options{
+      .config_file = config.config_file, .adopt = config.adopt, .capacity = config.common.capacity};
+  if (!config.common.default_class.empty()) options.default_class = config.common.default_class;
+  auto type = qos::MakeRdtType(options, {.host = environment.host,
+                                         .resctrl_root = environment.host,
+                                         .cgroups = environment.cgroups,
+                                         .owned = environment.owned});
+  if (absl::IsFailedPrecondition(type.status())) {
+    (*unavailable)[qos::kRdt] = std::string(type.status().message());
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(type.status());
+  types->push_back(*std::move(type));
+  return absl::OkStatus();
+}
 
 absl::Status AddBlockio(const qos::BlockioTypeConfig& config, const ClassEnvironment& environment,
                         Types* types) {
@@ -39,6 +59,9 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
                                                            const ClassEnvironment& environment) {
   Types types;
   std::map<std::string, std::string> unavailable;
+  if (config.rdt) {
+    PLIMSOLL_RETURN_IF_ERROR(AddRdt(*config.rdt, environment, &types, &unavailable));
+  }
   if (config.blockio) {
     PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &types));
   }
