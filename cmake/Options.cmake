@@ -1,7 +1,6 @@
 # Compiler flags that hold for every target of the project.
 option(PLIMSOLL_WERROR "Treat compiler warnings as errors" ON)
 option(PLIMSOLL_VM_TESTS "Also run the integration tests in a virtual machine (tests/vm)" ON)
-set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined")
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -18,10 +17,6 @@ target_compile_options(plimsoll_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
-if(PLIMSOLL_SANITIZE)
-  add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
-endif()
 
 # The programs run as root on input that is hostile.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

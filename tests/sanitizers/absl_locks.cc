@@ -1,0 +1,284 @@
+// Tells the thread sanitizer of Abseil's locks. Debian's Abseil is built without the sanitizer, so
+// it sees neither who holds a Mutex nor what a Notification orders, and takes everything that they
+// guard for a race.
+//
+// Each function here stands in front of the library's of the same name (a program's symbols come
+// before those of its libraries, and the calls that gRPC and Abseil make among themselves are found
+// by name too), says what happens, and calls it. This goes into every program of the preset `tsan`
+// and into nothing else.
+#include <dlfcn.h>
+#include <sanitizer/tsan_interface.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+
+namespace {
+
+// A function of Abseil's may call another of them: only the outermost call is told.
+thread_local bool inside = false;
+
+class Outermost {
+ public:
+  Outermost() : is_(!inside) { inside = true; }
+  ~Outermost() {
+    if (is_) inside = false;
+  }
+  explicit operator bool() const { return is_; }
+
+ private:
+  const bool is_;
+};
+
+// Between the first and the last word on a lock the sanitizer looks away, from a Condition that is
+// evaluated meanwhile too.
+class Acquiring {
+ public:
+  Acquiring(absl::Mutex* mutex, unsigned flags) : mutex_(mutex), flags_(flags) {
+    if (told_) __tsan_mutex_pre_lock(mutex_, flags_);
+  }
+  ~Acquiring() {
+    if (told_) __tsan_mutex_post_lock(mutex_, flags_, 0);
+  }
+  void Failed() { flags_ |= __tsan_mutex_try_lock_failed; }
+
+ private:
+  const Outermost told_;
+  absl::Mutex* const mutex_;
+  unsigned flags_;
+};
+
+class Releasing {
+ public:
+  Releasing(absl::Mutex* mutex, unsigned flags) : mutex_(mutex), flags_(flags) {
+    if (told_) __tsan_mutex_pre_unlock(mutex_, flags_);
+  }
+  ~Releasing() {
+    if (told_) __tsan_mutex_post_unlock(mutex_, flags_);
+  }
+
+ private:
+  const Outermost told_;
+  absl::Mutex* const mutex_;
+  const unsigned flags_;
+};
+
+// A wait with the lock held, by its writer: it goes and comes back. Of a reader that waits the
+// sanitizer would be told wrongly; none of ours does.
+class Waiting {
+ public:
+  explicit Waiting(absl::Mutex* mutex) : mutex_(mutex) {
+    if (!told_) return;
+    __tsan_mutex_pre_unlock(mutex_, 0);
+    __tsan_mutex_post_unlock(mutex_, 0);
+    __tsan_mutex_pre_lock(mutex_, 0);
+  }
+  ~Waiting() {
+    if (told_) __tsan_mutex_post_lock(mutex_, 0, 0);
+  }
+
+ private:
+  const Outermost told_;
+  absl::Mutex* const mutex_;
+};
+
+template <typename Function>
+Function* Next(const char* symbol) {
+  void* const address = dlsym(RTLD_NEXT, symbol);
+  if (address == nullptr) {
+    std::fprintf(stderr, "absl_locks: the library has no %s\n", symbol);
+    std::abort();
+  }
+  return reinterpret_cast<Function*>(address);
+}
+
+}  // namespace
+
+// `next` is the library's function behind the one that this stands in; MANGLED is what follows the
+// namespace in its name. A member function is called as the ABI has it, the object first.
+#define PLIMSOLL_NEXT(MANGLED, ...) \
+  static auto* const next = Next<__VA_ARGS__>("_ZN4absl7debian3" MANGLED)
+#define PLIMSOLL_NEXT_CONST(MANGLED, ...) \
+  static auto* const next = Next<__VA_ARGS__>("_ZNK4absl7debian3" MANGLED)
+
+namespace absl {
+ABSL_NAMESPACE_BEGIN
+
+Mutex::~Mutex() {
+  PLIMSOLL_NEXT("5MutexD1Ev", void(Mutex*));
+  __tsan_mutex_destroy(this, __tsan_mutex_not_static);
+  next(this);
+}
+
+void Mutex::Lock() {
+  PLIMSOLL_NEXT("5Mutex4LockEv", void(Mutex*));
+  const Acquiring told(this, 0);
+  next(this);
+}
+
+void Mutex::Unlock() {
+  PLIMSOLL_NEXT("5Mutex6UnlockEv", void(Mutex*));
+  const Releasing told(this, 0);
+  next(this);
+}
+
+bool Mutex::TryLock() {
+  PLIMSOLL_NEXT("5Mutex7TryLockEv", bool(Mutex*));
+  Acquiring told(this, __tsan_mutex_try_lock);
+  const bool locked = next(this);
+  if (!locked) told.Failed();
+  return locked;
+}
+
+void Mutex::ReaderLock() {
+  PLIMSOLL_NEXT("5Mutex10ReaderLockEv", void(Mutex*));
+  const Acquiring told(this, __tsan_mutex_read_lock);
+  next(this);
+}
+
+void Mutex::ReaderUnlock() {
+  PLIMSOLL_NEXT("5Mutex12ReaderUnlockEv", void(Mutex*));
+  const Releasing told(this, __tsan_mutex_read_lock);
+  next(this);
+}
+
+bool Mutex::ReaderTryLock() {
+  PLIMSOLL_NEXT("5Mutex13ReaderTryLockEv", bool(Mutex*));
+  Acquiring told(this, __tsan_mutex_try_read_lock);
+  const bool locked = next(this);
+  if (!locked) told.Failed();
+  return locked;
+}
+
+// Locked in any case when they return, whatever became of the condition.
+
+void Mutex::LockWhen(const Condition& condition) {
+  PLIMSOLL_NEXT("5Mutex8LockWhenERKNS0_9ConditionE", void(Mutex*, const Condition&));
+  const Acquiring told(this, 0);
+  next(this, condition);
+}
+
+bool Mutex::LockWhenWithTimeout(const Condition& condition, Duration timeout) {
+  PLIMSOLL_NEXT("5Mutex19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE",
+                bool(Mutex*, const Condition&, Duration));
+  const Acquiring told(this, 0);
+  return next(this, condition, timeout);
+}
+
+bool Mutex::LockWhenWithDeadline(const Condition& condition, Time deadline) {
+  PLIMSOLL_NEXT("5Mutex20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE",
+                bool(Mutex*, const Condition&, Time));
+  const Acquiring told(this, 0);
+  return next(this, condition, deadline);
+}
+
+void Mutex::ReaderLockWhen(const Condition& condition) {
+  PLIMSOLL_NEXT("5Mutex14ReaderLockWhenERKNS0_9ConditionE", void(Mutex*, const Condition&));
+  const Acquiring told(this, __tsan_mutex_read_lock);
+  next(this, condition);
+}
+
+bool Mutex::ReaderLockWhenWithTimeout(const Condition& condition, Duration timeout) {
+  PLIMSOLL_NEXT("5Mutex25ReaderLockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE",
+                bool(Mutex*, const Condition&, Duration));
+  const Acquiring told(this, __tsan_mutex_read_lock);
+  return next(this, condition, timeout);
+}
+
+bool Mutex::ReaderLockWhenWithDeadline(const Condition& condition, Time deadline) {
+  PLIMSOLL_NEXT("5Mutex26ReaderLockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE",
+                bool(Mutex*, const Condition&, Time));
+  const Acquiring told(this, __tsan_mutex_read_lock);
+  return next(this, condition, deadline);
+}
+
+void Mutex::Await(const Condition& condition) {
+  PLIMSOLL_NEXT("5Mutex5AwaitERKNS0_9ConditionE", void(Mutex*, const Condition&));
+  const Waiting told(this);
+  next(this, condition);
+}
+
+bool Mutex::AwaitWithTimeout(const Condition& condition, Duration timeout) {
+  PLIMSOLL_NEXT("5Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE",
+                bool(Mutex*, const Condition&, Duration));
+  const Waiting told(this);
+  return next(this, condition, timeout);
+}
+
+bool Mutex::AwaitWithDeadline(const Condition& condition, Time deadline) {
+  PLIMSOLL_NEXT("5Mutex17AwaitWithDeadlineERKNS0_9ConditionENS0_4TimeE",
+                bool(Mutex*, const Condition&, Time));
+  const Waiting told(this);
+  return next(this, condition, deadline);
+}
+
+// What a CondVar orders, its Mutex orders: a signal needs no word.
+
+void CondVar::Wait(Mutex* mutex) {
+  PLIMSOLL_NEXT("7CondVar4WaitEPNS0_5MutexE", void(CondVar*, Mutex*));
+  const Waiting told(mutex);
+  next(this, mutex);
+}
+
+bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
+  PLIMSOLL_NEXT("7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE",
+                bool(CondVar*, Mutex*, Duration));
+  const Waiting told(mutex);
+  return next(this, mutex, timeout);
+}
+
+bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
+  PLIMSOLL_NEXT("7CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE", bool(CondVar*, Mutex*, Time));
+  const Waiting told(mutex);
+  return next(this, mutex, deadline);
+}
+
+// HasBeenNotified is inline, an acquiring load of notified_yet_: so that is what Notify releases.
+
+void Notification::Notify() {
+  PLIMSOLL_NEXT("12Notification6NotifyEv", void(Notification*));
+  __tsan_release(&notified_yet_);
+  next(this);
+}
+
+void Notification::WaitForNotification() const {
+  PLIMSOLL_NEXT_CONST("12Notification19WaitForNotificationEv", void(const Notification*));
+  next(this);
+  __tsan_acquire(const_cast<std::atomic<bool>*>(&notified_yet_));
+}
+
+bool Notification::WaitForNotificationWithTimeout(Duration timeout) const {
+  PLIMSOLL_NEXT_CONST("12Notification30WaitForNotificationWithTimeoutENS0_8DurationE",
+                      bool(const Notification*, Duration));
+  const bool notified = next(this, timeout);
+  if (notified) __tsan_acquire(const_cast<std::atomic<bool>*>(&notified_yet_));
+  return notified;
+}
+
+bool Notification::WaitForNotificationWithDeadline(Time deadline) const {
+  PLIMSOLL_NEXT_CONST("12Notification31WaitForNotificationWithDeadlineENS0_4TimeE",
+                      bool(const Notification*, Time));
+  const bool notified = next(this, deadline);
+  if (notified) __tsan_acquire(const_cast<std::atomic<bool>*>(&notified_yet_));
+  return notified;
+}
+
+bool BlockingCounter::DecrementCount() {
+  PLIMSOLL_NEXT("15BlockingCounter14DecrementCountEv", bool(BlockingCounter*));
+  __tsan_release(&count_);
+  const bool last = next(this);
+  if (last) __tsan_acquire(&count_);
+  return last;
+}
+
+void BlockingCounter::Wait() {
+  PLIMSOLL_NEXT("15BlockingCounter4WaitEv", void(BlockingCounter*));
+  next(this);
+  __tsan_acquire(&count_);
+}
+
+ABSL_NAMESPACE_END
+}  // namespace absl
