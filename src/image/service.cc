@@ -424,8 +424,11 @@ absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(const FsRoot& d
                                                                  Catalog* catalog) {
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("work"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory.List("work"));
+  std::vector<std::string> works;
+  for (const std::string& name : left) works.push_back(directory.PathOf("work/" + name));
+  EndStraySkopeos(works);
   for (const std::string& name : left) {
-    // A skopeo whose daemon was killed may still write into it. What can't go now goes next time.
+    // What can't go now goes next time.
     directory.RemoveTree(absl::StrCat("work/", name)).IgnoreError();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));

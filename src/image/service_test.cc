@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -173,6 +174,23 @@ TEST_F(ServiceTest, SurvivesARestart) {
   EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
   ASSERT_TRUE(service_->CollectGarbage().ok());
   EXPECT_THAT(LayersOnDisk(), SizeIs(2));
+}
+
+// The skopeo of a pull whose daemon was killed.
+TEST_F(ServiceTest, WhatStillWritesIntoAnAbandonedPullIsEnded) {
+  service_.reset();
+  const std::string work = dir_.path() + "/store/work/abandoned";
+  ASSERT_TRUE(dir_.root().MakeDirs("store/work/abandoned").ok());
+  auto stray = Spawn({.argv = {"/bin/sleep", "300"}, .environment = {"HOME=" + work}});
+  auto other = Spawn({.argv = {"/bin/sleep", "300"}, .environment = {"HOME=" + work + "2"}});
+  ASSERT_TRUE(stray.ok() && other.ok());
+  Reopen();
+  const auto ended = stray->Wait(absl::Now() + absl::Seconds(20));
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->signal, 9);
+  EXPECT_FALSE(dir_.root().Exists("store/work/abandoned"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(other->Wait(absl::Now()).status()));
+  EXPECT_TRUE(other->Signal(9).ok());
 }
 
 TEST_F(ServiceTest, LayersOfARunningContainerSurviveARestartWithoutTheirImage) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -24,6 +25,7 @@
 #include "image/digest.h"
 #include "image/image_content.h"
 #include "image/manifest.h"
+#include "linux/process_tree.h"
 #include "nlohmann/json.hpp"
 
 namespace plimsoll::image {
@@ -36,9 +38,12 @@ constexpr size_t kMaxErrorBytes = 64 * 1024;
 constexpr int kMaxIndexDepth = 4;
 
 // skopeo reaches registries through the proxy that the daemon was given.
+constexpr char kHome[] = "HOME=";
+constexpr absl::Duration kEndTimeout = absl::Seconds(5);  // after SIGKILL
+
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
-  environment.push_back(absl::StrCat("HOME=", work.path()));
+  environment.push_back(absl::StrCat(kHome, work.path()));
   for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
                            "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
     if (const char* value = std::getenv(name); value != nullptr) {
@@ -144,6 +149,21 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
   return absl::Status(CodeFor(reason),
                       absl::StrCat("pull ", reference, ": ",
                                    reason.empty() ? "skopeo failed without a word" : reason));
+}
+
+// Each has its directory as its home.
+void EndStraySkopeos(const std::vector<std::string>& works) {
+  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  if (works.empty() || !host.ok()) return;
+  const auto table = linux::ListProcessTable(*host);
+  if (!table.ok()) return;
+  for (const linux::ProcessEntry& entry : *table) {
+    const auto environment = linux::ReadWords(*host, entry.id.pid, "environ");
+    const bool is_stray = environment.ok() && absl::c_any_of(works, [&](const std::string& work) {
+                            return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
+                          });
+    if (is_stray) linux::KillAndAwait(*host, entry.id, absl::Now() + kEndTimeout).IgnoreError();
+  }
 }
 
 absl::StatusOr<std::unique_ptr<SkopeoTransport>> SkopeoTransport::Open(const Reference& reference,

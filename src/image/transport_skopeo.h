@@ -66,6 +66,10 @@ class SkopeoTransport {
   const absl::Time deadline_;
 };
 
+// Ends every skopeo that works in one of these directories of pulls, for a daemon that is gone. One
+// that can't be ended copies into a directory that will be gone, too.
+void EndStraySkopeos(const std::vector<std::string>& works);
+
 // The registry's answer in skopeo's words as an error: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE,
 // DATA_LOSS (not the content of its digest), RESOURCE_EXHAUSTED (disk full) or INTERNAL. `secrets`
 // are cut out of the message, whatever they are encoded as there. Exposed for its test.

@@ -1,8 +1,11 @@
 #include "linux/process_tree.h"
 
+#include <cerrno>
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
@@ -18,6 +21,17 @@ absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root) {
     table.push_back(*entry);
   }
   return table;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid,
+                                                   const char* file) {
+  const absl::StatusOr<std::string> text = root.Read(absl::StrCat("proc/", pid, "/", file));
+  if (absl::IsNotFound(text.status()) || absl::IsPermissionDenied(text.status()) ||
+      ErrnoOf(text.status()) == ESRCH) {
+    return std::vector<std::string>();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  return std::vector<std::string>(absl::StrSplit(*text, '\0', absl::SkipEmpty()));
 }
 
 std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,10 @@ absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
 
 // Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.
 std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor);
+
+// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or is nobody's
+// to look at.
+absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid, const char* file);
 
 }  // namespace plimsoll::linux
 

@@ -51,8 +51,10 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_THAT(Pids(DescendantsOf(*ListProcessTable(host), getpid())),
               ::testing::Contains(child->pid()));
+  EXPECT_THAT(*ReadWords(host, child->pid(), "cmdline"), ElementsAre("/bin/sleep", "100"));
   ASSERT_TRUE(child->Signal(9).ok());
   ASSERT_TRUE(child->Wait().ok());
+  EXPECT_THAT(*ReadWords(host, child->pid(), "environ"), IsEmpty());
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -18,15 +17,10 @@
 namespace plimsoll::runtime {
 namespace {
 
-std::vector<std::string> ReadStrings(const FsRoot& host, pid_t pid, const char* file) {
-  const absl::StatusOr<std::string> text = host.Read(absl::StrCat("proc/", pid, "/", file));
-  if (!text.ok()) return {};  // it has ended
-  return absl::StrSplit(*text, '\0', absl::SkipEmpty());
-}
-
 // The container's id is a word of crun's command line; the words after it are the command.
 void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers, StrayExec* stray) {
-  const std::vector<std::string> words = ReadStrings(host, stray->process.pid, "cmdline");
+  const std::vector<std::string> words =
+      linux::ReadWords(host, stray->process.pid, "cmdline").value_or(std::vector<std::string>());
   for (const ContainerGroup& container : containers) {
     const auto id = absl::c_find(words, container.id);
     if (id == words.end()) continue;
@@ -84,7 +78,8 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
   for (const linux::ProcessEntry& entry : table) {
     constexpr pid_t kKernelThreads = 2;
     if (entry.zombie || entry.parent == kKernelThreads) continue;
-    if (!absl::c_linear_search(ReadStrings(host, entry.id.pid, "environ"), mark)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto words, linux::ReadWords(host, entry.id.pid, "environ"));
+    if (!absl::c_linear_search(words, mark)) continue;
     StrayExec stray;
     stray.process = entry.id;
     Describe(host, containers, &stray);
