@@ -25,6 +25,8 @@
 namespace plimsoll::runtime {
 namespace {
 
+constexpr int kSilentFailure = 255;  // of crun, when its own part of it is killed
+constexpr absl::Duration kEnding = absl::Milliseconds(100);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
 
@@ -181,6 +183,16 @@ absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecReque
   return absl::InternalError(absl::StrCat("exec in container ", id, ": ", message));
 }
 
+// Whether the container has ended, or is about to: crun tells of a failure before the kernel is
+// done with the container under it.
+bool HasEnded(const ExecTools& tools, absl::string_view id) {
+  const std::optional<CrunStatus> status = tools.crun->Status(id);
+  if (!status) return !tools.crun->state().Has(id).value_or(true);
+  const auto init = linux::OpenProcess(tools.host, {status->pid, status->start_time_ticks});
+  if (!init.ok()) return absl::IsNotFound(init.status());
+  return linux::AwaitExit(*init, absl::Now() + kEnding);
+}
+
 struct Memfds {
   UniqueFd plan;
   UniqueFd log;
@@ -270,9 +282,18 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   const bool launched = exit.code != 1 || !message.empty() || !err.StartsWith("plimsoll: ");
   if (group && !launched && !group->HasContainer())
     return Translate("the container is not running", request, id);
-  if (!exit.success() && !message.empty()) return Translate(message, request, id);
-  return ExecResult{
-      .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};
+  absl::StatusOr<ExecResult> result =
+      !exit.success() && !message.empty()
+          ? Translate(message, request, id)
+          : ExecResult{
+                .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};
+  const bool is_silent = result.ok() && result->exit_code == kSilentFailure &&
+                         result->out.empty() && result->err.empty();
+  if ((is_silent || absl::IsInternal(result.status())) && HasEnded(tools, id)) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": the container ended at that moment",
+                                                      message.empty() ? "" : ": ", message));
+  }
+  return result;
 }
 
 }  // namespace plimsoll::runtime

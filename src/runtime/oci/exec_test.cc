@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <thread>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -53,6 +55,37 @@ TEST_F(ExecTest, OutputAndExitCode) {
     EXPECT_EQ(result->out, "out\n");
     EXPECT_EQ(result->err, "err\n");
   }
+}
+
+// crun says 255, and no word, when its own part of an exec is killed with the container.
+TEST_F(ExecTest, SilentFailureInAContainerThatEndedIsAnError) {
+  EXPECT_EQ(Exec("exit 255")->exit_code, 255) << "a living container's command may say so";
+  // In the host's PID namespace a command outlives the container.
+  machine_->spec().security.namespaces.pid = NamespaceMode::kNode;
+  const auto created = machine_->runtime().Create(machine_->Request("b", "sleep 1000"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(machine_->runtime().Start("b").ok());
+  const auto exec = [&](const std::string& end) {
+    const std::string wait =
+        absl::StrCat("while kill -0 ", created->init.pid, " 2>/dev/null; do sleep 0.01; done; ");
+    return machine_->runtime().Exec("b", machine_->group("b"),
+                                    {.argv = {"/bin/sh", "-c", wait + end}});
+  };
+  absl::StatusOr<ExecResult> spoken;
+  std::thread speaker([&] { spoken = exec("echo word; exit 255"); });
+  absl::StatusOr<ExecResult> silent;
+  std::thread waiter([&] { silent = exec("exit 255"); });
+  EXPECT_TRUE(WaitUntil([&] {
+    const auto pids = machine_->cgroups().Processes(machine_->group("b"), /*recursive=*/true);
+    return pids.ok() && pids->size() >= 3;
+  }));
+  EXPECT_TRUE(linux::KillProcess(machine_->host(), created->init).ok());
+  speaker.join();
+  waiter.join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(silent.status())) << silent.status();
+  EXPECT_THAT(silent.status().message(), HasSubstr("the container ended at that moment"));
+  ASSERT_TRUE(spoken.ok()) << spoken.status();
+  EXPECT_EQ(spoken->exit_code, 255);
 }
 
 TEST_F(ExecTest, GroupThatCanNotBeMadeFailsTheExec) {
