@@ -134,7 +134,12 @@ void NodeTest::SetUp() {
 }
 
 void NodeTest::TearDown() {
-  if (!node_.daemon_runs()) return;
+  if (IsSkipped()) return;
+  // One that the test has stopped comes back, to remove what it has and to be looked at.
+  if (!node_.daemon_runs()) {
+    const absl::Status started = node_.StartDaemon();
+    ASSERT_TRUE(started.ok()) << started << "\n" << node_.Log();
+  }
   RemoveAllPods();
   EXPECT_THAT(ProcessesWith(absl::StrCat(node_.run_directory(), "/oci")), IsEmpty());
   const auto exit = node_.StopDaemon();
