@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <random>
+#include <set>
 #include <string>
 
 #include "harness/node.h"
@@ -14,6 +16,12 @@
 #include "kill/problems.h"
 
 namespace plimsoll::testing {
+
+// For one call: no answer in a minute is an error.
+std::unique_ptr<grpc::ClientContext> Context();
+
+constexpr int kKilled = 137;   // 128 + SIGKILL
+constexpr int kUnknown = 255;  // nobody saw the exit
 
 // What the daemon shows, by name.
 struct Observed {

@@ -52,6 +52,11 @@ struct ContainerModel {
   int64_t ended_before = 0;
 };
 
+// What it shows in /proc while it runs.
+std::string Token(const ContainerModel& container);
+// The shell's words for how it begins and ends. It leaves a mark in /marks when it begins.
+std::string ScriptOf(const ContainerModel& container);
+
 struct PodModel {
   std::string name;
   std::string id;
