@@ -44,7 +44,8 @@ class ClassFile {
     return absl::StrCat("classes:\n  rdt: {config_file: ", files_.path(),
                         "/rdt.yaml}\n  pod-qos: {}\n  blockio:\n    config_file: ", files_.path(),
                         "/blockio.yaml\n    pods: true\n    capacity: {medium: 1}\n",
-                        "    annotations: [sandbox]\n  cgroup:\n  - name: tier\n",
+                        "    annotations: [sandbox]\n  oom: {classes: {first: 800, soon: 300}}\n  "
+                        "cgroup:\n  - name: tier\n",
                         "    classes: {low: {cpu.weight: 10, memory.high: 64Mi}, normal: {}}\n");
   }
   // The disk that is read from: the virtual machine's second, else the one with the test's files.
@@ -281,6 +282,25 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   grpc::ClientContext again;
   EXPECT_EQ(node_.runtime().UpdatePodSandboxConfig(&again, request, &response).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(ClassesTest, AnOomClassIsOfEveryProcess) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000 & sleep 1001 & wait");
+  (*config.mutable_class_resources()->mutable_classes())["oom"] = "soon";
+  const std::string id = Start(pod, config);
+  const auto scores = [&] {
+    return ExecOutput(id, "cat /proc/[0-9]*/oom_score_adj | sort -u | tr '\\n' ' '");
+  };
+  EXPECT_EQ(scores(), "300 ");
+  cri::UpdateContainerResourcesRequest request;
+  request.set_container_id(id);
+  (*request.mutable_class_resources()->mutable_classes())["oom"] = "first";
+  request.mutable_linux()->set_oom_score_adj(5);  // the client's, for when the class goes
+  cri::UpdateContainerResourcesResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, request, &response).ok());
+  EXPECT_EQ(scores(), "800 ");
 }
 
 // A class that configuration alone defines; and a client's own value for a file of its.

@@ -53,6 +53,7 @@ TEST_F(LimitsTest, TheKernelHoldsWhatWasAskedFor) {
   EXPECT_EQ(held->memory_limit_bytes, 64 * kMiB);
   EXPECT_EQ(held->cpuset_cpus, "0");
   EXPECT_EQ(ExecOutput(id, "cat /proc/1/oom_score_adj"), "500\n");
+  EXPECT_EQ(ExecOutput(id, "cat /proc/self/oom_score_adj"), "500\n") << "of what enters it";
   EXPECT_THAT(ExecOutput(id, "grep Cpus_allowed_list /proc/1/status"), HasSubstr("\t0\n"));
 }
 

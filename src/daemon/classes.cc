@@ -1,13 +1,18 @@
 #include "daemon/classes.h"
 
+#include <unistd.h>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "linux/process.h"
 #include "qos/blockio.h"
 #include "qos/cgroup_class.h"
+#include "qos/oom.h"
 #include "qos/pod_qos.h"
 #include "qos/rdt.h"
 
@@ -53,6 +58,24 @@ absl::Status AddBlockio(const qos::BlockioTypeConfig& config, const ClassEnviron
   return absl::OkStatus();
 }
 
+absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& environment,
+                    Types* types) {
+  constexpr int kSysResource = 24;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool may_lower,
+                            linux::HasCapability(environment.host, kSysResource));
+  const std::string& restrict = environment.restrict_oom_score_adj;
+  std::optional<int> lowest;
+  if (restrict == "true" || (restrict == "auto" && !may_lower)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const linux::ProcessId self,
+                              linux::IdentifyProcess(environment.host, getpid()));
+    PLIMSOLL_ASSIGN_OR_RETURN(lowest, linux::ReadOomScoreAdj(environment.host, self));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      auto type, qos::OomType::Create(environment.host, environment.cgroups, config, lowest));
+  types->push_back(std::move(type));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
@@ -65,6 +88,7 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
   if (config.blockio) {
     PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &types));
   }
+  if (config.oom) PLIMSOLL_RETURN_IF_ERROR(AddOom(*config.oom, environment, &types));
   for (const qos::CgroupTypeConfig& one : config.cgroup) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto type, qos::CgroupClassType::Create(environment.cgroups, one));
     types.push_back(std::move(type));

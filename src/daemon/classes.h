@@ -3,6 +3,7 @@
 #define PLIMSOLL_DAEMON_CLASSES_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
@@ -19,6 +20,8 @@ struct ClassEnvironment {
   FsRoot host;
   linux::CgroupManager* cgroups = nullptr;
   qos::OwnedObjects* owned = nullptr;
+  // Nothing may go below this process's own oom_score_adj (see OciOptions).
+  std::string restrict_oom_score_adj = "auto";
 };
 
 // INVALID_ARGUMENT for a class file that is wrong: the daemon must not start then. A type that this

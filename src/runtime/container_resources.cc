@@ -156,6 +156,8 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       "; exec needs one that is Running"));
   }
   ExecRequest entering = request;
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
+  if (adj.ok()) entering.oom_score_adj = *adj;
   if (options_.classes != nullptr) {
     entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
   }

@@ -68,6 +68,8 @@ struct ExecRequest {
   size_t max_output_bytes = 16 * 1024 * 1024;     // of each stream; then it is cut, with a mark
   // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
   std::vector<std::string> entry_files;
+  // What the command is to have; crun leaves it its caller's. nullopt: that.
+  std::optional<int> oom_score_adj;
 };
 
 struct ExecResult {

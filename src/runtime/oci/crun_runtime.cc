@@ -249,9 +249,14 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
 absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_view cgroup_path,
                                              const ExecRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  ExecRequest possible = request;
+  const bool own = request.oom_score_adj == machine_.oom_score_adj;
+  if (own || (request.oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
+    possible.oom_score_adj.reset();
+  }
   const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout,
                            cancel_execs_.get()};
-  return ExecInContainer(tools, id, cgroup_path, request);
+  return ExecInContainer(tools, id, cgroup_path, possible);
 }
 
 void CrunRuntime::CancelExecs() {

@@ -211,8 +211,9 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
 
   LaunchPlan plan;
   for (const std::string& file : request.entry_files) plan.Add("enter", file);
-  const bool prepares = group && group->AddToPlan(&plan);
-  if (!prepares && request.entry_files.empty()) {
+  if (request.oom_score_adj.has_value()) plan.Add("oom", absl::StrCat(*request.oom_score_adj));
+  const bool has_group = group && group->AddToPlan(&plan);
+  if (!has_group && plan.text().empty()) {
     Command command = tools.crun->MakeCommand(arguments);
     command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{memfds->log.get(), kLogDescriptor}};
