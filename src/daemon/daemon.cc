@@ -184,7 +184,8 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
     PLIMSOLL_ASSIGN_OR_RETURN(classes_,
-                              MakeClasses(config.classes, {host_, cgroups_.get(), store_.get(), config.restrict_oom_score_adj}));
+                              MakeClasses(config.classes, {host_, cgroups_.get(), store_.get(),
+                                                           config.restrict_oom_score_adj}));
 
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
