@@ -1,0 +1,103 @@
+#include "qos/rdt_picture.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::qos {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+linux::ResctrlInfo Machine() {
+  linux::ResctrlInfo info;
+  info.l3 = linux::ResctrlCacheInfo{.ids = {0, 1}, .cbm_mask = 0x7ff, .num_closids = 16};
+  info.mb = linux::ResctrlBandwidthInfo{
+      .ids = {0, 1}, .min_bandwidth = 10, .bandwidth_gran = 10, .num_closids = 8};
+  return info;
+}
+
+RdtCompiled Compiled(const std::string& text, const linux::ResctrlInfo& machine) {
+  const auto config = ParseRdtConfig("rdt.yaml", text);
+  EXPECT_TRUE(config.ok()) << config.status();
+  auto compiled = CompileRdt(*config, machine);
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+  return compiled.ok() ? *std::move(compiled) : RdtCompiled();
+}
+
+constexpr char kText[] = R"(
+partitions:
+  exclusive:
+    l3Allocation: 60%
+    mbAllocation: [100%, 2000MBps]
+    classes: {gold: , "<b>": {l3Allocation: 50%, mbAllocation: [45%, 100MBps]}}
+  shared:
+    l3Allocation: 30%
+)";
+
+TEST(RdtPictureTest, DrawsStripsAndSaysWhatIsRounded) {
+  EXPECT_EQ(RdtText(Compiled(kText, Machine()), Machine()),
+            R"(L3 of caches 0-1, 11 ways
+                   10        0
+  exclusive        .....######  0x3f   6 ways
+    <b>            ........###  0x7    3 ways
+    gold           .....######  0x3f   6 ways
+  shared           ..###......  0x1c0  3 ways
+  without a class  ###########  0x7ff  11 ways
+  free             ##.........  0x600  2 ways
+
+MB of caches 0-1, at most, of all there is
+  exclusive  100%
+    <b>      50%
+    gold     100%
+  shared     100%
+
+Rounded:
+  partition exclusive: L3 of caches 0-1: 60.0% asked, 54.5% given (6 of 11 ways)
+  partition shared: L3 of caches 0-1: 30.0% asked, 27.3% given (3 of 11 ways)
+  class <b>: MB of caches 0-1: 45.0% asked, 50.0% given (50%)
+
+To know:
+  whatever has no class uses every way of the caches, those of exclusive partitions too: no partition has the class "system/default"
+)");
+}
+
+TEST(RdtPictureTest, CachesThatAreDividedOtherwiseHavePanelsOfTheirOwn) {
+  linux::ResctrlInfo machine = Machine();
+  machine.l3->shareable_bits = 0x600;
+  const auto panels = PictureRdt(
+      Compiled("partitions: {p: {l3Allocation: {all: 50%, 1: 20%}, classes: {system/default: }}}",
+               machine),
+      machine);
+  ASSERT_EQ(panels.size(), 2u);
+  EXPECT_EQ(panels[0].Title(), "L3 of cache 0, 11 ways");
+  EXPECT_EQ(panels[1].Title(), "L3 of cache 1, 11 ways");
+  EXPECT_EQ(panels[0].rows[0].label, "devices too");
+  EXPECT_EQ(panels[0].rows[1].value, 0x1fu);
+  EXPECT_EQ(panels[1].rows[1].value, 0x3u);
+}
+
+TEST(RdtPictureTest, NothingToDraw) {
+  EXPECT_EQ(RdtText(Compiled("partitions: {p: {classes: {a: }}}", Machine()), Machine()),
+            "Nothing is restricted on this machine.\n");
+  EXPECT_THAT(RdtSvg(RdtCompiled(), Machine()), HasSubstr("</svg>"));
+}
+
+TEST(RdtPictureTest, TheDrawingHasAllOfIt) {
+  linux::ResctrlInfo machine = Machine();
+  machine.mb->mbps = true;
+  const std::string svg = RdtSvg(Compiled(kText, machine), machine);
+  EXPECT_THAT(svg, AllOf(StartsWith("<?xml"), HasSubstr(">L3 of caches 0-1, 11 ways</text>"),
+                         HasSubstr(">0x1c0 (3 of 11)</text>"), HasSubstr(">100 MBps</text>"),
+                         HasSubstr(">&lt;b&gt;</text>"), Not(HasSubstr("<b>"))));
+  size_t rectangles = 0;
+  for (size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) {
+    ++rectangles;
+  }
+  EXPECT_EQ(rectangles, 1u + 6 * 11 + 4);  // background, strips, bars
+}
+
+}  // namespace
+}  // namespace plimsoll::qos
