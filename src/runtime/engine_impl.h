@@ -165,10 +165,11 @@ class EngineImpl : public Engine {
   void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, the class
-  // registry's (it saves under its own), cgroups_mutex_, Sandbox::mutex or Container::mutex (never
-  // two of them), mutex_. The store's, the event log's and the watcher's come last. So a listener
-  // of the event log, which may be called under any of these, must not call the engine.
+  // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
+  // Container::classes, the class registry's (it saves under its own), cgroups_mutex_,
+  // Sandbox::mutex or Container::mutex (never two of them), mutex_. The store's, the event log's
+  // and the watcher's come last. So a listener of the event log, which may be called under any of
+  // these, must not call the engine.
   const EngineOptions options_;
   std::string boot_id_;
   // Who owns which group changes only under this lock.
