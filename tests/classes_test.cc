@@ -317,6 +317,18 @@ TEST_F(ClassesTest, AFileThatAClassSetsIsTheClasss) {
   linux.set_cpu_shares(1024);
   ASSERT_TRUE(TryUpdate(id, linux).ok());
   EXPECT_EQ(*Cgroups().ReadFile(group, "cpu", "cpu.weight"), "10");
+  // Nothing of a request is done whose class is refused, raw files included.
+  cri::UpdateContainerResourcesRequest refused;
+  refused.set_container_id(id);
+  (*refused.mutable_class_resources()->mutable_classes())["tier"] = "none";
+  (*refused.mutable_linux()->mutable_unified())["memory.low"] = "4096";
+  cri::UpdateContainerResourcesResponse no_response;
+  grpc::ClientContext refused_context;
+  EXPECT_EQ(node_.runtime()
+                .UpdateContainerResources(&refused_context, refused, &no_response)
+                .error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(*Cgroups().ReadFile(group, "memory", "memory.low"), "0");
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(id);
   (*request.mutable_class_resources()->mutable_classes())["tier"] = "normal";

@@ -122,7 +122,7 @@ class NodeHandlers {
 
   absl::Status ListClasses(const v1::ListClassesRequest&, v1::ListClassesResponse* response) const {
     if (options_.info.classes.registry == nullptr) return absl::OkStatus();
-    AddClassTypes(options_.info.classes.registry->Describe(), response);
+    AddClassTypes(options_.info.classes.registry->Describe(/*look=*/true), response);
     return absl::OkStatus();
   }
 

@@ -12,7 +12,7 @@ using ClassNames = std::map<std::string, std::string>;
 
 // Stored with the pod or container.
 struct HeldClass {
-  std::string name;       // never empty
+  std::string name;       // empty only while a first class is being taken (see changing_to)
   bool implicit = false;  // nobody named it: it was the type's default when the holder was made
   // Not empty while a change is under way: what the kernel may have already. A daemon that finds it
   // so was killed in the middle and puts the holder back into `name`.

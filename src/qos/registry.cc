@@ -1,6 +1,7 @@
 #include "qos/registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -91,7 +92,8 @@ absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& who,
   if (const auto at = unavailable_.find(name); at != unavailable_.end()) {
     absl::StrAppend(&message, " (", name, " is configured, but: ", at->second, ")");
   }
-  return Refuse(name, "unknown_type", absl::NotFoundError(message));
+  // Counted under one name: a client can think of any number of types.
+  return Refuse("", "unknown_type", absl::NotFoundError(message));
 }
 
 absl::StatusOr<ClassInfo> Registry::NeedClass(const ClassType& type, const std::string& who,
@@ -158,18 +160,22 @@ void Registry::Cancel(const std::string& id) {
   holders_.erase(at);
 }
 
-absl::Status Registry::Adopt(const Target& target, HeldClasses held) {
+absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::Status status;
-  for (auto& [name, one] : held) {
-    ClassType* type = Find(target.level, name);
-    if (type == nullptr || one.changing_to.empty()) continue;
-    status = FirstError(status, type->Assign(target, one.changing_to, one.name));
-    one.changing_to.clear();
+  for (auto one = held->begin(); one != held->end();) {
+    ClassType* type = Find(target.level, one->first);
+    const std::string changing_to = std::exchange(one->second.changing_to, "");
+    const std::string& name = one->second.name;
+    if (type != nullptr && !changing_to.empty()) {
+      status = FirstError(status, name.empty() ? type->Release(target, changing_to)
+                                               : type->Assign(target, changing_to, name));
+    }
+    one = name.empty() ? held->erase(one) : std::next(one);
   }
   absl::MutexLock lock(&mutex_);
-  for (const auto& [name, one] : held) ++used_[{Find(target.level, name), one.name}];
-  holders_[target.id] = {target.level, target.name, std::move(held), target};
+  for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
+  holders_[target.id] = {target.level, target.name, *held, target};
   return status;
 }
 
@@ -262,6 +268,13 @@ void Registry::GiveUp(const Target& target, const std::vector<Step>& steps, bool
   for (const Step& step : steps) holder.held[step.type->name()] = {step.to, false, ""};
 }
 
+absl::Status Registry::CheckChange(const Target& target, const ClassNames& asked) {
+  absl::ReaderMutexLock no_reload(&reload_);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Step> steps, PlanChange(target, asked));
+  GiveUp(target, steps, /*new_places=*/true);
+  return absl::OkStatus();
+}
+
 absl::Status Registry::Change(const Target& target, const ClassNames& asked,
                               const std::function<absl::Status(const HeldClasses&)>& save) {
   absl::ReaderMutexLock no_reload(&reload_);
@@ -277,11 +290,11 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
     if (const auto held = after.find(name); held != after.end()) held->second.implicit = false;
   }
   for (const Step& step : steps) {
-    if (!step.from.empty()) during[step.type->name()].changing_to = step.to;
+    during[step.type->name()].changing_to = step.to;
     after[step.type->name()] = {step.to, false, ""};
   }
   absl::Status status;
-  if (!steps.empty()) status = save(during);
+  if (during != before) status = save(during);
   if (status.ok()) status = Take(target, steps);
   if (status.ok() && after != before) {
     status = save(after);
@@ -289,7 +302,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   }
   if (!status.ok()) {
     GiveUp(target, steps, /*new_places=*/true);
-    if (!steps.empty()) save(before).IgnoreError();  // its own error is the one told
+    if (after != before) save(before).IgnoreError();  // its own error is the one told
     return status;
   }
   GiveUp(target, steps, /*new_places=*/false);
@@ -333,7 +346,10 @@ std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, 
     EffectiveClass shown{one.name, one.implicit, ""};
     const ClassType* type = Find(target.level, name);
     if (type == nullptr) {
-      shown.drift = "this class type is not configured any more";
+      const auto reason = unavailable_.find(name);
+      shown.drift = reason == unavailable_.end()
+                        ? "this class type is not configured any more"
+                        : absl::StrCat("this class type can't be had: ", reason->second);
     } else if (look) {
       const absl::StatusOr<std::string> drift = type->Drift(target, one.name);
       shown.drift = drift.ok() ? *drift : std::string(drift.status().message());
@@ -374,16 +390,21 @@ std::vector<std::string> Registry::EntryFiles(const Target& target) const {
   return files;
 }
 
-std::vector<TypeReport> Registry::Describe() const {
+std::vector<TypeReport> Registry::Describe(bool look) const {
   absl::ReaderMutexLock no_reload(&reload_);
-  absl::MutexLock lock(&mutex_);
+  std::vector<Holder> holders;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, holder] : holders_) holders.push_back(holder);
+  }
   std::vector<TypeReport> reports;
   for (const auto& type : types_) {
-    TypeReport report{type->name(), type->level(),   type->immutable(), type->default_class(),
-                      {},           type->warnings()};
+    TypeReport report{
+        type->name(), type->level(), type->immutable(), type->default_class(), {}, {}};
+    if (look) report.warnings = type->warnings();
     for (ClassInfo& info : type->classes()) {
       ClassUse use{std::move(info), {}};
-      for (const auto& [id, holder] : holders_) {
+      for (const Holder& holder : holders) {
         const auto held = holder.held.find(type->name());
         if (holder.level == type->level() && held != holder.held.end() &&
             held->second.name == use.info.name) {
@@ -402,7 +423,10 @@ absl::Status Registry::CheckSource(Level level, const std::string& type,
                                    const std::string& class_name, ClassSource source) const {
   absl::ReaderMutexLock no_reload(&reload_);
   const ClassType* found = Find(level, type);
-  return found == nullptr ? absl::OkStatus() : found->CheckSource(class_name, source);
+  if (found == nullptr) return absl::OkStatus();
+  const std::string name = class_name.empty() ? found->default_class() : class_name;
+  const absl::Status status = found->CheckSource(name, source);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // Reserve says so, with the others
 }
 
 std::map<std::pair<std::string, std::string>, uint64_t> Registry::Refusals() const {

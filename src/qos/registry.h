@@ -69,8 +69,8 @@ class Registry {
   // Undoes Reserve of what was never enforced.
   void Cancel(const std::string& id);
   // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
-  // died is put back; the error says what could not be.
-  absl::Status Adopt(const Target& target, HeldClasses held);
+  // died is put back, in `held` too; the error says what could not be.
+  absl::Status Adopt(const Target& target, HeldClasses* held);
 
   // Puts a holder into its classes. On error it is in none and still reserved.
   absl::Status Enforce(const Target& target);
@@ -81,6 +81,8 @@ class Registry {
   // it or the kernel fails, the holder is as before, and `save` is told that too.
   absl::Status Change(const Target& target, const ClassNames& asked,
                       const std::function<absl::Status(const HeldClasses&)>& save);
+  // What Change would refuse without asking the kernel.
+  absl::Status CheckChange(const Target& target, const ClassNames& asked);
   // Gives up what it holds; capacity too when the kernel fails. OK when it holds nothing.
   absl::Status Release(const Target& target);
 
@@ -91,7 +93,8 @@ class Registry {
   // See ClassType::EntryFile.
   std::vector<std::string> EntryFiles(const Target& target) const;
 
-  std::vector<TypeReport> Describe() const;
+  // `look`: with warnings, for which types look at the machine.
+  std::vector<TypeReport> Describe(bool look = false) const;
   // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
                            ClassSource source) const;

@@ -174,16 +174,50 @@ TEST_F(RegistryTest, ARestartFindsHoldersAndEndsWhatWasBeingChanged) {
   saved_["a"]["rdt"].changing_to = "gold";
   kernels_["rdt"].members["a"] = "gold";
   Make({{.name = "rdt"}});
-  ASSERT_TRUE(registry_->Adopt(Container("a"), saved_["a"]).ok());
+  ASSERT_TRUE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
   EXPECT_EQ(kernels_["rdt"].members["a"], "bronze");
+  EXPECT_EQ(saved_["a"]["rdt"].changing_to, "");
   EXPECT_TRUE(absl::IsResourceExhausted(Create("b", {{"rdt", "bronze"}})));
   ASSERT_TRUE(registry_->Release(Container("a")).ok());
   EXPECT_TRUE(Create("b", {{"rdt", "bronze"}}).ok());
 }
 
+TEST_F(RegistryTest, AFirstClassIsOnRecordBeforeTheKernelIsAsked) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {}).ok());
+  EXPECT_TRUE(saved_["a"].empty());
+  HeldClasses first;
+  ASSERT_TRUE(registry_
+                  ->Change(Container("a"), {{"rdt", "gold"}},
+                           [&](const HeldClasses& held) {
+                             if (first.empty()) first = held;
+                             return absl::OkStatus();
+                           })
+                  .ok());
+  EXPECT_EQ(first.at("rdt").changing_to, "gold");
+  EXPECT_EQ(first.at("rdt").name, "");
+  // Killed then: it holds none, in the kernel neither.
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(registry_->Adopt(Container("a"), &first).ok());
+  EXPECT_THAT(first, IsEmpty());
+  EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
+}
+
+TEST_F(RegistryTest, BeingNamedIsSavedToo) {
+  Make({{.name = "rdt", .default_class = "gold"}});
+  ASSERT_TRUE(Create("a", {}).ok());
+  save_fails_at = 1;
+  EXPECT_FALSE(Change("a", {{"rdt", "gold"}}).ok());
+  EXPECT_TRUE(saved_["a"]["rdt"].implicit);
+  EXPECT_TRUE(registry_->Effective(Container("a"), false).at("rdt").implicit);
+  EXPECT_TRUE(Change("a", {{"rdt", "gold"}}).ok());
+  EXPECT_FALSE(saved_["a"]["rdt"].implicit);
+}
+
 TEST_F(RegistryTest, ATypeThatIsNoLongerConfiguredIsShown) {
   Make({});
-  ASSERT_TRUE(registry_->Adopt(Container("a"), {{"rdt", {"gold", false, ""}}}).ok());
+  HeldClasses held = {{"rdt", {"gold", false, ""}}};
+  ASSERT_TRUE(registry_->Adopt(Container("a"), &held).ok());
   EXPECT_THAT(registry_->Effective(Container("a"), true).at("rdt").drift,
               HasSubstr("not configured any more"));
   EXPECT_TRUE(registry_->Release(Container("a")).ok());
@@ -290,7 +324,7 @@ TEST_F(RegistryTest, RandomLivesLeaveExactlyWhatIsHeld) {
         if (random() % 20 != 0) break;
         Make({{.name = "rdt"}});
         for (const auto& [held_by, unused] : model) {
-          ASSERT_TRUE(registry_->Adopt(Container(held_by), saved_[held_by]).ok());
+          ASSERT_TRUE(registry_->Adopt(Container(held_by), &saved_[held_by]).ok());
         }
     }
     ASSERT_EQ(kernels_["rdt"].members, model) << "step " << step;

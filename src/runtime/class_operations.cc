@@ -1,6 +1,7 @@
 // QoS classes of sandboxes and containers: between the registry and the records.
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
@@ -75,9 +76,20 @@ void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string
   Warn(sandbox_id, container_id, options_.classes->Release(target));
 }
 
-absl::Status EngineImpl::AdoptClasses(const qos::Target& target, const qos::HeldClasses& held) {
-  if (options_.classes == nullptr || held.empty()) return absl::OkStatus();
-  return options_.classes->Adopt(target, held);
+absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held) {
+  if (options_.classes == nullptr || held->empty()) return false;
+  const qos::HeldClasses before = *held;
+  const bool was_changing =
+      absl::c_any_of(before, [](const auto& one) { return !one.second.changing_to.empty(); });
+  if (was_changing) {
+    // Who changed it may have been killed between freezing it and letting it go.
+    const absl::Status thawed = options_.cgroups->Thaw(target.cgroup_path);
+    if (!thawed.ok() && !absl::IsNotFound(thawed) && !absl::IsFailedPrecondition(thawed)) {
+      return thawed;
+    }
+  }
+  PLIMSOLL_RETURN_IF_ERROR(options_.classes->Adopt(target, held));
+  return *held != before;
 }
 
 std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
@@ -86,23 +98,17 @@ std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
 }
 
 void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& container) {
-  if (options_.classes == nullptr) return;
-  const auto release = [this, container] {
-    const ContainerRecord record = container->Snapshot();
-    ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
-  };
-  if (container->classes.TryLock()) {
-    release();
-    container->classes.Unlock();
+  const ContainerRecord record = container->Snapshot();
+  // One that failed to be made is undone by who made it.
+  if (options_.classes == nullptr || record.classes.empty() ||
+      record.state != ContainerState::kExited) {
     return;
   }
-  const bool taken = patient_.TrySchedule([container, release] {
+  const auto release = [this, container, target = TargetOf(record)] {
     absl::MutexLock lock(&container->classes);
-    release();
-  });
-  if (taken) return;
-  absl::MutexLock lock(&container->classes);
-  release();
+    ReleaseClasses(container->sandbox_id, container->id, target);
+  };
+  if (!patient_.TrySchedule(release)) release();
 }
 
 absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNames& classes) {
@@ -117,11 +123,12 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
   return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
-    {
-      absl::MutexLock lock(&container.mutex);
-      container.record.classes = held;
-    }
-    return Save(container);
+    absl::MutexLock lock(&container.mutex);
+    ContainerRecord changed = container.record;
+    changed.classes = held;
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(changed));
+    container.record = std::move(changed);
+    return absl::OkStatus();
   });
 }
 
@@ -142,8 +149,11 @@ absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
   }
   return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
     absl::MutexLock lock(&sandbox->mutex);
-    sandbox->record.classes = held;
-    return options_.store->PutSandbox(sandbox->record);
+    SandboxRecord changed = sandbox->record;
+    changed.classes = held;
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(changed));
+    sandbox->record = std::move(changed);
+    return absl::OkStatus();
   });
 }
 

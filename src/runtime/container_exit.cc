@@ -67,8 +67,8 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
       SaveExit(record);
     }
   }
-  ReleaseClassesAtExit(container);
   ClearGroup(container);
+  ReleaseClassesAtExit(container);
 }
 
 void EngineImpl::SaveExit(const ContainerRecord& record) {

@@ -133,10 +133,10 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
-  qos::Target target = TargetOf(record);
-  absl::Cleanup release_classes = [&] { ReleaseClasses(sandbox->id, target.id, target); };
+  absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   std::move(release_name).Cancel();
+  std::move(cancel_classes).Cancel();
   absl::Cleanup undo = [&] { UndoContainer(std::move(record), std::move(layers)); };
   phase.Skip();
   PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
@@ -147,8 +147,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   record.user = created.user;
   record.state = ContainerState::kCreated;
   // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
-  target = TargetOf(record);
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(target));
+  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
   phase.Done("container_classes");
 
   std::string id = record.id;
@@ -171,7 +170,6 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
   }
   std::move(undo).Cancel();
-  std::move(release_classes).Cancel();
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
@@ -180,6 +178,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
 
 void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {
   absl::Status unmade = options_.runtime->Delete(record.id, record.cgroup_path);
+  ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
   if (unmade.ok()) unmade = options_.store->RemoveContainer(record.id);
   if (unmade.ok()) return ReleaseName(record.id);
   Warn(record.sandbox_id, record.id,

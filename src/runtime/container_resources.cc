@@ -60,6 +60,17 @@ absl::Status OrEnded(const absl::Status& status) {
   return absl::FailedPreconditionError(absl::StrCat("it has just ended (", status.message(), ")"));
 }
 
+// Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
+void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
+             const linux::CgroupSettings& written, linux::CgroupSettings* before) {
+  for (const auto& [file, unused] : written.unified) {
+    const absl::StatusOr<std::string> now = cgroups.ReadFile(group, "", file);
+    if (now.ok() && !now->empty()) before->unified[file] = *now;
+  }
+  if (written.cpuset_cpus && !before->cpuset_cpus) before->cpuset_cpus = "";
+  if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
+}
+
 }  // namespace
 
 absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
@@ -101,6 +112,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
       update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
   absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
   if (!before.ok()) return OrEnded(before.status());
+  AddUndo(*options_.cgroups, record.cgroup_path, writable, &*before);
   LeaveOut(owned, &*before);
   const absl::StatusOr<int> adj_before = linux::ReadOomScoreAdj(options_.host, record.init);
   if (!adj_before.ok()) return OrEnded(adj_before.status());
@@ -128,6 +140,10 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   const std::string what = absl::StrCat("update container ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckCpuset(options_.host, update.cgroup), what));
+  if (options_.classes != nullptr && !update.classes.empty()) {
+    const absl::Status possible = options_.classes->CheckChange(TargetOf(record), update.classes);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
+  }
   ContainerSpec asked = record.spec;
   Merge(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);

@@ -146,11 +146,13 @@ class EngineImpl : public Engine {
   void CancelClasses(const std::string& id);
   void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
                       const qos::Target& target);
-  absl::Status AdoptClasses(const qos::Target& target, const qos::HeldClasses& held);
+  // After a restart: ends what was being changed, also in `held`; true when that changed something,
+  // which is to be saved then.
+  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, qos::HeldClasses* held);
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
-  // For a container that is recorded as exited, and so gets no others any more. Waits for a change
-  // that is under way, but in another thread: other exits wait for this one.
+  // For a container that is recorded as exited, and so gets no others any more; in another thread,
+  // since it waits for what is under way, and other exits wait for this one.
   void ReleaseClassesAtExit(const std::shared_ptr<Container>& container);
   absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 

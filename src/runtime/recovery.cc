@@ -159,8 +159,11 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
   const bool is_live = IsLive(record.state);
-  if (is_live || record.state == ContainerState::kCreating) {
-    Trouble(finding, AdoptClasses(TargetOf(record), record.classes));
+  const bool may_hold = is_live || record.state == ContainerState::kCreating;
+  if (may_hold && finding.difference != Difference::kContainerRebooted) {
+    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
+    Trouble(finding, changed.status());
+    if (changed.ok() && *changed) Trouble(finding, options_.store->PutContainer(record));
   }
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
@@ -225,8 +228,12 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.id;
-  if (record.state == SandboxState::kReady || record.state == SandboxState::kCreating) {
-    Trouble(finding, AdoptClasses(TargetOf(record), record.classes));
+  const bool may_hold =
+      record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
+  if (may_hold && finding.difference != Difference::kSandboxRebooted) {
+    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
+    Trouble(finding, changed.status());
+    if (changed.ok() && *changed) Trouble(finding, options_.store->PutSandbox(record));
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:

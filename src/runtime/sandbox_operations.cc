@@ -190,15 +190,17 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
-  ReleaseClasses(record.id, "", TargetOf(record));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
-  absl::MutexLock lock(&sandbox->mutex);
-  if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(
-      CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
-  sandbox->record.state = SandboxState::kNotReady;
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
-  options_.events->Add(EventType::kSandboxStopped, sandbox->id, "", "");
+  {
+    absl::MutexLock lock(&sandbox->mutex);
+    if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
+    sandbox->record.state = SandboxState::kNotReady;
+    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
+    options_.events->Add(EventType::kSandboxStopped, sandbox->id, "", "");
+  }
+  ReleaseClasses(record.id, "", TargetOf(record));
   return absl::OkStatus();
 }
 
