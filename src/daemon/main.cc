@@ -164,12 +164,14 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (flags.inspect) return PrintInspection(settings->config);
-  Log log(ParseLogFormat(settings->config.log.format), ParseLogLevel(settings->config.log.level));
+  // Never destroyed: threads of gRPC's, and the one that waits for clients, may write until the
+  // process has ended.
+  Log& log = *new Log(ParseLogFormat(settings->config.log.format),
+                      ParseLogLevel(settings->config.log.level));
   grpc_log = &log;
   gpr_set_log_function(OnGrpcLog);
   const absl::Status status = Serve(flags, *std::move(settings), log);
   if (!status.ok()) log.Write(LogLevel::kError, status.message());
-  grpc_log = nullptr;
   return status.ok() ? 0 : 1;
 }
 
