@@ -44,7 +44,8 @@ class CliTest : public ::testing::Test {
     return {.argv = std::move(arguments)};
   }
   RunResult Plimsoll(std::vector<std::string> arguments) {
-    auto result = RunProgram(PlimsollCommand(std::move(arguments)), {.timeout = absl::Seconds(90)});
+    auto result =
+        RunProgram(PlimsollCommand(std::move(arguments)), {.timeout = Patience(absl::Seconds(90))});
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : RunResult{.exit = {.code = -1}};
   }

@@ -56,8 +56,12 @@ bool IsEmulated() {
   return getenv("PLIMSOLL_VM") != nullptr;
 }
 
+absl::Duration Patience(absl::Duration limit) {
+  return IsEmulated() ? limit * 5 : limit;
+}
+
 bool Eventually(const std::function<bool()>& condition, absl::Duration within) {
-  const absl::Time deadline = absl::Now() + within;
+  const absl::Time deadline = absl::Now() + Patience(within);
   while (!condition()) {
     if (absl::Now() > deadline) return false;
     absl::SleepFor(absl::Milliseconds(10));

@@ -27,7 +27,7 @@ constexpr absl::Duration kStopTimeout = absl::Seconds(30);
 // A context that gives up before the test's own time limit.
 std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(100)));
+  context->set_deadline(absl::ToChronoTime(absl::Now() + Patience(absl::Seconds(100))));
   return context;
 }
 
@@ -81,15 +81,15 @@ absl::Status Node::SpawnDaemon() {
 absl::Status Node::AwaitReady() {
   char byte = 0;
   struct pollfd poller = {ready_.get(), POLLIN, 0};
-  const int patience = static_cast<int>(absl::ToInt64Milliseconds(kStartTimeout));
-  if (poll(&poller, 1, patience) == 0) {
+  const absl::Duration patience = Patience(kStartTimeout);
+  if (poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) == 0) {
     const std::string log = Log();
     KillDaemon();
-    return absl::DeadlineExceededError(absl::StrCat(
-        "plimsolld is not ready after ", absl::FormatDuration(kStartTimeout), ": ", log));
+    return absl::DeadlineExceededError(
+        absl::StrCat("plimsolld is not ready after ", absl::FormatDuration(patience), ": ", log));
   }
   if (read(ready_.get(), &byte, 1) != 1) {
-    const auto exit = daemon_->Wait(absl::Now() + kStartTimeout);
+    const auto exit = daemon_->Wait(absl::Now() + Patience(kStartTimeout));
     daemon_.reset();
     return absl::InternalError(
         absl::StrCat("plimsolld did not start: ", exit.ok() ? exit->ToString() : "?", ": ", Log()));
@@ -106,7 +106,7 @@ absl::Status Node::AwaitReady() {
 
 absl::StatusOr<ExitStatus> Node::StopDaemon() {
   PLIMSOLL_RETURN_IF_ERROR(daemon_->Signal(SIGTERM));
-  absl::StatusOr<ExitStatus> exit = daemon_->Wait(absl::Now() + kStopTimeout);
+  absl::StatusOr<ExitStatus> exit = daemon_->Wait(absl::Now() + Patience(kStopTimeout));
   if (exit.ok()) daemon_.reset();
   return exit;
 }

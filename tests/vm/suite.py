@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--filter")
     parser.add_argument("--show", action="store_true", help="print what the programs wrote")
-    parser.add_argument("--timeout", type=float, default=840)
+    parser.add_argument("--timeout", type=float, default=1140)
     arguments = parser.parse_args()
 
     directory = arguments.build.resolve() / "vm"

@@ -36,8 +36,8 @@ EXIT_BROKEN = 125
 END = re.compile(rb"plimsoll-vm: job ended with status (\d+)\n$")
 # Emulated, a CPU's string instructions go byte by byte: without these flags kernel and C library
 # copy and clear in other ways (clearcpuid does it for the kernel, whose own flag rep_good is none of
-# the CPU's). AVX is emulated in software where SSE2 isn't.
-CPU = "max,-erms,-fsrm,-la57,-avx,-avx2"
+# the CPU's). AVX is emulated in software where SSE2 isn't. Only Intel's have threads for the kernel.
+CPU = "max,vendor=GenuineIntel,-erms,-fsrm,-la57,-avx,-avx2"
 KERNEL_ARGUMENTS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
     "random.trust_cpu=on", "cgroup_no_v1=all", "memhp_default_state=online",
