@@ -49,6 +49,11 @@ std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
 
 }  // namespace
 
+bool HasFileSystem(const std::string& type) {
+  const UniqueFd context(fsopen(type.c_str(), FSOPEN_CLOEXEC));
+  return context.valid() || errno != ENODEV;
+}
+
 absl::Status BindMount(const std::string& source, const std::string& target) {
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", target));
   if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) {

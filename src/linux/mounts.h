@@ -31,6 +31,11 @@ absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
 // Of this process. `proc` is the root directory that holds proc/.
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
 
+// Whether the kernel has this type of file system, having loaded its module if it is one. Of
+// several first mounts at a time the kernel fails some with ENODEV while the module loads, so a
+// type that everybody needs is asked for once, before. True where this can't be told.
+bool HasFileSystem(const std::string& type);
+
 // Of one directory or file, without mounts below it.
 absl::Status BindMount(const std::string& source, const std::string& target);
 // A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777.

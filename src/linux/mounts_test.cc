@@ -73,6 +73,12 @@ class MountTest : public ::testing::Test {
   FsRoot real_ = *FsRoot::Open("/");
 };
 
+TEST_F(MountTest, KnowsWhichFileSystemsTheKernelHas) {
+  EXPECT_TRUE(HasFileSystem("tmpfs"));
+  EXPECT_TRUE(HasFileSystem("overlay"));
+  EXPECT_FALSE(HasFileSystem("plimsoll-test"));
+}
+
 TEST_F(MountTest, BindsAndUnmounts) {
   ASSERT_TRUE(dir_.root().ReplaceFile("other/file", "x").ok());
   ASSERT_TRUE(BindMount(Path("other"), Path("a")).ok());

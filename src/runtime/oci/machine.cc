@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "linux/mounts.h"
 #include "linux/process.h"
 
 namespace plimsoll::runtime {
@@ -39,11 +40,15 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
   if (machine.layout != linux::CgroupLayout::kV2) {
     machine.swap_accounting = host.Exists("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
   }
+  machine.overlayfs = linux::HasFileSystem("overlay");
   return machine;
 }
 
 std::vector<std::string> LimitationsOf(const Machine& machine) {
   std::vector<std::string> lacks;
+  if (!machine.overlayfs) {
+    lacks.push_back("the kernel has no overlay file system (module overlay): no container starts");
+  }
   if (!machine.lowers_oom_score_adj) {
     lacks.push_back(absl::StrCat(
         "oom_score_adj can't be lowered (no CAP_SYS_RESOURCE, or restrict_oom_score_adj is set): "

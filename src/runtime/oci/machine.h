@@ -21,6 +21,7 @@ struct Machine {
   int oom_score_adj = 0;                         // this process's own
   bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
   bool swap_accounting = true;                   // memory-plus-swap limits exist
+  bool overlayfs = true;                         // what root filesystems are made with
 
   bool HasController(absl::string_view name) const;
 };
