@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
@@ -27,6 +28,7 @@
 #include "daemon/run_directory.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
+#include "linux/cgroup_files.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 #include "runtime/image_events.h"
@@ -54,6 +56,19 @@ absl::Status RaiseDescriptorLimit() {
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
   return absl::OkStatus();
+}
+
+// As a unit of systemd: `systemctl kill` means all processes of the unit's group, and systemd warns
+// of those that outlive the unit, so monitors go where the pods are. On v1 too many hierarchies
+// would each have to be written for that.
+std::string MonitorGroup(const linux::CgroupManager& cgroups, const FsRoot& host,
+                         const Config& config) {
+  if (cgroups.layout() != linux::CgroupLayout::kV2) return "";
+  const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
+  if (!text.ok()) return "";
+  const absl::StatusOr<std::string> own = linux::ParseOwnGroup(*text, "");
+  if (!own.ok() || !absl::EndsWith(*own, ".service")) return "";
+  return absl::StrCat(config.cgroup_parent, "/monitors");
 }
 
 const char* LayoutName(linux::CgroupLayout layout) {
@@ -180,7 +195,8 @@ class DaemonImpl final : public Daemon {
                             .run = run_->root(),
                             .crun = config.crun,
                             .restrict_oom_score_adj = config.restrict_oom_score_adj,
-                            .cgroups = cgroups_.get()};
+                            .cgroups = cgroups_.get(),
+                            .monitor_cgroup = MonitorGroup(*cgroups_, host_, config)};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
     PLIMSOLL_ASSIGN_OR_RETURN(classes_,

@@ -64,6 +64,11 @@ class CgroupManager {
   // has to remove. Undone on failure, except that v2 controllers stay enabled. A group that
   // somebody had in one v1 hierarchy only is completed but not returned.
   virtual absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) = 0;
+  // v2: makes an empty group that uses all controllers of its parent, so that they can't be taken
+  // from the parent's other groups, limits and all, while it is there. That is what systemd does to
+  // groups that it knows nothing of in a slice of its own, at each daemon-reload for one. v1 has no
+  // such thing: nothing is made. Returns what it made, as Create does.
+  virtual absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) = 0;
   virtual bool Exists(absl::string_view path) const = 0;
   // Removes the group and groups below it, everywhere, also those that others made there (crun, in
   // named hierarchies and in `unified`). No process may be left in it: FAILED_PRECONDITION names

@@ -116,6 +116,11 @@ absl::StatusOr<std::vector<std::string>> CgroupV1::Create(absl::string_view path
   return ours;
 }
 
+absl::StatusOr<std::vector<std::string>> CgroupV1::MakeKeeper(absl::string_view path) {
+  PLIMSOLL_RETURN_IF_ERROR(NormalizeCgroupPath(path).status());
+  return std::vector<std::string>();
+}
+
 bool CgroupV1::Exists(absl::string_view path) const {
   const auto group = NormalizeCgroupPath(path);
   return group.ok() &&

@@ -63,6 +63,15 @@ absl::StatusOr<std::vector<std::string>> CgroupV2::Create(absl::string_view path
   return made;
 }
 
+absl::StatusOr<std::vector<std::string>> CgroupV2::MakeKeeper(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> made, Create(group));
+  const absl::Status enabled = EnableControllers(group);
+  if (enabled.ok()) return made;
+  for (auto each = made.rbegin(); each != made.rend(); ++each) tree_->Remove(*each).IgnoreError();
+  return enabled;
+}
+
 bool CgroupV2::Exists(absl::string_view path) const {
   const auto group = NormalizeCgroupPath(path);
   return group.ok() && tree_->Exists(*group);

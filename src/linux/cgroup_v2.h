@@ -22,6 +22,7 @@ class CgroupV2 : public CgroupManager {
   std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
 
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
+  absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override;
   bool Exists(absl::string_view path) const override;
   absl::Status Remove(absl::string_view path) override;
   absl::Status RemoveIfUnused(absl::string_view path) override;

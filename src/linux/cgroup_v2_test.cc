@@ -55,6 +55,15 @@ TEST_F(CgroupV2Test, CreateEnablesControllersOnTheWayButNotInTheGroup) {
   EXPECT_EQ(cgroups_.layout(), CgroupLayout::kV2);
 }
 
+TEST_F(CgroupV2Test, AKeeperUsesAllControllersOfItsParent) {
+  EXPECT_THAT(*cgroups_.MakeKeeper("/a/keep"), ElementsAre("/a/keep"));
+  EXPECT_EQ(*tree_->Read("/a/keep", "cgroup.subtree_control"), "cpu cpuset hugetlb io memory pids");
+  EXPECT_THAT(*cgroups_.MakeKeeper("/a/keep"), IsEmpty());
+  tree_->refuse["/a/other/cgroup.subtree_control"] = EIO;
+  EXPECT_FALSE(cgroups_.MakeKeeper("/a/other").ok());
+  EXPECT_FALSE(cgroups_.Exists("/a/other"));
+}
+
 TEST_F(CgroupV2Test, CreateIsUndone) {
   tree_->refuse["/x/y/z"] = ENOSPC;
   EXPECT_TRUE(absl::IsResourceExhausted(cgroups_.Create("/x/y/z").status()));

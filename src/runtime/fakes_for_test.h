@@ -222,6 +222,9 @@ class FakeCgroups : public linux::CgroupManager {
     }
     return made;
   }
+  absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override {
+    return Create(path);
+  }
   bool Exists(absl::string_view path) const override { return groups.contains(std::string(path)); }
   absl::Status Remove(absl::string_view path) override {
     groups.erase(std::string(path));

@@ -337,6 +337,24 @@ TEST_F(RecoveryTest, AParentGoesToWhoeverUsesItStill) {
   EXPECT_THAT(cgroups_.groups, IsEmpty());
 }
 
+// Also in a slice that is there already, and whose limits are somebody else's.
+TEST_F(RecoveryTest, APodInASliceKeepsItsControllers) {
+  ASSERT_TRUE(cgroups_.Create("/kube.slice/kube-pod1.slice").ok());
+  SandboxSpec spec = PodSpec();
+  spec.cgroup_parent = "kube-pod1.slice";
+  spec.resources.cpu_shares = 77;
+  SandboxRecord seen;
+  cgroups_.on_create = [&] { seen = store_.LoadSandboxes()->front(); };
+  const std::string id = *engine_->RunSandbox(spec, "");
+  const std::string keeper = "/kube.slice/kube-pod1.slice/plimsoll-keep-" + id;
+  EXPECT_THAT(seen.owned_cgroups, ElementsAre(keeper)) << "written down first";
+  EXPECT_TRUE(cgroups_.Exists(keeper));
+  EXPECT_EQ(cgroups_.Read("")->cpu_shares, std::nullopt);
+  ASSERT_TRUE(engine_->RemoveSandbox(id).ok());
+  EXPECT_THAT(cgroups_.groups, ElementsAre("/kube.slice", "/kube.slice/kube-pod1.slice"));
+  cgroups_.groups.clear();
+}
+
 TEST_F(RecoveryTest, HalfMadeSandboxesShareAParentToo) {
   engine_.reset();
   for (const char* name : {"a", "b"}) {

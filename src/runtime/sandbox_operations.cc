@@ -14,6 +14,16 @@
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// Where a keeper is needed (CgroupManager::MakeKeeper), its group; else empty. With the id: several
+// pods may name one cgroup parent.
+std::string KeeperOf(const SandboxRecord& record) {
+  if (!absl::EndsWith(record.cgroup_path, ".slice")) return "";
+  return absl::StrCat(record.cgroup_path, "/plimsoll-keep-", record.id);
+}
+
+}  // namespace
 
 absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
   const std::string& parent = record->spec.cgroup_parent;
@@ -27,17 +37,26 @@ absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
     if (group == "/" || group == options_.default_cgroup_parent) continue;
     if (!options_.cgroups->Exists(group)) record->owned_cgroups.push_back(group);
   }
+  const std::string keeper = KeeperOf(*record);
+  if (!keeper.empty()) record->owned_cgroups.push_back(keeper);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
-  if (record->owned_cgroups.empty()) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> made,
-                            options_.cgroups->Create(record->cgroup_path));
+  const std::string keeper = KeeperOf(*record);
+  const bool is_whole = record->owned_cgroups.size() > (keeper.empty() ? 0u : 1u);
+  std::vector<std::string> made;
+  if (is_whole) {
+    PLIMSOLL_ASSIGN_OR_RETURN(made, options_.cgroups->Create(record->cgroup_path));
+  }
+  if (!keeper.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto kept, options_.cgroups->MakeKeeper(keeper));
+    made.insert(made.end(), kept.begin(), kept.end());
+  }
   // What somebody else has made since it was planned is not ours.
   std::erase_if(record->owned_cgroups,
                 [&](const std::string& group) { return !absl::c_linear_search(made, group); });
-  if (record->spec.resources == linux::CgroupSettings()) return absl::OkStatus();
+  if (!is_whole || record->spec.resources == linux::CgroupSettings()) return absl::OkStatus();
   return options_.cgroups->Apply(record->cgroup_path, record->spec.resources);
 }
 

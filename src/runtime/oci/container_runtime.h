@@ -104,6 +104,8 @@ struct OciOptions {
   // machine does not let us lower it.
   std::string restrict_oom_score_adj = "auto";
   linux::CgroupManager* cgroups = nullptr;
+  // The group that monitors are put into; empty: they stay in this process's own.
+  std::string monitor_cgroup;
 };
 
 // Thread-safe for different containers; the engine serialises calls about one container (Exec,

@@ -162,11 +162,21 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   return plan;
 }
 
+absl::Status CrunRuntime::PlaceMonitor(pid_t pid) const {
+  const std::string& group = options_.monitor_cgroup;
+  if (group.empty()) return absl::OkStatus();
+  const absl::Status added = options_.cgroups->AddProcess(group, pid);
+  if (!absl::IsNotFound(added)) return added;
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(group).status());
+  return options_.cgroups->AddProcess(group, pid);
+}
+
 absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
   // The monitor finds its feet while the rest is made.
   PLIMSOLL_ASSIGN_OR_RETURN(StartingMonitor monitor, StartMonitor(monitor_, bundle, request.id));
+  PLIMSOLL_RETURN_IF_ERROR(PlaceMonitor(monitor.pid()));
   PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs"));
   const std::string layer = LayerPath(request.id);
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));

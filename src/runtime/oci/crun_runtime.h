@@ -58,6 +58,8 @@ class CrunRuntime : public ContainerRuntime {
                       const BuiltSpec& spec) const;
   absl::StatusOr<Created> Launch(const CreateRequest& request);
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
+  // Puts a monitor where OciOptions::monitor_cgroup says.
+  absl::Status PlaceMonitor(pid_t pid) const;
   // Everything in the container's group, and the init that crun remembers. An empty `cgroup` is
   // filled in from what crun remembers.
   absl::Status KillProcesses(absl::string_view id, std::string* cgroup) const;

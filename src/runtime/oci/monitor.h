@@ -38,6 +38,7 @@ class StartingMonitor {
   // the OCI runtime's own message, a monitor that doesn't answer DEADLINE_EXCEEDED; then no monitor
   // is left. Once.
   absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan);
+  pid_t pid() const { return child_.pid(); }
 
  private:
   friend absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program,
