@@ -41,21 +41,35 @@ std::string ProgramPath(const std::string& name) {
   return absl::StrCat(PLIMSOLL_BIN_DIRECTORY, "/", name);
 }
 
-Node::Node(const std::string& extra_config)
-    : cgroup_parent_(absl::StrCat("/plimsoll-test-", getpid())) {
+Node::Node(const std::string& extra_config) : temporary_(std::in_place) {
+  places_.directory = temporary_->path();
+  places_.run_directory = places_.directory + "/run";
+  places_.state_directory = places_.directory + "/state";
+  places_.cgroup_parent = absl::StrCat("/plimsoll-test-", getpid());
+  WriteConfig(extra_config);
+}
+
+Node::Node(NodePlaces places) : places_(std::move(places)) {
+  EXPECT_TRUE(Host().MakeDirs(places_.directory, 0755).ok());
+  WriteConfig("");
+}
+
+void Node::WriteConfig(const std::string& extra) {
   const std::string config = absl::StrCat(
       "address: ", address(), "\nstate_dir: ", state_directory(), "\nrun_dir: ", run_directory(),
-      "\ncgroup_parent: ", cgroup_parent_, "\n", extra_config);
-  EXPECT_TRUE(dir_.root().ReplaceFile("plimsolld.yaml", config).ok());
+      "\ncgroup_parent: ", cgroup_parent(), "\n", extra);
+  const absl::Status written = Host().ReplaceFile(config_path(), config);
+  EXPECT_TRUE(written.ok()) << written;
 }
 
 Node::~Node() {
+  if (!temporary_) return;
   if (daemon_runs()) KillDaemon();
   // First what runs: its monitors work in the run directory.
-  Cgroups().KillAll(cgroup_parent_, absl::Now() + absl::Seconds(10)).IgnoreError();
+  Cgroups().KillAll(cgroup_parent(), absl::Now() + absl::Seconds(10)).IgnoreError();
   Eventually([this] { return linux::UnmountBelow(Host(), run_directory()).ok(); },
              absl::Seconds(5));
-  Cgroups().Remove(cgroup_parent_).IgnoreError();
+  Cgroups().Remove(cgroup_parent()).IgnoreError();
 }
 
 absl::Status Node::StartDaemon() {
@@ -71,7 +85,8 @@ absl::Status Node::SpawnDaemon() {
   ready_.Reset(ready[0]);
   UniqueFd ready_writer(ready[1]);
   Command command;
-  command.argv = {ProgramPath("plimsolld"), "--config", config_path(), "--ready-fd", "3"};
+  command.argv = {program_.empty() ? ProgramPath("plimsolld") : program_, "--config", config_path(),
+                  "--ready-fd", "3"};
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   daemon_ = std::move(child);
@@ -94,6 +109,11 @@ absl::Status Node::AwaitReady() {
     return absl::InternalError(
         absl::StrCat("plimsolld did not start: ", exit.ok() ? exit->ToString() : "?", ": ", Log()));
   }
+  Connect();
+  return absl::OkStatus();
+}
+
+void Node::Connect() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);  // as kubelet's
   channel_ = grpc::CreateCustomChannel(absl::StrCat("unix:", run_directory(), "/plimsoll.sock"),
@@ -101,7 +121,6 @@ absl::Status Node::AwaitReady() {
   runtime_ = cri::RuntimeService::NewStub(channel_);
   images_ = cri::ImageService::NewStub(channel_);
   node_ = plimsoll::v1::NodeService::NewStub(channel_);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<ExitStatus> Node::StopDaemon() {
@@ -118,13 +137,17 @@ void Node::KillDaemon() {
 }
 
 std::string Node::Log() const {
-  return dir_.root().Read("daemon.log").value_or("");
+  return Host().Read(directory() + "/daemon.log").value_or("");
 }
 
 void NodeTest::SetUp() {
   if (geteuid() != 0) GTEST_SKIP() << "containers need root";
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
+  ImportBusybox();
+}
+
+void NodeTest::ImportBusybox() {
   const auto rootfs = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/busybox"), 0755);
   ASSERT_TRUE(rootfs.ok()) << rootfs.status();
   const absl::Status made = MakeBusyboxRootfs(*rootfs);

@@ -29,18 +29,33 @@ namespace plimsoll::testing {
 
 namespace cri = ::runtime::v1;
 
+// Where a node has its things, when not in a temporary directory.
+struct NodePlaces {
+  std::string directory;  // configuration, log
+  std::string run_directory;
+  std::string state_directory;
+  std::string cgroup_parent;
+};
+
 // The daemon's process, directories and socket. Not thread-safe.
 class Node {
  public:
   // `extra_config`: further lines for its configuration file.
   explicit Node(const std::string& extra_config = "");
-  // Stops the daemon if it runs, and lets go of what is still mounted below its run directory.
+  // One that is there already, or will be after the test: on a machine of its own (tests/vm).
+  explicit Node(NodePlaces places);
+  // Stops the daemon if it runs, and lets go of what is still mounted below its run directory; at
+  // given places, everything is left as it is.
   ~Node();
 
   absl::Status StartDaemon();
+  // The plimsolld of another build, from the next start on.
+  void UseDaemon(std::string program) { program_ = std::move(program); }
   // The two halves of it: the process, and the wait until it serves.
   absl::Status SpawnDaemon();
   absl::Status AwaitReady();
+  // To a daemon that somebody else has started and ends.
+  void Connect();
   // SIGTERM and the end of the process.
   absl::StatusOr<ExitStatus> StopDaemon();
   // SIGKILL.
@@ -48,13 +63,13 @@ class Node {
   bool daemon_runs() const { return daemon_.has_value(); }
   pid_t daemon_pid() const { return daemon_->pid(); }
 
-  std::string directory() const { return dir_.path(); }
-  std::string config_path() const { return dir_.path() + "/plimsolld.yaml"; }
-  std::string run_directory() const { return dir_.path() + "/run"; }
-  std::string state_directory() const { return dir_.path() + "/state"; }
-  std::string address() const { return "unix://" + dir_.path() + "/run/plimsoll.sock"; }
+  const std::string& directory() const { return places_.directory; }
+  std::string config_path() const { return directory() + "/plimsolld.yaml"; }
+  const std::string& run_directory() const { return places_.run_directory; }
+  const std::string& state_directory() const { return places_.state_directory; }
+  std::string address() const { return "unix://" + run_directory() + "/plimsoll.sock"; }
   // The group that pods without a cgroup_parent go below.
-  const std::string& cgroup_parent() const { return cgroup_parent_; }
+  const std::string& cgroup_parent() const { return places_.cgroup_parent; }
   // What the daemon has logged.
   std::string Log() const;
 
@@ -63,8 +78,11 @@ class Node {
   plimsoll::v1::NodeService::Stub& node() { return *node_; }
 
  private:
-  TestDir dir_;
-  std::string cgroup_parent_;
+  void WriteConfig(const std::string& extra);
+
+  std::optional<TestDir> temporary_;
+  NodePlaces places_;
+  std::string program_;  // empty: the build under test's
   std::optional<Child> daemon_;
   UniqueFd ready_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -81,6 +99,7 @@ std::string ProgramPath(const std::string& name);
 class NodeTest : public ::testing::Test {
  protected:
   explicit NodeTest(const std::string& extra_config = "") : node_(extra_config) {}
+  explicit NodeTest(NodePlaces places) : node_(std::move(places)) {}
   void SetUp() override;
   void TearDown() override;
 
@@ -107,6 +126,7 @@ class NodeTest : public ::testing::Test {
   // Output of a shell command in the container; fails the test unless it exits 0.
   std::string ExecOutput(const std::string& container, const std::string& script);
   grpc::Status Import(const std::string& path, const std::string& reference);
+  void ImportBusybox();
 
   // A pod with a name of its own, in the pod's network namespace.
   cri::PodSandboxConfig PodConfig();
