@@ -45,6 +45,19 @@ kill-test: setup ## kill daemon and monitors at random instants of a busy node (
 	@cmake --build --preset dev -j $(JOBS) --target kill_test plimsolld
 	@build/dev/bin/kill_test --kills $(KILLS) --monitors $(MONITORS) --seed $(SEED)
 
+vm-kill-test: setup ## the same in a virtual machine with cgroup v2 (KILLS=50, MONITORS, SEED)
+	@tests/vm/kernel.sh >/dev/null
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target kill_test vm_reboot
+	@tests/vm/kills.py --build build/dev --kills $(if $(filter file,$(origin KILLS)),50,$(KILLS)) \
+		--monitors $(if $(filter file,$(origin MONITORS)),12,$(MONITORS)) --seed $(SEED)
+
+vm-systemd-test: setup ## plimsolld as a unit of systemd, in a virtual machine
+	@tests/vm/kernel.sh >/dev/null
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target vm_systemd
+	@tests/vm/systemd.py --build build/dev
+
 asan tsan clang: setup ## all tests, built so
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
@@ -69,5 +82,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench kill-test asan tsan clang fuzz install clean \
+.PHONY: help demo check build release lint lint-all format bench kill-test vm-kill-test vm-systemd-test asan tsan clang fuzz install clean \
 	setup setup-build

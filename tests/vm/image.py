@@ -2,11 +2,12 @@
 """Makes the disk that the virtual machine boots from.
 
     tests/vm/image.py --kernel DIR --out DIR [--program PATH]... [--tool NAME]... [--file PATH]...
+                      [--systemd]
 
 The disk holds this machine's own files, so that nothing needs to be downloaded and the programs run
 with the libraries they were linked to: programs (each at the path it has here), tools looked up in
 PATH, the libraries of all of them, busybox for everything else, and the kernel's modules. Beside it
-an initial ramdisk is made, which mounts it. `DIR/root.img` is for `vm.py`, which never changes it.
+an initial ramdisk is made, which mounts it. --systemd: systemd too, for `init=/lib/systemd/systemd`. `DIR/root.img` is for `vm.py`, which never changes it.
 """
 
 import argparse
@@ -33,6 +34,17 @@ FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/
          "etc/hosts": "127.0.0.1 localhost plimsoll-vm\n",
          "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
          "etc/hostname": "plimsoll-vm\n"}
+SYSTEMD = pathlib.Path("/usr/lib/systemd")
+# The job starts when all else has been started.
+SYSTEMD_FILES = {
+    # Nothing below /tmp is thrown away at boot: the build may be there.
+    "etc/tmpfiles.d/tmp.conf": "",
+    "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+    "etc/systemd/system/default.target":
+        "[Unit]\nRequires=multi-user.target\nAfter=multi-user.target\nWants=guest-job.service\n",
+    "etc/systemd/system/guest-job.service":
+        "[Unit]\nAfter=multi-user.target\n[Service]\nExecStart=/usr/sbin/guest_job\n"
+        "Environment=HOME=/root TMPDIR=/tmp PLIMSOLL_VM=1\n"}
 # A tool's own files.
 TOOL_FILES = {"skopeo": ["/etc/containers"]}
 
@@ -83,6 +95,22 @@ def find_tool(name):
     return found
 
 
+def place_systemd(tree):
+    """systemd of this machine, which need not run here, with the job as a service."""
+    if not (SYSTEMD / "systemd").exists():
+        raise SystemExit("image.py: no systemd here (packaging/debian-packages)")
+    for directory in [SYSTEMD, pathlib.Path("/usr/lib/tmpfiles.d"), pathlib.Path("/etc/systemd")]:
+        target = tree.path / str(directory).lstrip("/")
+        shutil.copytree(directory, target, symlinks=True, dirs_exist_ok=True)
+    for program in SYSTEMD.rglob("*"):
+        if program.is_file() and os.access(program, os.X_OK):
+            for library in libraries(program):
+                tree.place(library)
+    for name, text in SYSTEMD_FILES.items():
+        (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree.path / name).write_text(text)
+
+
 def make_root(tree, arguments):
     for directory in DIRECTORIES:
         if directory not in LINKS:
@@ -112,9 +140,11 @@ def make_root(tree, arguments):
             link.symlink_to("busybox")
     # The kernel itself calls this one, by this name.
     (tree.path / "usr/sbin/modprobe").symlink_to("../bin/busybox")
-    init = tree.path / "usr/sbin/init"
-    shutil.copy2(HERE / "guest_init", init)
-    init.chmod(0o755)
+    for source, name in [("guest_init", "usr/sbin/init"), ("guest_job", "usr/sbin/guest_job")]:
+        shutil.copy2(HERE / source, tree.path / name)
+        (tree.path / name).chmod(0o755)
+    if arguments.systemd:
+        place_systemd(tree)
     shutil.copytree(arguments.kernel / "modules", tree.path / "usr/lib/modules",
                     copy_function=os.link)
 
@@ -174,6 +204,7 @@ def main():
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--tool", action="append", default=[])
     parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--systemd", action="store_true")
     arguments = parser.parse_args()
     arguments.kernel = arguments.kernel.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -9,23 +9,14 @@ when the machine ran them, whatever came out: each test's result is CTest's to t
 """
 
 import argparse
-import os
 import pathlib
-import subprocess
 import sys
 
+import job
 import vm
 
-HERE = pathlib.Path(__file__).resolve().parent
-# busybox stands for the rest; its shell would run its own commands rather than these.
-TOOLS = ["sh", "crun", "skopeo", "docker-registry", "flock", "setsid"]
 # So many programs at once: while one waits another computes.
 LANES = 2
-
-
-def read_programs(path):
-    """[(kind, name, path)]: kind is `test` or `program`, what a test runs."""
-    return [tuple(line.split()) for line in path.read_text().splitlines() if line]
 
 
 def main():
@@ -37,27 +28,19 @@ def main():
     parser.add_argument("--timeout", type=float, default=1140)
     arguments = parser.parse_args()
 
-    directory = arguments.build.resolve() / "vm"
-    programs = read_programs(directory / "programs")
-    tests = [(name, path) for kind, name, path in programs
+    build = arguments.build.resolve()
+    directory = build / "vm"
+    tests = [(name, path) for kind, name, path in job.read_programs(build)
              if kind == "test" and (not arguments.only or name in arguments.only)]
     unknown = set(arguments.only) - {name for name, _ in tests}
     if unknown:
         parser.error(f"no test program {', '.join(sorted(unknown))} in {directory / 'programs'}")
-    kernel = subprocess.run([HERE / "kernel.sh", "--offline"], stdout=subprocess.PIPE, text=True,
-                            check=False)
-    if kernel.returncode != 0:
-        return kernel.returncode
-    kernel = pathlib.Path(kernel.stdout.strip())
-    subprocess.run(
-        [HERE / "image.py", "--kernel", kernel, "--out", directory,
-         *(f"--program={path}" for kind, _, path in programs if kind == "program"),
-         *(f"--program={path}" for _, path in tests), *(f"--tool={name}" for name in TOOLS)],
-        check=True)
-
-    job = [str(LANES), *(f"{name}={path}" for name, path in tests)]
+    programs = [path for kind, _, path in job.read_programs(build) if kind == "program"]
+    kernel = job.make_disk(build, directory, [*programs, *(path for _, path in tests)],
+                           ["docker-registry"])
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
-                         job=HERE / "suite_job", arguments=job, timeout=arguments.timeout)
+                         job=job.HERE / "suite_job", timeout=arguments.timeout,
+                         arguments=[str(LANES), *(f"{name}={path}" for name, path in tests)])
     if arguments.filter:
         options.environment["GTEST_FILTER"] = arguments.filter
     status = vm.run(options)

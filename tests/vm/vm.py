@@ -64,6 +64,7 @@ class Options:
     timeout: float = 600
     memory_mib: int = 2048           # half of it on each node
     disk: str = "1G"                 # of /dev/vdb
+    disk_file: pathlib.Path = None   # where /dev/vdb is kept from boot to boot; None: thrown away
     hotplug: bool = False            # room for 8 more CPUs and 4 memory devices
     append: list = dataclasses.field(default_factory=list)   # kernel arguments
     qemu: list = dataclasses.field(default_factory=list)     # arguments of QEMU
@@ -89,7 +90,8 @@ class Options:
             "-numa", "dist,src=0,dst=1,val=20"]
         for socket_id in range(4 if self.hotplug else 2):
             command += ["-numa", f"cpu,node-id={socket_id % 2},socket-id={socket_id}"]
-        disks = [(self.images / "root.img", "snapshot=on"), (work / "disk.img", "snapshot=off"),
+        disks = [(self.images / "root.img", "snapshot=on"),
+                 (self.disk_file or work / "disk.img", "snapshot=off"),
                  (work / "job.tar", "readonly=on")]
         for number, (path, option) in enumerate(disks):
             command += ["-drive", f"file={path},format=raw,if=none,id=disk{number},cache=unsafe,"
@@ -144,7 +146,8 @@ class Vm:
             entry = tarfile.TarInfo("run")
             entry.mode, entry.size = 0o755, len(run)
             archive.addfile(entry, io.BytesIO(run.encode()))
-        subprocess.run(["truncate", "-s", options.disk, str(self._work / "disk.img")], check=True)
+        disk = options.disk_file or self._work / "disk.img"
+        subprocess.run(["truncate", "-s", options.disk, str(disk)], check=True)
         # Others work on this machine too; and nothing of ours may outlive us.
         command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "5", *options.command(self._work)]
         with open(self._work / "qemu", "wb") as messages:
@@ -257,6 +260,7 @@ def parse(arguments):
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--memory-mib", type=int, default=2048)
     parser.add_argument("--disk", default="1G")
+    parser.add_argument("--disk-file", type=pathlib.Path)
     parser.add_argument("--hotplug", action="store_true")
     parser.add_argument("--append", action="append", default=[])
     parser.add_argument("--qemu", action="append", default=[])
@@ -264,8 +268,10 @@ def parse(arguments):
     return Options(**vars(parser.parse_args(arguments)))
 
 
-def run(options):
-    """Boots, copies the job's output to ours; gives the job's exit status or EXIT_BROKEN."""
+def run(options, until=None):
+    """Boots, copies the job's output to ours; gives the job's exit status or EXIT_BROKEN.
+
+    `until`: cuts the machine's power once the job has written this, and gives 0."""
     # A test driver that gives up sends SIGTERM: the machine must go with us.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_BROKEN))
     if shutil.which(QEMU) is None:
@@ -273,6 +279,9 @@ def run(options):
         return EXIT_BROKEN
     with Vm(options, show=sys.stdout.buffer) as vm:
         try:
+            if until is not None:
+                vm.wait_for(until)
+                return 0
             return vm.wait()
         except VmError as error:
             console = "\n".join(vm.console().splitlines()[-60:])

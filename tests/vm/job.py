@@ -1,0 +1,47 @@
+"""What the jobs of the virtual machine have in common: finding the kernel, making the disk."""
+
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# busybox stands for the rest; its shell would run its own commands rather than these.
+TOOLS = ["sh", "crun", "skopeo", "flock", "setsid"]
+
+
+def read_programs(build):
+    """[(kind, name, path)] as CMake wrote it: `program`, what a test runs; `test`, a program of the
+    suite; `job`, a program of a job of its own."""
+    text = (pathlib.Path(build) / "vm/programs").read_text()
+    return [tuple(line.split()) for line in text.splitlines() if line]
+
+
+def find_kernel():
+    run = subprocess.run([HERE / "kernel.sh", "--offline"], stdout=subprocess.PIPE, text=True,
+                         check=False)
+    if run.returncode != 0:
+        sys.exit(run.returncode)
+    return pathlib.Path(run.stdout.strip())
+
+
+def make_disk(build, directory, programs, tools=(), files=(), systemd=False):
+    """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); gives the kernel.
+    `systemd`: so that systemd can be process 1."""
+    kernel = find_kernel()
+    # What else is a `program` only tests of the suite run.
+    paths = [path for kind, name, path in read_programs(build)
+             if kind == "program" and name.startswith("plimsoll")]
+    subprocess.run([HERE / "image.py", "--kernel", kernel, "--out", directory,
+                    *(f"--program={path}" for path in [*paths, *programs]),
+                    *(f"--tool={name}" for name in [*TOOLS, *tools]),
+                    *(f"--file={path}" for path in files),
+                    *(["--systemd"] if systemd else [])], check=True)
+    return kernel
+
+
+def program(build, name):
+    """The path of a program of a job."""
+    for kind, other, path in read_programs(build):
+        if kind == "job" and other == name:
+            return path
+    sys.exit(f"no program {name} in {build}/vm/programs")
