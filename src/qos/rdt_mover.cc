@@ -156,6 +156,12 @@ absl::StatusOr<RdtMove> RdtMover::Move(const Target& target, const RdtPlace& to,
 absl::Status RdtMover::Again(const Target& target, const RdtPlace& to) const {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ThreadsOf(target));
   Merge(EnteringThreads(target), threads);
+  if (to.monitor != nullptr) {
+    // The monitoring group takes only who is in the class, and those are in place with that. (To
+    // write all to the class first would take each out of its monitoring group for a moment.)
+    const auto in_place = [&](pid_t thread) { return to.monitor->Add(thread).ok(); };
+    threads.erase(std::remove_if(threads.begin(), threads.end(), in_place), threads.end());
+  }
   RdtMove move;
   return Add(threads, to, move);
 }

@@ -144,7 +144,7 @@ absl::Status RdtType::CheckSource(absl::string_view class_name, ClassSource sour
       options_.config_file, ")"));
 }
 
-std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) {
+std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) const {
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<Holder>& holder = holders_[id];
   if (holder == nullptr) holder = std::make_shared<Holder>();
@@ -210,6 +210,7 @@ absl::Status RdtType::Assign(const Target& target, absl::string_view from, absl:
   if (!monitored.ok()) NoteUnmonitored(target, monitored.message());
   if (!move->monitor_trouble.empty()) NoteUnmonitored(target, move->monitor_trouble);
   holder->target = target;
+  holder->class_name = std::string(to);
   holder->place = place;
   holder->gone = false;
   if (!move->certain) rechecks_->After(kFirstLook, target.id, RdtRechecks::Kind::kClass);
@@ -248,6 +249,19 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
   return status;
 }
 
+void RdtType::OpenPlace(Holder& holder) const {
+  if (holder.place.control != nullptr) return;
+  const auto group = Need(holder.class_name);
+  if (!group.ok()) return;
+  holder.place = {.control_path = group->path, .control = group->tasks};
+  const std::string path = linux::MonitoringGroupPath(group->path, MonitorName(holder.target.id));
+  if (!ownership_.IsOurs(path)) return;
+  auto tasks = resctrl_->OpenTasks(path);
+  if (!tasks.ok()) return;
+  holder.place.monitor_path = path;
+  holder.place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
+}
+
 // The class is looked at twice after a move that was not certain.
 void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
   std::shared_ptr<Holder> holder;
@@ -258,7 +272,9 @@ void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
     holder = found->second;
   }
   absl::MutexLock lock(&holder->mutex);
-  if (holder->gone || holder->place.control == nullptr) return;
+  if (holder->gone) return;
+  OpenPlace(*holder);
+  if (holder->place.control == nullptr) return;
   // Errors show as drift.
   if (kind == RdtRechecks::Kind::kMonitoring) {
     mover_.Monitor(holder->target, holder->place).IgnoreError();
@@ -311,7 +327,15 @@ std::string RdtType::EntryFile(const Target& target, absl::string_view class_nam
   const auto group = Need(class_name);
   if (!group.ok()) return "";
   // It enters the class, but not the container's monitoring group, by that file.
-  if (can_monitor_) rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+  if (can_monitor_) {
+    const std::shared_ptr<Holder> holder = HolderOf(target.id);
+    absl::MutexLock lock(&holder->mutex);
+    if (holder->place.control == nullptr) {  // assigned before this daemon's start
+      holder->target = target;
+      holder->class_name = std::string(class_name);
+    }
+    rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+  }
   return resctrl_->TasksPath(group->path);
 }
 

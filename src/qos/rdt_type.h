@@ -53,7 +53,8 @@ class RdtType : public ClassType {
   struct Holder {
     absl::Mutex mutex;  // held while threads are moved
     Target target ABSL_GUARDED_BY(mutex);
-    RdtPlace place ABSL_GUARDED_BY(mutex);
+    std::string class_name ABSL_GUARDED_BY(mutex);
+    RdtPlace place ABSL_GUARDED_BY(mutex);  // opened when it is needed
     bool gone ABSL_GUARDED_BY(mutex) = false;
   };
 
@@ -64,7 +65,9 @@ class RdtType : public ClassType {
   absl::Status CheckNames(const RdtClasses& classes) const;
   absl::Status RemoveDeadMonitors();
   absl::StatusOr<RdtClassGroup> Need(absl::string_view class_name) const;
-  std::shared_ptr<Holder> HolderOf(const std::string& id);
+  std::shared_ptr<Holder> HolderOf(const std::string& id) const;
+  // Where the holder's class and its monitoring group are, as far as they are there.
+  void OpenPlace(Holder& holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(holder.mutex);
   // Makes the container's monitoring group in a class's control group; none left is a warning.
   absl::Status OpenMonitor(const Target& target, RdtPlace& place, bool& made);
   void NoteUnmonitored(const Target& target, absl::string_view why);
@@ -81,7 +84,7 @@ class RdtType : public ClassType {
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<const RdtClasses> classes_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<Holder>> holders_ ABSL_GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::shared_ptr<Holder>> holders_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> unmonitored_ ABSL_GUARDED_BY(mutex_);  // id -> sentence
 
   std::unique_ptr<RdtRechecks> rechecks_;  // last: its thread uses all of the above

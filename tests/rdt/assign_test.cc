@@ -178,6 +178,7 @@ TEST_F(RdtAssignTest, WhatEntersByTheEntryFileIsMonitoredSoon) {
   Start();
   Container web(cgroups_.get(), "web");
   ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  Start();  // it knows nothing of web but what the kernel and the records say
   const std::string file = type_->EntryFile(web.target(), "gold");
   resctrlfs::Member exec;
   ASSERT_EQ(exec.Ask(absl::StrCat("write ", file, " ", exec.pid())), "0");
