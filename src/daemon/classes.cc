@@ -12,9 +12,11 @@
 #include "linux/process.h"
 #include "qos/blockio.h"
 #include "qos/cgroup_class.h"
+#include "qos/class_file.h"
 #include "qos/oom.h"
 #include "qos/pod_qos.h"
 #include "qos/rdt.h"
+#include "qos/rdt_config.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -95,6 +97,18 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
   }
   if (config.pod_qos) types.push_back(std::make_unique<qos::PodQosType>());
   return qos::Registry::Create(std::move(types), std::move(unavailable));
+}
+
+absl::Status CheckClasses(const qos::ClassesConfig& config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
+  // The type rdt makes its groups as it is made: of it the file alone is looked at.
+  qos::ClassesConfig quiet = config;
+  quiet.rdt.reset();
+  PLIMSOLL_RETURN_IF_ERROR(MakeClasses(quiet, {.host = host, .cgroups = cgroups.get()}).status());
+  if (!config.rdt) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.rdt->config_file));
+  return qos::ParseRdtConfig(config.rdt->config_file, text).status();
 }
 
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config) {

@@ -29,6 +29,9 @@ struct ClassEnvironment {
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
                                                            const ClassEnvironment& environment);
 
+// What of it can be told without changing anything, on this machine: for --check-config.
+absl::Status CheckClasses(const qos::ClassesConfig& config);
+
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config);
 
 }  // namespace plimsoll::daemon

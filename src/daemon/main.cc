@@ -20,6 +20,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "daemon/classes.h"
 #include "daemon/daemon.h"
 #include "daemon/directory_lock.h"
 #include "daemon/inspect_stopped.h"
@@ -42,6 +43,15 @@ void OnGrpcLog(gpr_log_func_args* args) {
   log->WriteLimited(level, args->message, {{"from", "gRPC"}});
 }
 
+// From the first moment on: a SIGHUP that comes while the daemon starts must not end it.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
 // What ends or changes the service. Signals are blocked in every thread and read here.
 class Wakeups {
  public:
@@ -49,10 +59,7 @@ class Wakeups {
 
   static absl::StatusOr<Wakeups> Open() {
     signal(SIGPIPE, SIG_IGN);
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    const sigset_t signals = BlockSignals();
     Wakeups wakeups;
     wakeups.signals_.Reset(signalfd(-1, &signals, SFD_CLOEXEC));
     if (!wakeups.signals_.valid()) return ErrnoStatus(errno, "signalfd");
@@ -154,7 +161,12 @@ int Main(int argc, char** argv) {
     std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
     return exit->code;
   }
+  if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
+  if (settings.ok() && flags.check_config) {
+    const absl::Status classes = CheckClasses(settings->config.classes);
+    if (!classes.ok()) settings = classes;
+  }
   if (!settings.ok()) {
     std::fprintf(stderr, "plimsolld: %s\n", std::string(settings.status().message()).c_str());
     return 2;

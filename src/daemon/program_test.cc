@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -136,6 +137,22 @@ TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   EXPECT_EQ(started.exit.code, 2);
   EXPECT_EQ(started.err, wrong.err);
   EXPECT_FALSE(dir_.root().Exists("state"));
+}
+
+// What a start would refuse is told before: a daemon that doesn't come back leaves its pods alone.
+TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
+  const std::string file = dir_.path() + "/blockio.yaml";
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile("config.yaml", absl::StrCat("classes:\n  blockio: {config_file: ",
+                                                           file, ", default: zz}\n"))
+                  .ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("blockio.yaml", "Classes: {slow: []}\n").ok());
+  EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("zz"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("blockio.yaml", "Classes: {zz: []}\n").ok());
+  EXPECT_EQ(Run(Flags({"--check-config"})).exit.code, 0);
+  ASSERT_TRUE(dir_.root().RemoveFile("blockio.yaml").ok());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is not a regular file"));
 }
 
 TEST_F(ProgramTest, AnUnreadableConfigurationIsNamed) {

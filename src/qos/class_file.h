@@ -8,12 +8,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fs_root.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::qos {
 
-// The text of a file of at most 1 MiB. The error names it and the reason.
+// The text of a regular file of at most 1 MiB; of anything else (a FIFO would keep its reader
+// waiting) INVALID_ARGUMENT. The error names it and the reason.
 absl::StatusOr<std::string> LoadClassFile(const std::string& path);
+// The same below another root.
+absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path);
 
 // Has `read` look at the one document of the text. INVALID_ARGUMENT for text that is not YAML, for
 // none or more than one document, and for what `read` told the reader.

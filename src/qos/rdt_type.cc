@@ -1,4 +1,5 @@
 #include "qos/rdt_type.h"
+#include "qos/class_file.h"
 
 #include <algorithm>
 
@@ -60,7 +61,8 @@ RdtType::RdtType(RdtOptions options, const RdtEnvironment& environment,
 
 absl::StatusOr<RdtConfig> RdtType::ReadConfig() const {
   if (options_.config_file.empty()) return RdtConfig();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, environment_.host.Read(options_.config_file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            LoadClassFile(environment_.host, options_.config_file));
   return ParseRdtConfig(options_.config_file, text);
 }
 

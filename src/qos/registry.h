@@ -158,10 +158,13 @@ class Registry {
   // The first `done` steps backwards, each to where it was. `status` with what that failed with.
   static absl::Status Undo(const Target& target, const std::vector<Step>& steps, size_t done,
                            absl::Status status);
+  // FAILED_PRECONDITION when somebody holds a class of the type that is not among the names.
+  absl::Status CheckHolders(const ClassType& type, const std::vector<std::string>& names) const;
   Holders HoldersOf(const ClassType& type) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::unique_ptr<ClassType>> types_;
   const std::map<std::string, std::string> unavailable_;
+  absl::Mutex reloading_;  // one Reload at a time; before all others
   // Held for reading by whatever asks the kernel, for writing by Reload. Before `mutex_`.
   mutable absl::Mutex reload_;
   mutable absl::Mutex mutex_;

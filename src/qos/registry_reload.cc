@@ -20,31 +20,41 @@ Holders Registry::HoldersOf(const ClassType& type) const {
   return holders;
 }
 
+absl::Status Registry::CheckHolders(const ClassType& type,
+                                    const std::vector<std::string>& names) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, holder] : holders_) {
+    const auto held = holder.held.find(type.name());
+    if (holder.level != type.level() || held == holder.held.end()) continue;
+    if (std::find(names.begin(), names.end(), held->second.name) != names.end()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ",
+                     holder.who, " and is not in the new file; nothing was reloaded"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> Registry::Reload() {
-  absl::MutexLock alone(&reload_);
+  absl::MutexLock one_at_a_time(&reloading_);
   struct Prepared {
+    const ClassType* type;
     std::unique_ptr<PendingReload> reload;
     Holders holders;
   };
   std::vector<Prepared> prepared;
   std::vector<std::string> changes;
-  for (const auto& type : types_) {
+  for (const auto& type : types_) {  // reading may take its time: nobody waits for it
     PLIMSOLL_ASSIGN_OR_RETURN(auto reload, type->PrepareReload());
-    if (reload == nullptr) continue;
-    const std::vector<std::string> names = reload->class_names();
+    if (reload != nullptr) prepared.push_back({type.get(), std::move(reload), {}});
+  }
+  absl::MutexLock alone(&reload_);
+  for (Prepared& one : prepared) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckHolders(*one.type, one.reload->class_names()));
+    for (const std::string& change : one.reload->changes()) {
+      changes.push_back(absl::StrCat(one.type->name(), ": ", change));
+    }
     absl::MutexLock lock(&mutex_);
-    for (const auto& [id, holder] : holders_) {
-      const auto held = holder.held.find(type->name());
-      if (holder.level != type->level() || held == holder.held.end()) continue;
-      if (std::find(names.begin(), names.end(), held->second.name) != names.end()) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
-          "class \"", held->second.name, "\" of type \"", type->name(), "\" is held by ",
-          holder.who, " and is not in the new file; nothing was reloaded"));
-    }
-    for (const std::string& change : reload->changes()) {
-      changes.push_back(absl::StrCat(type->name(), ": ", change));
-    }
-    prepared.push_back({std::move(reload), HoldersOf(*type)});
+    one.holders = HoldersOf(*one.type);
   }
   for (size_t i = 0; i < prepared.size(); ++i) {
     absl::Status status = prepared[i].reload->Commit(prepared[i].holders);
