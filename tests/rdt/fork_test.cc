@@ -24,6 +24,9 @@ class NoFreezer : public linux::CgroupManager {
   std::vector<std::string> Controllers() const override { return inner_.Controllers(); }
   std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view) override { return Never(); }
+  absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view) override {
+    return Never();
+  }
   bool Exists(absl::string_view path) const override { return inner_.Exists(path); }
   absl::Status Remove(absl::string_view) override { return Never(); }
   absl::Status RemoveIfUnused(absl::string_view) override { return Never(); }
