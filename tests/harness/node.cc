@@ -116,6 +116,8 @@ absl::Status Node::AwaitReady() {
 void Node::Connect() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);  // as kubelet's
+  // Else it gets the connection to the daemon before, whose end may not have been noticed yet.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel_ = grpc::CreateCustomChannel(absl::StrCat("unix:", run_directory(), "/plimsoll.sock"),
                                        grpc::InsecureChannelCredentials(), arguments);
   runtime_ = cri::RuntimeService::NewStub(channel_);

@@ -36,7 +36,9 @@ TEST(MachineTest, HasTwoNodesOfOneSocketTwoCoresTwoThreads) {
     std::map<std::string, std::set<std::string>> cores;
     std::set<std::string> siblings;
     std::set<std::string> here;
-    for (const std::string& name : *Host().List(absl::StrCat(kNodes, "/", node))) {
+    const auto names = Host().List(absl::StrCat(kNodes, "/", node));
+    ASSERT_TRUE(names.ok()) << names.status();
+    for (const std::string& name : *names) {
       if (!absl::StartsWith(name, "cpu") || name.size() != 4) continue;
       const std::string topology = absl::StrCat(kCpus, "/", name, "/topology");
       here.insert(Line(topology + "/physical_package_id"));
