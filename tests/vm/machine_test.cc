@@ -80,7 +80,9 @@ TEST(MachineTest, HasControlGroupsOfVersionTwoOnly) {
   for (const char* controller : {"cpu", "cpuset", "hugetlb", "io", "memory", "pids"}) {
     EXPECT_THAT(Cgroups().Controllers(), ::testing::Contains(controller));
   }
-  for (const linux::MountInfo& mount : *linux::ReadMounts(Host())) {
+  const auto mounts = linux::ReadMounts(Host());
+  ASSERT_TRUE(mounts.ok()) << mounts.status();
+  for (const linux::MountInfo& mount : *mounts) {
     EXPECT_NE(mount.fs_type, "cgroup") << mount.mount_point;
   }
 }
