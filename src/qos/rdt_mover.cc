@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "linux/process.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -40,8 +41,10 @@ absl::StatusOr<std::vector<pid_t>> RdtMover::ThreadsOf(const Target& target) con
   return threads;
 }
 
+// One that has ended is in no list of tasks any more, but in /proc until its parent waits for it.
 bool RdtMover::IsAlive(pid_t thread) const {
-  return host_.Exists(absl::StrCat("proc/", thread));
+  const auto entry = linux::ReadProcess(host_, thread);
+  return entry.ok() ? !entry->zombie : !absl::IsNotFound(entry.status());
 }
 
 // Programs that are about to enter, with what they have forked, all threads. Small processes: no
