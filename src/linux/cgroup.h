@@ -69,7 +69,8 @@ class CgroupManager {
   // groups that it knows nothing of in a slice of its own, at each daemon-reload for one. v1 has no
   // such thing: nothing is made. Returns what it made, as Create does.
   virtual absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) = 0;
-  virtual bool Exists(absl::string_view path) const = 0;
+  // An error: it could not be looked at, and may exist or not.
+  virtual absl::StatusOr<bool> Exists(absl::string_view path) const = 0;
   // Removes the group and groups below it, everywhere, also those that others made there (crun, in
   // named hierarchies and in `unified`). No process may be left in it: FAILED_PRECONDITION names
   // them, after half a second for those that are leaving. OK when it is not there.

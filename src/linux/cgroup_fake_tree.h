@@ -81,7 +81,7 @@ class FakeCgroupTree : public CgroupTree {
   }
 
   absl::Status Remove(absl::string_view group) override {
-    if (!Exists(group)) return absl::OkStatus();
+    if (!*Exists(group)) return absl::OkStatus();
     if (Subtree(group)->size() > 1) return ErrnoStatus(EBUSY, absl::StrCat("remove ", group));
     return mount_.RemoveTree(group);
   }

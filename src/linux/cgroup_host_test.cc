@@ -38,7 +38,7 @@ class CgroupHostTest : public ::testing::Test {
     for (Child& child : children_) child.Wait(absl::Now() + absl::Seconds(20)).IgnoreError();
     const absl::Status removed = cgroups_->Remove(group_);
     EXPECT_TRUE(removed.ok()) << removed;
-    EXPECT_FALSE(cgroups_->Exists(group_));
+    EXPECT_FALSE(*cgroups_->Exists(group_));
   }
 
   bool Has(const char* controller) {
@@ -203,7 +203,7 @@ TEST_F(CgroupHostTest, KillsATreeThatForks) {
   const absl::Status killed = cgroups_->KillAll(group_, absl::Now() + absl::Seconds(20));
   EXPECT_TRUE(killed.ok()) << killed;
   EXPECT_EQ(ProcessCount(), 0u);
-  EXPECT_TRUE(cgroups_->Exists(below)) << "the groups stay";
+  EXPECT_TRUE(*cgroups_->Exists(below)) << "the groups stay";
   EXPECT_TRUE(cgroups_->KillAll(group_, absl::Now() + absl::Seconds(20)).ok()) << "again is fine";
   EXPECT_TRUE(cgroups_->KillAll(group_ + "/none", absl::Now()).ok());
 }
@@ -232,7 +232,7 @@ TEST_F(CgroupHostTest, RemoveNamesWhoIsStillThere) {
   const absl::Status status = cgroups_->Remove(group_);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr(absl::StrCat(pid)));
-  EXPECT_TRUE(cgroups_->Exists(group_));
+  EXPECT_TRUE(*cgroups_->Exists(group_));
   EXPECT_THAT(*cgroups_->Processes(group_, /*recursive=*/false), Contains(pid));
 }
 
@@ -243,14 +243,14 @@ TEST_F(CgroupHostTest, WhoeverIsInAGroupKeepsIt) {
   for (const std::string& group : {group_, inner}) {
     const absl::Status status = cgroups_->RemoveIfUnused(group);
     EXPECT_TRUE(status.ok()) << status;
-    EXPECT_TRUE(cgroups_->Exists(group));
+    EXPECT_TRUE(*cgroups_->Exists(group));
   }
   EXPECT_TRUE(cgroups_->KillAll(inner, absl::Now() + absl::Seconds(20)).ok());
   EXPECT_TRUE(WaitFor([&] { return cgroups_->Processes(inner, true)->empty(); }));
   for (const std::string& group : {inner, group_}) {
     const absl::Status status = cgroups_->RemoveIfUnused(group);
     EXPECT_TRUE(status.ok()) << status;
-    EXPECT_FALSE(cgroups_->Exists(group));
+    EXPECT_FALSE(*cgroups_->Exists(group));
   }
 }
 

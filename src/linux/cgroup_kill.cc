@@ -94,7 +94,7 @@ bool KillByFile(const CgroupTrees& trees, const std::string& group) {
 absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTree* freezer,
                                               const std::string& group, absl::Time deadline) {
   if (KillByFile(trees, group)) return OpenMembers(trees, group);
-  const bool freezes = freezer != nullptr && freezer->Exists(group);
+  const bool freezes = freezer != nullptr && freezer->Exists(group).value_or(false);
   if (freezes) Freeze(*freezer, group, deadline);
   const absl::Cleanup thaw = [&] {
     if (freezes) Thaw(*freezer, group);

@@ -43,7 +43,8 @@ absl::StatusOr<std::vector<pid_t>> ListMembers(const CgroupTrees& trees, const s
   std::set<pid_t> pids;
   bool found = false;
   for (const CgroupTree* tree : trees) {
-    if (!tree->Exists(group)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree->Exists(group));
+    if (!exists) continue;
     found = true;
     std::vector<std::string> groups = {group};
     if (recursive) {
@@ -98,7 +99,8 @@ absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
 absl::Status RemoveUnusedGroup(const CgroupTrees& trees, const std::string& group) {
   absl::Status status;
   for (CgroupTree* tree : trees) {
-    if (!tree->Exists(group)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree->Exists(group));
+    if (!exists) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, tree->Subtree(group));
     if (groups.size() > 1) continue;
     // The kernel has the last word: rmdir(2) says EBUSY where something came in meanwhile.

@@ -78,8 +78,8 @@ absl::Status CgroupTree::Remove(absl::string_view group) {
   return mount_.RemoveDir(Relative(group));
 }
 
-bool CgroupTree::Exists(absl::string_view group) const {
-  return mount_.Exists(Relative(group));
+absl::StatusOr<bool> CgroupTree::Exists(absl::string_view group) const {
+  return mount_.Has(Relative(group));
 }
 
 bool CgroupTree::HasFile(absl::string_view group, absl::string_view file) const {

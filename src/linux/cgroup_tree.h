@@ -36,7 +36,7 @@ class CgroupTree {
   // Only the group itself. OK when it is not there; FAILED_PRECONDITION (EBUSY) when in use.
   virtual absl::Status Remove(absl::string_view group);
 
-  bool Exists(absl::string_view group) const;
+  absl::StatusOr<bool> Exists(absl::string_view group) const;
   bool HasFile(absl::string_view group, absl::string_view file) const;
   // The group and all below it, innermost first. Empty when it is not there.
   absl::StatusOr<std::vector<std::string>> Subtree(absl::string_view group) const;

@@ -43,7 +43,7 @@ CgroupTree* CgroupV1::Find(absl::string_view controller) const {
 
 CgroupTree* CgroupV1::FindWith(absl::string_view controller, const std::string& group) const {
   CgroupTree* tree = Find(controller);
-  return tree != nullptr && tree->Exists(group) ? tree : nullptr;
+  return tree != nullptr && tree->Exists(group).value_or(false) ? tree : nullptr;
 }
 
 absl::StatusOr<CgroupTree*> CgroupV1::Need(absl::string_view controller,
@@ -105,12 +105,12 @@ absl::StatusOr<std::vector<std::string>> CgroupV1::Create(absl::string_view path
   for (const std::string& each : GroupAndParents(group)) {
     if (each == "/") continue;
     // A group that somebody else has in only one hierarchy is not ours to remove from all.
-    const bool is_new = !Exists(each);
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_known, Exists(each));
     for (const CgroupHierarchy& hierarchy : hierarchies_) {
       if (hierarchy.controllers.empty()) continue;
       PLIMSOLL_RETURN_IF_ERROR(MakeIn(hierarchy, each, made));
     }
-    if (is_new) ours.push_back(each);
+    if (!is_known) ours.push_back(each);
   }
   std::move(undo).Cancel();
   return ours;
@@ -121,10 +121,13 @@ absl::StatusOr<std::vector<std::string>> CgroupV1::MakeKeeper(absl::string_view 
   return std::vector<std::string>();
 }
 
-bool CgroupV1::Exists(absl::string_view path) const {
-  const auto group = NormalizeCgroupPath(path);
-  return group.ok() &&
-         absl::c_any_of(AllTrees(), [&](CgroupTree* tree) { return tree->Exists(*group); });
+absl::StatusOr<bool> CgroupV1::Exists(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  for (const CgroupTree* tree : AllTrees()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree->Exists(group));
+    if (exists) return true;
+  }
+  return false;
 }
 
 absl::Status CgroupV1::Remove(absl::string_view path) {
@@ -146,7 +149,8 @@ absl::Status CgroupV1::AddProcess(absl::string_view path, pid_t pid) {
   CgroupTrees trees;
   for (const CgroupHierarchy& hierarchy : hierarchies_) {
     if (hierarchy.controllers.empty()) continue;
-    if (!hierarchy.tree->Exists(group)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, hierarchy.tree->Exists(group));
+    if (!exists) {
       return absl::NotFoundError(absl::StrCat("no cgroup ", hierarchy.tree->PathOf(group)));
     }
     trees.push_back(hierarchy.tree.get());

@@ -31,7 +31,7 @@ class CgroupV1 : public CgroupManager {
 
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
   absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override;
-  bool Exists(absl::string_view path) const override;
+  absl::StatusOr<bool> Exists(absl::string_view path) const override;
   absl::Status Remove(absl::string_view path) override;
   absl::Status RemoveIfUnused(absl::string_view path) override;
   absl::Status Apply(absl::string_view path, const CgroupSettings& settings) override;

@@ -37,8 +37,8 @@ absl::StatusOr<std::optional<int64_t>> ReadOptional(const CgroupTree& tree,
 
 absl::Status NeedFile(const CgroupTree& tree, const std::string& group, absl::string_view file,
                       absl::string_view field) {
-  if (!tree.Exists(group))
-    return absl::NotFoundError(absl::StrCat("no cgroup ", tree.PathOf(group)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree.Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", tree.PathOf(group)));
   if (tree.HasFile(group, file)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(field, ": this machine's kernel has no ", tree.PathOf(group, file)));
@@ -177,7 +177,8 @@ absl::Status CgroupV1::PlanHugetlb(const std::string& group, const CgroupSetting
 absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& settings) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   PLIMSOLL_RETURN_IF_ERROR(ValidateSettings(settings));
-  if (!Exists(group)) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   Writes writes;
   PLIMSOLL_RETURN_IF_ERROR(PlanCpu(group, settings, writes));
   PLIMSOLL_RETURN_IF_ERROR(PlanCpuset(group, settings, writes));
@@ -196,7 +197,8 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
 
 absl::StatusOr<CgroupSettings> CgroupV1::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  if (!Exists(group)) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   CgroupSettings settings;
   const auto read = [&](CgroupTree& tree, absl::string_view file, auto& out) -> absl::Status {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto limit, ReadOptional(tree, group, file));

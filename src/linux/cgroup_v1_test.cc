@@ -2,6 +2,7 @@
 // is in cgroup_host_test.cc.
 #include "linux/cgroup_v1.h"
 
+#include "base/no_descriptors_for_test.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -78,16 +79,23 @@ TEST_F(CgroupV1Test, CreateInheritsTheCpuset) {
   EXPECT_THAT(*cgroups_->Create("/a/b/c"), IsEmpty());
 }
 
+TEST_F(CgroupV1Test, WhatCannotBeLookedAtIsNotAbsent) {
+  const NoDescriptors none;
+  EXPECT_FALSE(cgroups_->Exists("/a/b").ok());
+  EXPECT_FALSE(cgroups_->Processes("/a/b", false).ok());
+  EXPECT_FALSE(absl::IsNotFound(cgroups_->Apply("/a/b", {})));
+}
+
 TEST_F(CgroupV1Test, CreateIsUndoneInEveryHierarchy) {
   trees_["pids"]->refuse["/x/y"] = ENOSPC;
   EXPECT_TRUE(absl::IsResourceExhausted(cgroups_->Create("/x/y").status()));
-  EXPECT_FALSE(cgroups_->Exists("/x"));
+  EXPECT_FALSE(*cgroups_->Exists("/x"));
 }
 
 TEST_F(CgroupV1Test, AGroupThatOthersHaveInOneHierarchyIsNotOurs) {
   ASSERT_TRUE(trees_["memory"]->Make("/theirs").ok());
   EXPECT_THAT(*cgroups_->Create("/theirs/ours"), ElementsAre("/theirs/ours"));
-  EXPECT_TRUE(trees_["cpu"]->Exists("/theirs/ours"));
+  EXPECT_TRUE(*trees_["cpu"]->Exists("/theirs/ours"));
 }
 
 TEST_F(CgroupV1Test, RaisesSwapBeforeMemoryAndLowersItAfter) {
@@ -283,14 +291,14 @@ TEST_F(CgroupV1Test, GroupsOfOthersUnderOurPathGoToo) {
   CgroupV1 cgroups(hierarchies_, unified);
   EXPECT_EQ(cgroups.layout(), CgroupLayout::kHybrid);
   ASSERT_TRUE(cgroups.Create("/p").ok());
-  EXPECT_FALSE(unified->Exists("/p"));
-  EXPECT_FALSE(trees_["systemd"]->Exists("/p"));
+  EXPECT_FALSE(*unified->Exists("/p"));
+  EXPECT_FALSE(*trees_["systemd"]->Exists("/p"));
   ASSERT_TRUE(unified->Make("/p").ok());
   ASSERT_TRUE(unified->Make("/p/c").ok());
   ASSERT_TRUE(trees_["systemd"]->Make("/p").ok());
   ASSERT_TRUE(cgroups.Remove("/p").ok());
-  EXPECT_FALSE(cgroups.Exists("/p"));
-  EXPECT_FALSE(unified->Exists("/p"));
+  EXPECT_FALSE(*cgroups.Exists("/p"));
+  EXPECT_FALSE(*unified->Exists("/p"));
 }
 
 }  // namespace

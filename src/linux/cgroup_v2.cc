@@ -72,9 +72,9 @@ absl::StatusOr<std::vector<std::string>> CgroupV2::MakeKeeper(absl::string_view 
   return enabled;
 }
 
-bool CgroupV2::Exists(absl::string_view path) const {
-  const auto group = NormalizeCgroupPath(path);
-  return group.ok() && tree_->Exists(*group);
+absl::StatusOr<bool> CgroupV2::Exists(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  return tree_->Exists(group);
 }
 
 absl::Status CgroupV2::Remove(absl::string_view path) {
@@ -160,7 +160,8 @@ absl::StatusOr<CgroupStats> CgroupV2::Stats(absl::string_view path) const {
 // memory_localevents.
 absl::StatusOr<uint64_t> CgroupV2::OomKills(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  if (!tree_->Exists(group)) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree_->Exists(group));
+  if (!exists) {
     return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   }
   PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, "memory.events", "oom_kill"));

@@ -142,9 +142,8 @@ absl::Status CgroupV2::PlanOthers(const std::string& group, const CgroupSettings
 absl::Status CgroupV2::Apply(absl::string_view path, const CgroupSettings& settings) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   PLIMSOLL_RETURN_IF_ERROR(ValidateSettings(settings));
-  if (!tree_->Exists(group)) {
-    return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree_->Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   Writes writes;
   PLIMSOLL_RETURN_IF_ERROR(PlanCpu(group, settings, writes));
   PLIMSOLL_RETURN_IF_ERROR(PlanOthers(group, settings, writes));
@@ -194,9 +193,8 @@ absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSetting
 
 absl::StatusOr<CgroupSettings> CgroupV2::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  if (!tree_->Exists(group)) {
-    return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree_->Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   CgroupSettings settings;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto weight, ReadLimit(group, "cpu.weight"));
   if (weight.has_value()) {

@@ -1,5 +1,6 @@
 #include "linux/cgroup_v2.h"
 
+#include "base/no_descriptors_for_test.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,13 +62,20 @@ TEST_F(CgroupV2Test, AKeeperUsesAllControllersOfItsParent) {
   EXPECT_THAT(*cgroups_.MakeKeeper("/a/keep"), IsEmpty());
   tree_->refuse["/a/other/cgroup.subtree_control"] = EIO;
   EXPECT_FALSE(cgroups_.MakeKeeper("/a/other").ok());
-  EXPECT_FALSE(cgroups_.Exists("/a/other"));
+  EXPECT_FALSE(*cgroups_.Exists("/a/other"));
+}
+
+TEST_F(CgroupV2Test, WhatCannotBeLookedAtIsNotAbsent) {
+  const NoDescriptors none;
+  EXPECT_FALSE(cgroups_.Exists("/a/b").ok());
+  EXPECT_FALSE(cgroups_.Processes("/a/b", false).ok());
+  EXPECT_FALSE(absl::IsNotFound(cgroups_.Apply("/a/b", {})));
 }
 
 TEST_F(CgroupV2Test, CreateIsUndone) {
   tree_->refuse["/x/y/z"] = ENOSPC;
   EXPECT_TRUE(absl::IsResourceExhausted(cgroups_.Create("/x/y/z").status()));
-  EXPECT_FALSE(cgroups_.Exists("/x"));
+  EXPECT_FALSE(*cgroups_.Exists("/x"));
 }
 
 TEST_F(CgroupV2Test, AGroupWithProcessesCantHaveGroupsBelow) {
@@ -75,7 +83,7 @@ TEST_F(CgroupV2Test, AGroupWithProcessesCantHaveGroupsBelow) {
   const auto made = cgroups_.Create("/a/b/c");
   EXPECT_TRUE(absl::IsFailedPrecondition(made.status()));
   EXPECT_THAT(made.status().message(), HasSubstr("/a/b holds processes"));
-  EXPECT_FALSE(cgroups_.Exists("/a/b/c"));
+  EXPECT_FALSE(*cgroups_.Exists("/a/b/c"));
 }
 
 TEST_F(CgroupV2Test, AppliesAndReadsBackEverything) {
@@ -254,7 +262,7 @@ TEST_F(CgroupV2Test, StatsAndOomKills) {
 TEST_F(CgroupV2Test, RemovesGroupsBelowFirst) {
   ASSERT_TRUE(cgroups_.Create("/a/b/c/d").ok());
   ASSERT_TRUE(cgroups_.Remove("/a").ok());
-  EXPECT_FALSE(cgroups_.Exists("/a"));
+  EXPECT_FALSE(*cgroups_.Exists("/a"));
   EXPECT_TRUE(cgroups_.Remove("/a").ok());
   EXPECT_TRUE(absl::IsInvalidArgument(cgroups_.Remove("/")));
 }
@@ -262,10 +270,10 @@ TEST_F(CgroupV2Test, RemovesGroupsBelowFirst) {
 TEST_F(CgroupV2Test, AnUnusedGroupIsRemovedAndOneWithGroupsBelowStays) {
   ASSERT_TRUE(cgroups_.Create("/a/b").ok());
   EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
-  EXPECT_TRUE(cgroups_.Exists("/a/b"));
+  EXPECT_TRUE(*cgroups_.Exists("/a/b"));
   EXPECT_TRUE(cgroups_.RemoveIfUnused("/a/b").ok());
   EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
-  EXPECT_FALSE(cgroups_.Exists("/a"));
+  EXPECT_FALSE(*cgroups_.Exists("/a"));
   EXPECT_TRUE(cgroups_.RemoveIfUnused("/a").ok());
   EXPECT_TRUE(cgroups_.RemoveIfUnused("/").ok());
 }
@@ -276,7 +284,7 @@ TEST_F(CgroupV2Test, RemoveRefusesWhileThereAreProcesses) {
   const absl::Status status = cgroups_.Remove("/a/b");
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(status.message(), HasSubstr("4711, 4712"));
-  EXPECT_TRUE(cgroups_.Exists("/a/b/c"));
+  EXPECT_TRUE(*cgroups_.Exists("/a/b/c"));
   EXPECT_THAT(*cgroups_.Processes("/a/b", /*recursive=*/true), ElementsAre(4711, 4712));
   EXPECT_THAT(*cgroups_.Processes("/a/b", /*recursive=*/false), IsEmpty());
 }

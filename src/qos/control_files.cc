@@ -48,7 +48,8 @@ absl::Status WriteLine(linux::CgroupManager& cgroups, absl::string_view group, c
   const absl::Status status =
       cgroups.WriteFile(group, line.file->controller, line.file->name, text);
   // A removed group answers ENODEV as well, to who has its file open.
-  const bool device_gone = line.file->keyed && ErrnoOf(status) == ENODEV && cgroups.Exists(group);
+  const bool device_gone =
+      line.file->keyed && ErrnoOf(status) == ENODEV && cgroups.Exists(group).value_or(false);
   return device_gone ? absl::OkStatus() : status;
 }
 
@@ -58,7 +59,9 @@ absl::StatusOr<std::optional<FileLines>> ReadLines(const linux::CgroupManager& c
                                                    const ControlFile& file) {
   const auto text = cgroups.ReadFile(group, file.controller, file.name);
   if (text.ok()) return ParseLines(file, *text);
-  if (!absl::IsNotFound(text.status()) || !cgroups.Exists(group)) return text.status();
+  if (!absl::IsNotFound(text.status())) return text.status();
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool has_group, cgroups.Exists(group));
+  if (!has_group) return text.status();
   if (file.optional) return std::nullopt;
   return absl::FailedPreconditionError(absl::StrCat(
       "cgroup ", group, " has no file ", file.name, ": this kernel lacks it, or controller \"",

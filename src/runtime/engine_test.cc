@@ -65,7 +65,7 @@ TEST_F(EngineTest, WhatASandboxsUndoCannotTakeAwayStaysItsOwn) {
     ASSERT_THAT(left, SizeIs(1));
     EXPECT_EQ(left[0].state, SandboxState::kRemoving);
     EXPECT_THAT(*store_.LoadSandboxes(), SizeIs(1));
-    EXPECT_TRUE(cgroups_.Exists(left[0].cgroup_path));
+    EXPECT_TRUE(*cgroups_.Exists(left[0].cgroup_path));
     EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
     EXPECT_THAT(events_.Since(0).back().message, HasSubstr("survives SIGKILL"));
     EXPECT_TRUE(absl::IsAlreadyExists(engine_->RunSandbox(SharedPid(), "").status()));
@@ -323,7 +323,7 @@ TEST_F(EngineTest, ASharedPidNamespaceGoesWithItsSandbox) {
   const std::string pod = *engine_->RunSandbox(SharedPid(), "");
   const linux::ProcessId pause = engine_->GetSandbox(pod)->pause;
   EXPECT_TRUE(*linux::IsRunning(host_, pause));
-  EXPECT_TRUE(cgroups_.Exists(absl::StrCat("/plimsoll/", pod, "/pause-", pod)));
+  EXPECT_TRUE(*cgroups_.Exists(absl::StrCat("/plimsoll/", pod, "/pause-", pod)));
   EXPECT_TRUE(run_.Exists("sandboxes/" + pod + "/pid"));
   StartEngine();
   EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kReady);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "base/status.h"
 #include "base/subprocess.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
@@ -225,7 +226,11 @@ class FakeCgroups : public linux::CgroupManager {
   absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override {
     return Create(path);
   }
-  bool Exists(absl::string_view path) const override { return groups.contains(std::string(path)); }
+  absl::StatusOr<bool> Exists(absl::string_view path) const override {
+    PLIMSOLL_RETURN_IF_ERROR(cannot_look);
+    return groups.contains(std::string(path));
+  }
+  absl::Status cannot_look;  // what Exists says, unless OK
   absl::Status Remove(absl::string_view path) override {
     groups.erase(std::string(path));
     return absl::OkStatus();

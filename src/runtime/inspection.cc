@@ -96,7 +96,10 @@ class Inspector {
   }
 
   void LookAtGroup(const ContainerRecord& record) {
-    if (record.cgroup_path.empty() || !input_.cgroups->Exists(record.cgroup_path)) return;
+    if (record.cgroup_path.empty()) return;
+    const absl::StatusOr<bool> exists = input_.cgroups->Exists(record.cgroup_path);
+    if (!exists.ok()) return NotInspected(record, exists.status());
+    if (!*exists) return;
     Add(D::kContainerGroupLeft, record,
         absl::StrCat("has exited; its control group ", record.cgroup_path, " is still there"),
         "removes the group");

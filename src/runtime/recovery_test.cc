@@ -130,7 +130,16 @@ TEST_F(RecoveryTest, AGroupThatOutlivedItsContainerGoes) {
   engine_.reset();
   cgroups_.groups.insert(group);
   StartEngine();
-  EXPECT_FALSE(cgroups_.Exists(group));
+  EXPECT_FALSE(*cgroups_.Exists(group));
+}
+
+TEST_F(RecoveryTest, AGroupThatCannotBeLookedAtIsToldOf) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = RunningContainer(pod);
+  runtime_.EndMonitor(id, ExitRecord{0, 1});
+  Wait(id);
+  cgroups_.cannot_look = absl::ResourceExhaustedError("too many open files");
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kNotInspected));
 }
 
 TEST_F(RecoveryTest, ASandboxWhoseNamespacesAreGoneIsNotReady) {
@@ -323,6 +332,13 @@ TEST_F(RecoveryTest, AGroupIsWrittenDownBeforeItIsMade) {
   EXPECT_THAT(seen.owned_cgroups, ElementsAre("/qos", "/qos/pod"));
 }
 
+TEST_F(RecoveryTest, AGroupThatCannotBeLookedAtIsNotTakenForOurs) {
+  cgroups_.cannot_look = absl::ResourceExhaustedError("too many open files");
+  const auto refused = engine_->RunSandbox(PodSpec(), "");
+  EXPECT_THAT(refused.status().message(), HasSubstr("too many open files"));
+  EXPECT_THAT(*store_.LoadSandboxes(), IsEmpty());
+}
+
 TEST_F(RecoveryTest, AParentGoesToWhoeverUsesItStill) {
   SandboxSpec first = PodSpec("first");
   first.cgroup_parent = "/qos/first";
@@ -348,7 +364,7 @@ TEST_F(RecoveryTest, APodInASliceKeepsItsControllers) {
   const std::string id = *engine_->RunSandbox(spec, "");
   const std::string keeper = "/kube.slice/kube-pod1.slice/plimsoll-keep-" + id;
   EXPECT_THAT(seen.owned_cgroups, ElementsAre(keeper)) << "written down first";
-  EXPECT_TRUE(cgroups_.Exists(keeper));
+  EXPECT_TRUE(*cgroups_.Exists(keeper));
   EXPECT_EQ(cgroups_.Read("")->cpu_shares, std::nullopt);
   ASSERT_TRUE(engine_->RemoveSandbox(id).ok());
   EXPECT_THAT(cgroups_.groups, ElementsAre("/kube.slice", "/kube.slice/kube-pod1.slice"));

@@ -35,7 +35,8 @@ absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
   for (const std::string& group : linux::GroupAndParents(record->cgroup_path)) {
     // Our own group is kept for the next pod: only what is below it belongs to this one.
     if (group == "/" || group == options_.default_cgroup_parent) continue;
-    if (!options_.cgroups->Exists(group)) record->owned_cgroups.push_back(group);
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, options_.cgroups->Exists(group));
+    if (!exists) record->owned_cgroups.push_back(group);
   }
   const std::string keeper = KeeperOf(*record);
   if (!keeper.empty()) record->owned_cgroups.push_back(keeper);

@@ -49,7 +49,7 @@ std::vector<std::string> ProcessesWith(const std::string& text) {
 }
 
 bool CgroupExists(const std::string& path) {
-  return Cgroups().Exists(path);
+  return Cgroups().Exists(path).value();
 }
 
 bool IsEmulated() {

@@ -35,7 +35,7 @@ class FreezerOrNot : public linux::CgroupManager {
   absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view) override {
     return Never();
   }
-  bool Exists(absl::string_view path) const override { return inner_.Exists(path); }
+  absl::StatusOr<bool> Exists(absl::string_view path) const override { return inner_.Exists(path); }
   absl::Status Remove(absl::string_view) override { return Never(); }
   absl::Status RemoveIfUnused(absl::string_view) override { return Never(); }
   absl::Status Apply(absl::string_view, const linux::CgroupSettings&) override { return Never(); }

@@ -143,9 +143,10 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
   return directory->st_mtim.tv_sec * int64_t{1000000000} + directory->st_mtim.tv_nsec;
 }
 
-std::optional<CrunStatus> Crun::Status(absl::string_view id) const {
+absl::StatusOr<std::optional<CrunStatus>> Crun::Status(absl::string_view id) const {
   const absl::StatusOr<std::string> text = state_.Read(absl::StrCat(id, "/status"), 1 << 20);
-  if (!text.ok()) return std::nullopt;
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
   const auto pid = json.find("pid");

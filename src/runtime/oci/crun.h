@@ -55,8 +55,9 @@ class Crun {
   // What a Start that was cut off after the process ran has left undone.
   absl::Status FinishStart(absl::string_view id) const;
 
-  // nullopt when crun doesn't know the container, or when its status file is damaged.
-  std::optional<CrunStatus> Status(absl::string_view id) const;
+  // nullopt when crun doesn't know the container, or when its status file is damaged. An error: it
+  // could not be looked at.
+  absl::StatusOr<std::optional<CrunStatus>> Status(absl::string_view id) const;
   absl::StatusOr<std::vector<std::string>> List() const;
   // Removes what crun remembers; nothing else. OK when that is nothing.
   absl::Status Forget(absl::string_view id) const;

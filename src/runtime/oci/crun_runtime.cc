@@ -220,11 +220,12 @@ absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_vie
 }
 
 absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgroup) const {
-  const std::optional<CrunStatus> status = crun_->Status(id);
+  const absl::StatusOr<std::optional<CrunStatus>> found = crun_->Status(id);
+  const std::optional<CrunStatus> status = found.ok() ? *found : std::nullopt;
   if (cgroup->empty() && status) *cgroup = status->cgroup_path;
-  absl::Status result;
+  absl::Status result = found.status();
   if (!cgroup->empty() && *cgroup != "/") {
-    result = options_.cgroups->KillAll(*cgroup, absl::Now() + kKillTimeout);
+    result = FirstError(result, options_.cgroups->KillAll(*cgroup, absl::Now() + kKillTimeout));
   }
   if (status && status->pid > 0) {
     result = FirstError(result,

@@ -288,6 +288,20 @@ TEST_F(CrunRuntimeTest, DeleteCopesWithHalfOfItMissing) {
   ASSERT_TRUE(runtime().Delete("b", machine_->group("b")).ok());
 }
 
+TEST_F(CrunRuntimeTest, DeleteForgetsNothingThatItCannotLookAt) {
+  Run("a", "sleep 100");
+  const std::string status = machine_->dir().path() + "/run/oci/crun/a/status";
+  ASSERT_EQ(rename(status.c_str(), (status + ".aside").c_str()), 0);
+  ASSERT_EQ(mkdir(status.c_str(), 0700), 0);
+  const absl::Status refused = runtime().Delete("a", "");
+  EXPECT_THAT(refused.message(), HasSubstr("status"));
+  ASSERT_EQ(rmdir(status.c_str()), 0);
+  ASSERT_EQ(rename((status + ".aside").c_str(), status.c_str()), 0);
+  const absl::Status deleted = runtime().Delete("a", "");
+  EXPECT_TRUE(deleted.ok()) << deleted;
+  EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
+}
+
 TEST_F(CrunRuntimeTest, MountsAndPropagation) {
   ASSERT_TRUE(machine_->dir().root().MakeDirs("volume/below", 0755).ok());
   ASSERT_TRUE(machine_->dir().root().ReplaceFile("volume/file", "content\n").ok());

@@ -186,7 +186,9 @@ absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecReque
 // Whether the container has ended, or is about to: crun tells of a failure before the kernel is
 // done with the container under it.
 bool HasEnded(const ExecTools& tools, absl::string_view id) {
-  const std::optional<CrunStatus> status = tools.crun->Status(id);
+  const absl::StatusOr<std::optional<CrunStatus>> found = tools.crun->Status(id);
+  if (!found.ok()) return false;
+  const std::optional<CrunStatus>& status = *found;
   if (!status) return !tools.crun->state().Has(id).value_or(true);
   const auto init = linux::OpenProcess(tools.host, {status->pid, status->start_time_ticks});
   if (!init.ok()) return absl::IsNotFound(init.status());
