@@ -1,0 +1,364 @@
+// Machines of many kinds, written as sysfs trees by hand (machine_files_for_test.h) from what the
+// kernel's documentation says of such machines, and the whole tree of zones that each must give.
+#include "topology/discover.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/draw.h"
+#include "topology/machine_files_for_test.h"
+#include "topology/make_zones.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+Machine Read(MachineFiles& files) {
+  auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  EXPECT_TRUE(machine.ok()) << machine.status();
+  return machine.ok() ? *std::move(machine) : Machine();
+}
+
+// The tree without the root's line, which is the same in most tests.
+std::string Tree(const Machine& machine) {
+  const std::string text = TopologyText(MakeZones(machine));
+  return "\n" + text.substr(text.find('\n') + 1);
+}
+std::string Tree(MachineFiles& files) {
+  const Machine machine = Read(files);
+  EXPECT_THAT(machine.missing, IsEmpty());
+  return Tree(machine);
+}
+
+std::vector<FakeCache> PrivateL2(uint32_t cpus) {
+  std::vector<FakeCache> caches;
+  for (uint32_t cpu = 0; cpu < cpus; ++cpu) {
+    caches.push_back({2, 1024, absl::StrCat(cpu), static_cast<int>(cpu)});
+  }
+  return caches;
+}
+
+TEST(DiscoverTest, OneSocketWithoutNuma) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  files.AddCaches({{2, 512, "0", 0}, {2, 512, "1", 1}, {3, 8192, "0-1", 0}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 16Gi
+      ├─ core-0-0 Core  cpu 1  cpu-ids=0
+      └─ core-0-1 Core  cpu 1  cpu-ids=1
+)");
+}
+
+TEST(DiscoverTest, TwoSockets) {
+  MachineFiles files;
+  AddCpus(files, 2, 2, 2);
+  files.AddCaches({{3, 16384, "0-1,4-5", 0}, {3, 16384, "2-3,6-7", 1}});
+  files.AddNode({0, "0-1,4-5", 16 << 20, "10 21", {{2048, 8}, {1048576, 1}}});
+  files.AddNode({1, "2-3,6-7", 16 << 20, "21 10", {{2048, 0}, {1048576, 0}}});
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 16Gi  hugepages-2Mi 16Mi  hugepages-1Gi 1Gi
+│     ├─ core-0-0 Core  cpu 2  cpu-ids=0,4
+│     └─ core-0-1 Core  cpu 2  cpu-ids=1,5
+└─ package-1 Package
+   └─ numa-1 NUMANode  memory 16Gi  hugepages-2Mi 0  hugepages-1Gi 0
+      ├─ core-1-0 Core  cpu 2  cpu-ids=2,6
+      └─ core-1-1 Core  cpu 2  cpu-ids=3,7
+)");
+}
+
+TEST(DiscoverTest, SubNumaClusters) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddCaches({{3, 16384, "0-3", 0}});
+  files.AddNode({0, "0-1", 8 << 20, "10 11", {}});
+  files.AddNode({1, "2-3", 8 << 20, "11 10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   ├─ numa-0 NUMANode  memory 8Gi
+   │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+   │  └─ core-0-1 Core  cpu 1  cpu-ids=1
+   └─ numa-1 NUMANode  memory 8Gi
+      ├─ core-0-2 Core  cpu 1  cpu-ids=2
+      └─ core-0-3 Core  cpu 1  cpu-ids=3
+)");
+}
+
+TEST(DiscoverTest, OneNumaNodeOverTwoPackages) {
+  MachineFiles files;
+  AddCpus(files, 2, 2, 1);
+  files.AddCaches({{3, 8192, "0-1", 0}, {3, 8192, "2-3", 1}});
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ numa-0 NUMANode  memory 8Gi
+   ├─ package-0 Package
+   │  └─ cache-3-0 CacheGroup  cache-level=3  cache-size=8Mi
+   │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
+   │     └─ core-0-1 Core  cpu 1  cpu-ids=1
+   └─ package-1 Package
+      └─ cache-3-1 CacheGroup  cache-level=3  cache-size=8Mi
+         ├─ core-1-0 Core  cpu 1  cpu-ids=2
+         └─ core-1-1 Core  cpu 1  cpu-ids=3
+)");
+}
+
+TEST(DiscoverTest, SeveralL3InANode) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 2);
+  files.AddCaches({{3, 16384, "0-1,4-5", 0}, {3, 16384, "2-3,6-7", 1}});
+  files.AddNode({0, "0-7", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 8Gi
+      ├─ cache-3-0 CacheGroup  cache-level=3  cache-size=16Mi
+      │  ├─ core-0-0 Core  cpu 2  cpu-ids=0,4
+      │  └─ core-0-1 Core  cpu 2  cpu-ids=1,5
+      └─ cache-3-1 CacheGroup  cache-level=3  cache-size=16Mi
+         ├─ core-0-2 Core  cpu 2  cpu-ids=2,6
+         └─ core-0-3 Core  cpu 2  cpu-ids=3,7
+)");
+}
+
+TEST(DiscoverTest, CachesWithoutIds) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddCaches({{3, 16384, "0-1"}, {3, 16384, "2-3"}});
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 8Gi
+      ├─ cache-3-cpu0 CacheGroup  cache-level=3  cache-size=16Mi
+      │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+      │  └─ core-0-1 Core  cpu 1  cpu-ids=1
+      └─ cache-3-cpu2 CacheGroup  cache-level=3  cache-size=16Mi
+         ├─ core-0-2 Core  cpu 1  cpu-ids=2
+         └─ core-0-3 Core  cpu 1  cpu-ids=3
+)");
+}
+
+// Two P-cores with two threads each, a module of four E-cores with one L2, all below one L3; and
+// two low-power E-cores that the L3 does not reach.
+TEST(DiscoverTest, HybridCores) {
+  MachineFiles files;
+  files.Cpus("0-9", "0-9");
+  for (uint32_t cpu = 0; cpu < 10; ++cpu) {
+    const std::string siblings =
+        cpu < 4 ? absl::StrCat(cpu & ~1u, "-", cpu | 1u) : absl::StrCat(cpu);
+    files.Add({.cpu = cpu,
+               .core = static_cast<int>(cpu < 4 ? cpu / 2 * 4 : cpu + 4),
+               .siblings = siblings,
+               .package_cpus = "0-9"});
+    files.Frequencies(cpu, cpu < 4 ? 2400000 : 1800000, cpu < 4 ? 5000000 : 3800000);
+  }
+  files.AddCaches({{2, 2048, "0-1", 0},
+                   {2, 2048, "2-3", 1},
+                   {2, 4096, "4-7", 2},
+                   {2, 2048, "8-9", 3},
+                   {3, 24576, "0-7", 0}});
+  files.Put("sys/devices/cpu_core/cpus", "0-3\n");
+  files.Put("sys/devices/cpu_atom/cpus", "4-9\n");
+  files.AddNode({0, "0-9", 32 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 32Gi
+      ├─ cache-2-3 CacheGroup  cache-level=2  cache-size=2Mi
+      │  ├─ core-0-12 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=8  max-frequency-mhz=3800
+      │  └─ core-0-13 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=9  max-frequency-mhz=3800
+      └─ cache-3-0 CacheGroup  cache-level=3  cache-size=24Mi
+         ├─ core-0-0 Core  cpu 2  base-frequency-mhz=2400  core-type=performance  cpu-ids=0-1  max-frequency-mhz=5000
+         ├─ core-0-4 Core  cpu 2  base-frequency-mhz=2400  core-type=performance  cpu-ids=2-3  max-frequency-mhz=5000
+         ├─ core-0-8 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=4  max-frequency-mhz=3800
+         ├─ core-0-9 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=5  max-frequency-mhz=3800
+         ├─ core-0-10 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=6  max-frequency-mhz=3800
+         └─ core-0-11 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=7  max-frequency-mhz=3800
+)");
+}
+
+TEST(DiscoverTest, SmtOff) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  files.Cpus("0-1", "0-3");  // 2 and 3 are the second threads
+  files.AddNode({0, "0-1", 8 << 20, "10", {}});
+  files.AddCaches({{3, 8192, "0-1", 0}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 8Gi
+      ├─ core-0-0 Core  cpu 1  cpu-ids=0
+      └─ core-0-1 Core  cpu 1  cpu-ids=1
+)");
+}
+
+TEST(DiscoverTest, OfflineCpusAndHoles) {
+  MachineFiles files;
+  files.Cpus("0,3,12", "0-3,12-13");
+  files.Add({.cpu = 0, .core = 0, .siblings = "0", .package_cpus = "0,3"});
+  files.Add({.cpu = 3, .core = 9, .siblings = "3", .package_cpus = "0,3"});
+  files.Add({.cpu = 12, .package = 4, .core = 0, .siblings = "12", .package_cpus = "12"});
+  files.AddCaches({{3, 8192, "0,3", 0}, {3, 8192, "12", 4}});
+  files.AddNode({0, "0,3", 8 << 20, "10 20", {}});
+  files.AddNode({2, "12", 8 << 20, "20 10", {}});
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 8Gi
+│     ├─ core-0-0 Core  cpu 1  cpu-ids=0
+│     └─ core-0-9 Core  cpu 1  cpu-ids=3
+└─ package-4 Package
+   └─ numa-2 NUMANode  memory 8Gi
+      └─ core-4-0 Core  cpu 1  cpu-ids=12
+)");
+}
+
+TEST(DiscoverTest, MemoryWithoutCpusAndCpusWithoutMemory) {
+  MachineFiles files;
+  AddCpus(files, 2, 1, 1);
+  files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1", 1}});
+  files.AddNode({0, "0", 8 << 20, "10 21 17", {{2048, 1}}});
+  files.AddNode({1, "1", 0, "21 10 28", {}});
+  files.AddNode({2, "", 64 << 20, "17 28 10", {}});
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 8Gi  hugepages-2Mi 2Mi
+│     └─ core-0-0 Core  cpu 1  cpu-ids=0
+├─ package-1 Package
+│  └─ numa-1 NUMANode  memory 0
+│     └─ core-1-0 Core  cpu 1  cpu-ids=1
+└─ numa-2 NUMANode  memory 64Gi
+)");
+}
+
+TEST(DiscoverTest, DiesOfAPackageNumberTheirCoresAnew) {
+  MachineFiles files;
+  files.Cpus("0-3", "0-3");
+  for (uint32_t cpu = 0; cpu < 4; ++cpu) {
+    files.Add({.cpu = cpu,
+               .core = static_cast<int>(cpu % 2),
+               .die = static_cast<int>(cpu / 2),
+               .siblings = absl::StrCat(cpu),
+               .package_cpus = "0-3"});
+    files.AddDie(cpu, cpu < 2 ? "0-1" : "2-3");
+  }
+  files.AddCaches({{3, 8192, "0-1", 0}, {3, 8192, "2-3", 1}});
+  files.AddNode({0, "0-1", 8 << 20, "10 12", {}});
+  files.AddNode({1, "2-3", 8 << 20, "12 10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   ├─ numa-0 NUMANode  memory 8Gi
+   │  ├─ core-0-0-0 Core  cpu 1  cpu-ids=0
+   │  └─ core-0-0-1 Core  cpu 1  cpu-ids=1
+   └─ numa-1 NUMANode  memory 8Gi
+      ├─ core-0-1-0 Core  cpu 1  cpu-ids=2
+      └─ core-0-1-1 Core  cpu 1  cpu-ids=3
+)");
+}
+
+TEST(DiscoverTest, Arm64BigLittle) {
+  MachineFiles files("aarch64");
+  files.Cpus("0-3", "0-3");
+  for (uint32_t cpu = 0; cpu < 4; ++cpu) {
+    files.Add({.cpu = cpu,
+               .core = static_cast<int>(cpu),
+               .siblings = absl::StrCat(cpu),
+               .package_cpus = "0-3"});
+    files.Put(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/cpu_capacity"),
+              cpu < 2 ? "446\n" : "1024\n");
+  }
+  files.AddCaches({{2, 512, "0-1"}, {2, 2048, "2-3"}});
+  files.Put(
+      "proc/cpuinfo",
+      "processor\t: 0\nFeatures\t: fp asimd aes sve\n\nprocessor\t: 1\nFeatures\t: fp asimd aes"
+      "\n\nprocessor\t: 2\nFeatures\t: fp asimd aes\n\nprocessor\t: 3\nFeatures\t: fp aes asimd\n");
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package  cpu-features=aes,asimd,fp
+   └─ numa-0 NUMANode  memory 16Gi
+      ├─ cache-2-cpu0 CacheGroup  cache-level=2  cache-size=512Ki
+      │  ├─ core-0-0 Core  cpu 1  core-type=efficiency  cpu-ids=0
+      │  └─ core-0-1 Core  cpu 1  core-type=efficiency  cpu-ids=1
+      └─ cache-2-cpu2 CacheGroup  cache-level=2  cache-size=2Mi
+         ├─ core-0-2 Core  cpu 1  core-type=performance  cpu-ids=2
+         └─ core-0-3 Core  cpu 1  core-type=performance  cpu-ids=3
+)");
+}
+
+TEST(DiscoverTest, S390xBooksAndDrawers) {
+  MachineFiles files("s390x");
+  files.Cpus("0-7", "0-7");
+  for (uint32_t cpu = 0; cpu < 8; ++cpu) {
+    const uint32_t book = cpu / 4;
+    const uint32_t socket = cpu / 2;
+    files.Add({.cpu = cpu,
+               .package = static_cast<int>(socket),
+               .core = static_cast<int>(cpu),
+               .siblings = absl::StrCat(cpu),
+               .package_cpus = absl::StrCat(socket * 2, "-", socket * 2 + 1),
+               .groups = {{"book", static_cast<int>(book)}, {"drawer", 0}}});
+    files.AddGroup(cpu, "book", book == 0 ? "0-3" : "4-7");
+    files.AddGroup(cpu, "drawer", "0-7");
+  }
+  files.AddCaches(PrivateL2(8));
+  files.Put("proc/cpuinfo",
+            "vendor_id       : IBM/S390\n# processors    : 8\nfeatures\t: esan3 zarch vx dflt\n");
+  files.AddNode({0, "0-7", 64 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ numa-0 NUMANode  memory 64Gi
+   ├─ package-0 Package  cpu-features=dflt,esan3,vx,zarch
+   │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+   │  └─ core-0-1 Core  cpu 1  cpu-ids=1
+   ├─ package-1 Package  cpu-features=dflt,esan3,vx,zarch
+   │  ├─ core-1-2 Core  cpu 1  cpu-ids=2
+   │  └─ core-1-3 Core  cpu 1  cpu-ids=3
+   ├─ package-2 Package  cpu-features=dflt,esan3,vx,zarch
+   │  ├─ core-2-4 Core  cpu 1  cpu-ids=4
+   │  └─ core-2-5 Core  cpu 1  cpu-ids=5
+   └─ package-3 Package  cpu-features=dflt,esan3,vx,zarch
+      ├─ core-3-6 Core  cpu 1  cpu-ids=6
+      └─ core-3-7 Core  cpu 1  cpu-ids=7
+)");
+}
+
+// A small VM: no DMI, no caches, no numbers of packages.
+TEST(DiscoverTest, AMachineThatTellsLittle) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  for (const char* cpu : {"cpu0", "cpu1"}) {
+    files.Put(absl::StrCat("sys/devices/system/cpu/", cpu, "/topology/physical_package_id"),
+              "-1\n");
+  }
+  ASSERT_TRUE(files.root().RemoveTree("sys/class").ok());
+  ASSERT_TRUE(files.root().RemoveTree("etc").ok());
+  const Machine machine = Read(files);
+  EXPECT_EQ(Tree(machine), R"(
+└─ package-cpu0 Package
+   └─ numa-0 NUMANode  memory 16Gi
+      ├─ core-0-0 Core  cpu 1  cpu-ids=0
+      └─ core-0-1 Core  cpu 1  cpu-ids=1
+)");
+  EXPECT_THAT(machine.missing,
+              UnorderedElementsAre(HasSubstr("no caches"), HasSubstr("no machine-id"),
+                                   HasSubstr("no system-uuid")));
+}
+
+// An L3 that half of one package shares with half of another: there is no such thing.
+TEST(DiscoverTest, WrongCaches) {
+  MachineFiles files;
+  AddCpus(files, 2, 2, 1);
+  files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1-2", 1}, {3, 8192, "3", 2}});
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(Read(files)), R"(
+└─ numa-0 NUMANode  memory 8Gi
+   ├─ package-0 Package
+   │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+   │  └─ core-0-1 Core  cpu 1  cpu-ids=1
+   └─ package-1 Package
+      ├─ core-1-0 Core  cpu 1  cpu-ids=2
+      └─ core-1-1 Core  cpu 1  cpu-ids=3
+)");
+}
+
+}  // namespace
+}  // namespace plimsoll::topology

@@ -1,0 +1,16 @@
+// plimsoll-hwloc: prints the topology of a machine as hwloc's XML. Which machine, its environment
+// says: HWLOC_FSROOT names the directory with its sys/ and proc/.
+#include <cstdio>
+
+#include "topology/hwloc_reader.h"
+
+int main() {
+  const auto xml = plimsoll::topology::ExportHwlocXml();
+  if (!xml.ok()) {
+    std::fprintf(stderr, "plimsoll-hwloc: %s\n", xml.status().ToString().c_str());
+    return 1;
+  }
+  return std::fwrite(xml->data(), 1, xml->size(), stdout) == xml->size() && std::fclose(stdout) == 0
+             ? 0
+             : 1;
+}

@@ -1,0 +1,126 @@
+#include "topology/identity.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "topology/zone.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using Features = std::set<std::string>;
+
+// The first of the files that says something. A device tree's text ends with a NUL.
+std::string FirstOf(const FsRoot& root, const std::vector<const char*>& files) {
+  for (const char* file : files) {
+    const auto text = root.Read(file, 4096);
+    if (!text.ok()) continue;
+    absl::string_view value = *text;
+    value = absl::StripAsciiWhitespace(value.substr(0, value.find('\0')));
+    if (!value.empty()) return std::string(value);
+  }
+  return "";
+}
+
+Features Common(const Features& a, const Features& b) {
+  Features both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+  return both;
+}
+
+// Of each CPU; of all where the file names them once, as on s390x.
+struct CpuFeatures {
+  std::map<uint32_t, Features> by_cpu;
+  Features of_all;
+};
+
+CpuFeatures ParseCpuInfo(absl::string_view text) {
+  CpuFeatures found;
+  std::optional<uint32_t> cpu;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    const absl::string_view name = absl::StripAsciiWhitespace(field.first);
+    uint32_t number = 0;
+    if (name == "processor" && absl::SimpleAtoi(field.second, &number)) cpu = number;
+    if (name != "flags" && name != "Features" && name != "features") continue;
+    Features& features = cpu ? found.by_cpu[*cpu] : found.of_all;
+    for (const absl::string_view feature :
+         absl::StrSplit(field.second, ' ', absl::SkipWhitespace())) {
+      features.emplace(feature);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void ReadIdentity(const FsRoot& root, Machine& machine) {
+  const std::pair<const char*, std::vector<const char*>> sources[] = {
+      {kMachineId, {"etc/machine-id", "var/lib/dbus/machine-id"}},
+      {kBootId, {"proc/sys/kernel/random/boot_id"}},
+      {kSystemUuid,
+       {"sys/class/dmi/id/product_uuid", "sys/hypervisor/uuid",
+        "sys/firmware/devicetree/base/system-id", "sys/firmware/devicetree/base/vm,uuid"}}};
+  for (const auto& [attribute, files] : sources) {
+    std::string value = FirstOf(root, files);
+    if (value.empty()) {
+      machine.missing.push_back(absl::StrCat("there is no ", attribute, ": nothing to be read in ",
+                                             absl::StrJoin(files, ", ")));
+    } else {
+      machine.attributes[attribute] = std::move(value);
+    }
+  }
+}
+
+void ReadCpuFeatures(const FsRoot& root, Machine& machine) {
+  const auto text = root.Read("proc/cpuinfo", 64 * 1024 * 1024);
+  if (!text.ok()) return;
+  const CpuFeatures found = ParseCpuInfo(*text);
+  for (Package& package : machine.packages) {
+    std::optional<Features> common;
+    for (const uint32_t cpu : package.cpus.ToVector()) {
+      const auto own = found.by_cpu.find(cpu);
+      const Features& features = own == found.by_cpu.end() ? found.of_all : own->second;
+      common = common ? Common(*common, features) : features;
+    }
+    if (common && !common->empty()) {
+      package.attributes["cpu-features"] = absl::StrJoin(*common, ",");
+    }
+  }
+}
+
+void ReadHybridKinds(const FsRoot& root, Machine& machine) {
+  for (const auto& [file, core_type] : {std::pair("sys/devices/cpu_core/cpus", "IntelCore"),
+                                        std::pair("sys/devices/cpu_atom/cpus", "IntelAtom")}) {
+    const auto text = root.Read(file);
+    if (!text.ok()) continue;
+    const auto cpus = resources::CpuSet::Parse(*text);
+    if (!cpus.ok()) continue;
+    for (CoreKind& kind : machine.core_kinds) {
+      if (kind.core_type.empty() && kind.cpus.IsSubsetOf(*cpus)) kind.core_type = core_type;
+    }
+  }
+}
+
+void ReadSwap(const FsRoot& root, Machine& machine) {
+  const auto text = root.Read("proc/meminfo");
+  if (!text.ok()) return;
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    if (!absl::ConsumePrefix(&line, "SwapTotal:")) continue;
+    uint64_t kib = 0;
+    if (absl::SimpleAtoi(absl::StripSuffix(line, "kB"), &kib)) machine.swap_bytes = kib * 1024;
+  }
+}
+
+}  // namespace plimsoll::topology

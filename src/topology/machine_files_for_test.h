@@ -1,0 +1,186 @@
+// A machine as Linux shows it in sysfs and procfs, written from a short description: what hwloc
+// reads of a captured machine. Formats are those of Documentation/admin-guide/cputopology.rst,
+// Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node.
+#ifndef PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
+#define PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+#include "resources/cpu_set.h"
+
+namespace plimsoll::topology {
+
+struct FakeCache {
+  uint32_t level;
+  uint64_t size_kib;
+  std::string cpus;
+  int id = -1;  // -1: the kernel tells none
+};
+
+struct FakeCpu {
+  uint32_t cpu;
+  int package = 0;
+  int core = 0;
+  int die = -1;          // -1: no die_id file
+  std::string siblings;  // of the core
+  std::string package_cpus;
+  std::map<std::string, int> groups;  // "book" -> book_id, "drawer" -> drawer_id (s390x)
+};
+
+struct FakeNode {
+  uint32_t id;
+  std::string cpus;
+  uint64_t memory_kib;
+  std::string distances;                       // "10 21"
+  std::map<uint64_t, uint64_t> hugepages_kib;  // size -> count
+};
+
+class MachineFiles {
+ public:
+  // Architecture: what uname(2) says there. hwloc has it from this file of its own.
+  explicit MachineFiles(const std::string& architecture = "x86_64") {
+    Put("proc/hwloc-nofile-info",
+        absl::StrCat("OSName: Linux\nArchitecture: ", architecture, "\n"));
+    Put("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+    Put("proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
+    Put("sys/class/dmi/id/product_uuid", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee\n");
+    Put("proc/meminfo", "MemTotal:       16777216 kB\nSwapTotal:             0 kB\n");
+  }
+  FsRoot root() { return dir_.root(); }
+  void Put(const std::string& file, absl::string_view text) {
+    const size_t slash = file.rfind('/');
+    if (slash != std::string::npos) Check(root().MakeDirs(file.substr(0, slash), 0755));
+    Check(root().ReplaceFile(file, text));
+  }
+
+  // Lists of CPUs: those online and those that there are.
+  void Cpus(const std::string& online, const std::string& present) {
+    Put("sys/devices/system/cpu/online", online + "\n");
+    Put("sys/devices/system/cpu/present", present + "\n");
+    Put("sys/devices/system/cpu/possible", present + "\n");
+  }
+
+  void Add(const FakeCpu& cpu) {
+    const std::string topology = absl::StrCat(Directory(cpu.cpu), "/topology/");
+    Put(topology + "physical_package_id", absl::StrCat(cpu.package, "\n"));
+    Put(topology + "core_id", absl::StrCat(cpu.core, "\n"));
+    PutCpus(topology, {"core_cpus", "thread_siblings"}, cpu.siblings);
+    PutCpus(topology, {"package_cpus", "core_siblings"}, cpu.package_cpus);
+    if (cpu.die >= 0) Put(topology + "die_id", absl::StrCat(cpu.die, "\n"));
+    for (const auto& [group, id] : cpu.groups) {
+      Put(absl::StrCat(topology, group, "_id"), absl::StrCat(id, "\n"));
+    }
+  }
+  void AddGroup(uint32_t cpu, const std::string& group, const std::string& cpus) {
+    PutCpus(absl::StrCat(Directory(cpu), "/topology/"), {group + "_siblings"}, cpus);
+  }
+  void AddDie(uint32_t cpu, const std::string& cpus) {
+    PutCpus(absl::StrCat(Directory(cpu), "/topology/"), {"die_cpus"}, cpus);
+  }
+
+  void AddCaches(const std::vector<FakeCache>& caches) {
+    std::map<uint32_t, int> next;
+    for (const FakeCache& cache : caches) {
+      for (const uint32_t cpu : resources::CpuSet::Parse(cache.cpus)->ToVector()) {
+        const std::string index = absl::StrCat(Directory(cpu), "/cache/index", next[cpu]++, "/");
+        Put(index + "level", absl::StrCat(cache.level, "\n"));
+        Put(index + "type", "Unified\n");
+        Put(index + "size", absl::StrCat(cache.size_kib, "K\n"));
+        Put(index + "coherency_line_size", "64\n");
+        Put(index + "physical_line_partition", "1\n");
+        Put(index + "number_of_sets", "1024\n");
+        PutCpus(index, {"shared_cpu"}, cache.cpus, "_map", "_list");
+        if (cache.id >= 0) Put(index + "id", absl::StrCat(cache.id, "\n"));
+      }
+    }
+  }
+
+  void AddNode(const FakeNode& node) {
+    const std::string directory = absl::StrCat("sys/devices/system/node/node", node.id);
+    PutCpus(directory + "/", {"cpu"}, node.cpus, "map", "list");
+    Put(directory + "/meminfo",
+        absl::StrCat("Node ", node.id, " MemTotal:       ", node.memory_kib, " kB\n"));
+    if (!node.distances.empty()) Put(directory + "/distance", node.distances + "\n");
+    for (const auto& [size, count] : node.hugepages_kib) {
+      Put(absl::StrCat(directory, "/hugepages/hugepages-", size, "kB/nr_hugepages"),
+          absl::StrCat(count, "\n"));
+    }
+    nodes_.push_back(absl::StrCat(node.id));
+    Put("sys/devices/system/node/online", absl::StrJoin(nodes_, ",") + "\n");
+    Put("sys/devices/system/node/possible", absl::StrJoin(nodes_, ",") + "\n");
+  }
+
+  void Frequencies(uint32_t cpu, uint64_t base_khz, uint64_t max_khz) {
+    const std::string directory = Directory(cpu) + "/cpufreq/";
+    Put(directory + "base_frequency", absl::StrCat(base_khz, "\n"));
+    Put(directory + "cpuinfo_max_freq", absl::StrCat(max_khz, "\n"));
+  }
+
+ private:
+  static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
+  static std::string Directory(uint32_t cpu) {
+    return absl::StrCat("sys/devices/system/cpu/cpu", cpu);
+  }
+  // The kernel's mask format: words of 32 bits in hex, highest first, separated by commas.
+  static std::string Mask(const std::string& list) {
+    const resources::CpuSet cpus = *resources::CpuSet::Parse(list);
+    const uint32_t words = cpus.Empty() ? 1 : cpus.ToVector().back() / 32 + 1;
+    std::vector<std::string> parts;
+    for (uint32_t word = words; word-- > 0;) {
+      uint32_t bits = 0;
+      for (uint32_t bit = 0; bit < 32; ++bit) {
+        if (cpus.Contains(word * 32 + bit)) bits |= 1u << bit;
+      }
+      parts.push_back(absl::StrCat(absl::Hex(bits, absl::kZeroPad8)));
+    }
+    return absl::StrJoin(parts, ",");
+  }
+  void PutCpus(const std::string& prefix, const std::vector<std::string>& names,
+               const std::string& cpus, const std::string& mask = "",
+               const std::string& list = "_list") {
+    for (const std::string& name : names) {
+      Put(absl::StrCat(prefix, name, mask), Mask(cpus) + "\n");
+      Put(absl::StrCat(prefix, name, list), cpus + "\n");
+    }
+  }
+
+  TestDir dir_;
+  std::vector<std::string> nodes_;
+};
+
+// `packages` of `cores` with `threads` each, numbered as Linux does on x86: all first threads
+// before all second ones.
+inline void AddCpus(MachineFiles& files, uint32_t packages, uint32_t cores, uint32_t threads) {
+  const uint32_t all_cores = packages * cores;
+  const auto cpus_of = [&](uint32_t first, uint32_t count) {
+    resources::CpuSet cpus;
+    for (uint32_t core = first; core < first + count; ++core) {
+      for (uint32_t thread = 0; thread < threads; ++thread) cpus.Add(core + thread * all_cores);
+    }
+    return cpus;
+  };
+  for (uint32_t core = 0; core < all_cores; ++core) {
+    const uint32_t package = core / cores;
+    for (const uint32_t cpu : cpus_of(core, 1).ToVector()) {
+      files.Add({.cpu = cpu,
+                 .package = static_cast<int>(package),
+                 .core = static_cast<int>(core % cores),
+                 .siblings = cpus_of(core, 1).ToString(),
+                 .package_cpus = cpus_of(package * cores, cores).ToString()});
+    }
+  }
+  const std::string all = cpus_of(0, all_cores).ToString();
+  files.Cpus(all, all);
+}
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_

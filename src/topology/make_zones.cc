@@ -1,0 +1,221 @@
+#include "topology/make_zones.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "resources/cpu_set.h"
+#include "resources/quantity.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using resources::Quantity;
+
+// Of two zones with the same CPUs the one with the lower rank is the outer.
+enum Rank { kPackageRank, kNodeRank, kCacheRank, kCoreRank };
+
+struct Box {
+  Rank rank;
+  std::vector<uint32_t> order;  // among its siblings of the same rank
+  CpuSet cpus;
+  Zone zone;
+  std::vector<const Box*> children;
+};
+
+Quantity Bytes(uint64_t bytes) {
+  return Quantity::FromInt(static_cast<int64_t>(bytes), Quantity::Format::kBinarySi);
+}
+
+uint32_t First(const CpuSet& cpus) {
+  return cpus.ToVector().front();
+}
+
+Box PackageBox(const Package& package) {
+  const uint32_t id = package.id.value_or(First(package.cpus));
+  return {.rank = kPackageRank,
+          .order = {id},
+          .cpus = package.cpus,
+          .zone = {.name = absl::StrCat(package.id ? "package-" : "package-cpu", id),
+                   .type = kPackage,
+                   .attributes = package.attributes}};
+}
+
+Box NodeBox(const NumaNode& node) {
+  Zone zone = {.name = NumaNodeName(node.id), .type = kNumaNode, .attributes = node.attributes};
+  for (const auto& [other, distance] : node.distances) {
+    zone.costs.push_back({NumaNodeName(other), distance});
+  }
+  zone.resources.push_back({kMemory, Bytes(node.memory_bytes)});
+  for (const auto& [size, count] : node.hugepages) {
+    zone.resources.push_back({HugepagesName(size), Bytes(size * count)});
+  }
+  return {.rank = kNodeRank, .order = {node.id}, .cpus = node.cpus, .zone = std::move(zone)};
+}
+
+// The largest of those that a core uses: where the way to memory begins.
+const Cache* LastLevelCache(const std::vector<Cache>& caches, const CpuSet& core) {
+  const Cache* last = nullptr;
+  for (const Cache& cache : caches) {
+    if (!core.IsSubsetOf(cache.cpus)) continue;
+    if (last == nullptr ||
+        std::pair(cache.cpus.Size(), cache.level) > std::pair(last->cpus.Size(), last->level)) {
+      last = &cache;
+    }
+  }
+  return last;
+}
+
+bool CoversItsNode(const CpuSet& cache, const std::vector<NumaNode>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const NumaNode& node) {
+    return !node.cpus.Empty() && node.cpus.IsSubsetOf(cache);
+  });
+}
+
+void AddCacheGroups(const Machine& machine, std::vector<Box>& boxes) {
+  std::map<const Cache*, int> cores;
+  for (const Core& core : machine.cores) {
+    if (const Cache* cache = LastLevelCache(machine.caches, core.cpus)) ++cores[cache];
+  }
+  for (const auto& [cache, count] : cores) {
+    if (count < 2 || CoversItsNode(cache->cpus, machine.nodes)) continue;
+    const uint32_t id = cache->id.value_or(First(cache->cpus));
+    Zone zone = {.name = absl::StrCat("cache-", cache->level, cache->id ? "-" : "-cpu", id),
+                 .type = kCacheGroup};
+    zone.attributes["cache-level"] = absl::StrCat(cache->level);
+    if (cache->size_bytes != 0) zone.attributes["cache-size"] = Bytes(cache->size_bytes).text();
+    boxes.push_back({.rank = kCacheRank,
+                     .order = {cache->level, id},
+                     .cpus = cache->cpus,
+                     .zone = std::move(zone)});
+  }
+}
+
+// Kinds that differ in what they are, not only in how fast this one or that happens to be.
+bool IsHybrid(const std::vector<CoreKind>& kinds) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](const CoreKind& kind) {
+    return kind.core_type != kinds[0].core_type || kind.capacity != kinds[0].capacity;
+  });
+}
+
+// Whether CPUs of a kind are of the fast sort: Intel names it, others tell a capacity.
+bool IsFast(const CoreKind& kind, const std::vector<CoreKind>& kinds) {
+  if (!kind.core_type.empty()) return kind.core_type != "IntelAtom";
+  return std::all_of(kinds.begin(), kinds.end(),
+                     [&](const CoreKind& other) { return kind.capacity >= other.capacity; });
+}
+
+void DescribeCore(const Machine& machine, const CpuSet& cpus, Zone& zone) {
+  zone.attributes[kCpuIds] = cpus.ToString();
+  for (const CoreKind& kind : machine.core_kinds) {
+    if (!cpus.IsSubsetOf(kind.cpus)) continue;
+    if (IsHybrid(machine.core_kinds)) {
+      zone.attributes["core-type"] =
+          IsFast(kind, machine.core_kinds) ? "performance" : "efficiency";
+    }
+    if (kind.base_freq_mhz)
+      zone.attributes["base-frequency-mhz"] = absl::StrCat(*kind.base_freq_mhz);
+    if (kind.max_freq_mhz) zone.attributes["max-frequency-mhz"] = absl::StrCat(*kind.max_freq_mhz);
+  }
+}
+
+// The number of a core's package, of its die where the package has several, and its own: unique,
+// unless the machine tells nonsense. Empty: it has no number.
+std::vector<uint32_t> CoreNumber(const Machine& machine, const Core& core) {
+  if (!core.id) return {};
+  std::vector<uint32_t> number;
+  for (const Package& package : machine.packages) {
+    if (!core.cpus.IsSubsetOf(package.cpus)) continue;
+    number.push_back(package.id.value_or(First(package.cpus)));
+    const bool several_dies =
+        std::any_of(machine.cores.begin(), machine.cores.end(), [&](const Core& other) {
+          return other.die != core.die && other.cpus.IsSubsetOf(package.cpus);
+        });
+    if (several_dies && core.die) number.push_back(*core.die);
+    break;
+  }
+  number.push_back(*core.id);
+  return number;
+}
+
+void AddCores(const Machine& machine, std::vector<Box>& boxes) {
+  std::set<std::vector<uint32_t>> seen;
+  for (const Core& core : machine.cores) {
+    std::vector<uint32_t> number = CoreNumber(machine, core);
+    Zone zone = {.name = "core", .type = kCore};
+    if (number.empty() || !seen.insert(number).second) {
+      number = {First(core.cpus)};
+      zone.name = "core-cpu";
+    }
+    for (const uint32_t part : number) absl::StrAppend(&zone.name, "-", part);
+    DescribeCore(machine, core.cpus, zone);
+    zone.resources.push_back({kCpu, Quantity::FromInt(static_cast<int64_t>(core.cpus.Size()))});
+    boxes.push_back({.rank = kCoreRank,
+                     .order = std::move(number),
+                     .cpus = core.cpus,
+                     .zone = std::move(zone)});
+  }
+}
+
+// Each box into the smallest one around it; those without one into `root`.
+void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
+  // Inner ones before outer ones.
+  std::stable_sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) {
+    return std::pair(a.cpus.Size(), -a.rank) < std::pair(b.cpus.Size(), -b.rank);
+  });
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    std::vector<const Box*>* siblings = &root;
+    for (size_t outer = i + 1; outer < boxes.size() && !boxes[i].cpus.Empty(); ++outer) {
+      if (!boxes[i].cpus.IsSubsetOf(boxes[outer].cpus)) continue;
+      boxes[i].zone.parent = boxes[outer].zone.name;
+      siblings = &boxes[outer].children;
+      break;
+    }
+    if (siblings == &root) boxes[i].zone.parent = kRootName;
+    siblings->push_back(&boxes[i]);
+  }
+}
+
+void Write(std::vector<const Box*> siblings, Topology& topology) {
+  std::sort(siblings.begin(), siblings.end(), [](const Box* a, const Box* b) {
+    return std::tie(a->rank, a->order, a->zone.name) < std::tie(b->rank, b->order, b->zone.name);
+  });
+  for (const Box* box : siblings) {
+    topology.zones.push_back(box->zone);
+    Write(box->children, topology);
+  }
+}
+
+}  // namespace
+
+std::string NumaNodeName(uint32_t id) {
+  return absl::StrCat("numa-", id);
+}
+
+std::string HugepagesName(uint64_t page_bytes) {
+  return absl::StrCat(kHugepagesPrefix, Bytes(page_bytes).text());
+}
+
+Topology MakeZones(const Machine& machine) {
+  std::vector<Box> boxes;
+  for (const Package& package : machine.packages) boxes.push_back(PackageBox(package));
+  for (const NumaNode& node : machine.nodes) boxes.push_back(NodeBox(node));
+  AddCacheGroups(machine, boxes);
+  AddCores(machine, boxes);
+  std::vector<const Box*> top;
+  Nest(boxes, top);
+
+  Topology topology;
+  Zone root = {.name = kRootName, .type = kMachine, .attributes = machine.attributes};
+  if (machine.swap_bytes) root.resources.push_back({kSwap, Bytes(*machine.swap_bytes)});
+  topology.zones.push_back(std::move(root));
+  Write(std::move(top), topology);
+  return topology;
+}
+
+}  // namespace plimsoll::topology

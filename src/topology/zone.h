@@ -1,0 +1,81 @@
+// A node's resources as a tree of zones (KEP-5224 "CRI API").
+//
+//   root                      Machine
+//   `- package-0              Package
+//      `- numa-0              NUMANode    memory 16Gi, hugepages-2Mi 0
+//         `- cache-0-0        CacheGroup
+//            |- core-0-0      Core        cpu 2, cpu-ids 0,4
+//            `- core-0-1      Core        cpu 2, cpu-ids 1,5
+//
+// A zone's resources exclude its children's: the node's capacity is the sum over all zones. Plain
+// values; whoever reads a topology of others makes a ZoneTree of it first (zone_tree.h).
+#ifndef PLIMSOLL_TOPOLOGY_ZONE_H_
+#define PLIMSOLL_TOPOLOGY_ZONE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "resources/quantity.h"
+
+namespace plimsoll::topology {
+
+// Types that kubelet knows, and the root's. Others pass through.
+inline constexpr char kMachine[] = "Machine";
+inline constexpr char kPackage[] = "Package";
+inline constexpr char kNumaNode[] = "NUMANode";
+inline constexpr char kCacheGroup[] = "CacheGroup";
+inline constexpr char kCore[] = "Core";
+
+inline constexpr char kRootName[] = "root";
+
+// Attributes that kubelet knows (KEP-5224).
+inline constexpr char kCpuIds[] = "cpu-ids";  // the kernel's list format
+inline constexpr char kMachineId[] = "machine-id";
+inline constexpr char kBootId[] = "boot-id";
+inline constexpr char kSystemUuid[] = "system-uuid";
+
+// Resources. Huge pages are "hugepages-2Mi" and so on, counted in bytes.
+inline constexpr char kCpu[] = "cpu";
+inline constexpr char kMemory[] = "memory";
+inline constexpr char kSwap[] = "swap";
+inline constexpr char kHugepagesPrefix[] = "hugepages-";
+
+// The distance to another zone, as the firmware's SLIT has it: 10 is local.
+struct Cost {
+  std::string name;  // of the other zone
+  uint32_t value = 0;
+  bool operator==(const Cost&) const = default;
+};
+
+struct ZoneResource {
+  std::string name;
+  resources::Quantity capacity;
+  bool operator==(const ZoneResource&) const = default;
+};
+
+struct Zone {
+  std::string name;  // unique in its topology
+  std::string type;
+  std::string parent;  // empty or "root": directly below the machine
+  std::vector<Cost> costs;
+  std::map<std::string, std::string> attributes;
+  std::vector<ZoneResource> resources;
+  bool operator==(const Zone&) const = default;
+};
+
+struct Topology {
+  std::vector<Zone> zones;  // parents before their children
+  bool operator==(const Topology&) const = default;
+};
+
+// Null when the zone has none of it.
+const resources::Quantity* FindResource(const Zone& zone, const std::string& name);
+
+// The sum over all zones, by resource: what the node has.
+std::map<std::string, resources::Quantity> Capacity(const Topology& topology);
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_ZONE_H_

@@ -1,0 +1,72 @@
+// A topology that has been checked, with its shape worked out. Read generously: a parent that is
+// empty or "root" needs no zone of its own, types and attributes that nobody here knows pass
+// through, attributes may be at any zone (DESIGN "Zone tree").
+#ifndef PLIMSOLL_TOPOLOGY_ZONE_TREE_H_
+#define PLIMSOLL_TOPOLOGY_ZONE_TREE_H_
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "resources/cpu_set.h"
+#include "topology/zone.h"
+
+namespace plimsoll::topology {
+
+// A value; zones are known by their index in topology().zones.
+class ZoneTree {
+ public:
+  // What one machine can have, many times over: no node has a hundredth of it.
+  static constexpr size_t kMaxZones = 100000;
+
+  // INVALID_ARGUMENT names the zone and what is wrong: no name, a name twice, an unknown parent,
+  // zones that are each other's parents, a negative capacity, a resource twice, cpu-ids that are no
+  // CPU list, a CPU in two zones of which neither is within the other, too many zones.
+  static absl::StatusOr<ZoneTree> Build(Topology topology);
+
+  const Topology& topology() const { return topology_; }
+  const Zone& zone(size_t index) const { return topology_.zones[index]; }
+  std::optional<size_t> Find(const std::string& name) const;
+  // nullopt: directly below the machine, or the machine's own zone.
+  std::optional<size_t> Parent(size_t index) const { return shapes_[index].parent; }
+  const std::vector<size_t>& Children(size_t index) const { return shapes_[index].children; }
+  // The nearest of a type, the zone itself included.
+  std::optional<size_t> Enclosing(size_t index, absl::string_view type) const;
+
+  // CPUs of a zone: its own cpu-ids and those of all zones within it.
+  const resources::CpuSet& Cpus(size_t index) const { return shapes_[index].cpus; }
+  // Of all zones.
+  const resources::CpuSet& Cpus() const { return cpus_; }
+
+ private:
+  struct Shape {
+    std::optional<size_t> parent;
+    std::vector<size_t> children;
+    resources::CpuSet cpus;
+  };
+
+  explicit ZoneTree(Topology topology) : topology_(std::move(topology)) {}
+  absl::Status IndexNames();
+  absl::Status CheckResources() const;
+  absl::Status LinkParents();
+  absl::Status CheckCycles() const;
+  absl::Status GatherCpus();
+  bool IsWithin(size_t index, size_t ancestor) const;
+
+  Topology topology_;
+  std::vector<Shape> shapes_;
+  std::map<std::string, size_t> by_name_;
+  resources::CpuSet cpus_;
+};
+
+// FAILED_PRECONDITION names a zone that has CPUs which the machine lacks.
+absl::Status CheckCpusExist(const ZoneTree& tree, const resources::CpuSet& machine);
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_ZONE_TREE_H_
