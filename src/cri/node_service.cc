@@ -181,7 +181,7 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {
-    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "ImportImage";
+    constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "ImportImage";
     calls_->Trace(kMethod, *request);
     return RunImageTask(
         kMethod,
@@ -194,7 +194,7 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   grpc::ServerWriteReactor<v1::ImageProgress>* PullImage(
       grpc::CallbackServerContext* context, const v1::PullImageRequest* request) override {
-    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "PullImage";
+    constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "PullImage";
     calls_->Trace(kMethod, *request);
     return RunImageTask(
         kMethod,
@@ -212,7 +212,7 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   grpc::ServerWriteReactor<v1::Event>* ListEvents(grpc::CallbackServerContext*,
                                                   const v1::ListEventsRequest* request) override {
-    constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "ListEvents";
+    constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "ListEvents";
     calls_->Trace(kMethod, *request);
     const absl::Time start = absl::Now();
     std::shared_ptr<EventStream> stream = EventStream::Create(kMaxPendingEvents);

@@ -167,6 +167,31 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+// The work outlives the handler, so what it observes must too.
+TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
+  absl::Mutex mutex;
+  std::vector<std::string> seen;
+  options_.calls.observer = [&](absl::string_view method, grpc::StatusCode, absl::Duration) {
+    const absl::MutexLock lock(&mutex);
+    seen.emplace_back(method);
+  };
+  ON_CALL(images_, Import(_, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
+  ON_CALL(images_, Pull(_, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
+  Start();
+  grpc::ClientContext importing;
+  v1::ImportImageRequest request;
+  request.set_path("/x");
+  EXPECT_EQ(node_->ImportImage(&importing, request)->Finish().error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  grpc::ClientContext pulling;
+  v1::PullImageRequest pull;
+  pull.set_reference("hello");
+  EXPECT_EQ(node_->PullImage(&pulling, pull)->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  const absl::MutexLock lock(&mutex);
+  EXPECT_THAT(seen, ElementsAre("/plimsoll.v1.NodeService/ImportImage",
+                                "/plimsoll.v1.NodeService/PullImage"));
+}
+
 TEST_F(NodeServiceTest, ImportWantsAnAbsolutePath) {
   Start();
   grpc::ClientContext context;
