@@ -47,6 +47,12 @@ class Faults {
 class FakeRuntime : public ContainerRuntime {
  public:
   explicit FakeRuntime(FsRoot host) : host_(std::move(host)) {}
+  ~FakeRuntime() override {
+    for (auto& [id, monitor] : monitors_) {
+      monitor.Signal(9).IgnoreError();
+      monitor.Wait().IgnoreError();
+    }
+  }
 
   Faults faults;
   std::function<void()> on_read_exit;  // before anything is read
