@@ -1,6 +1,18 @@
 # The presets asan, tsan and fuzz: PLIMSOLL_SANITIZE is what -fsanitize= gets. To be included after
 # Dependencies.cmake and before any target of the project.
 set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined")
+
+# How often the usual time a test gets: what is sanitized takes several times as long.
+set(PLIMSOLL_PATIENCE 1)
+if(PLIMSOLL_SANITIZE)
+  set(PLIMSOLL_PATIENCE 4)
+endif()
+# For TIMEOUT: `seconds` as such a build needs them.
+function(plimsoll_timeout out seconds)
+  math(EXPR timeout "${seconds} * ${PLIMSOLL_PATIENCE}")
+  set(${out} ${timeout} PARENT_SCOPE)
+endfunction()
+
 if(NOT PLIMSOLL_SANITIZE)
   return()
 endif()

@@ -57,7 +57,7 @@ bool IsEmulated() {
 }
 
 absl::Duration Patience(absl::Duration limit) {
-  return IsEmulated() ? limit * 5 : limit;
+  return limit * PLIMSOLL_PATIENCE * (IsEmulated() ? 5 : 1);
 }
 
 bool Eventually(const std::function<bool()>& condition, absl::Duration within) {

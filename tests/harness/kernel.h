@@ -26,7 +26,8 @@ bool CgroupExists(const std::string& path);
 // Whether this is the emulated machine of tests/vm. For tests of how long something takes, only.
 bool IsEmulated();
 // How long to wait for what takes no longer than `limit` on a busy machine: five times as long in
-// an emulated one, which is slow and has what its host leaves it.
+// an emulated one, which is slow and has what its host leaves it, and four times in a sanitizer's
+// build.
 absl::Duration Patience(absl::Duration limit);
 
 // Polls until `condition` holds; false after the time (of which Patience makes more).

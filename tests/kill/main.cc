@@ -145,7 +145,7 @@ absl::Status KillTest::Restart() {
   PLIMSOLL_RETURN_IF_ERROR(node_.StartDaemon());
   const absl::Duration took = absl::Now() - start;
   slowest_start_ = std::max(slowest_start_, took);
-  if (took > kSlowStart && !IsEmulated())
+  if (took > Patience(kSlowStart) && !IsEmulated())
     problems_.Add(absl::StrCat("a start took ", absl::FormatDuration(took)));
   killed_ = false;
   return absl::OkStatus();
