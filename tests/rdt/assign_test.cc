@@ -87,7 +87,8 @@ TEST_F(RdtAssignTest, ProgramsThatAreEnteringAreMovedWithWhatTheyFork) {
   Container web(cgroups_.get(), "web");
   resctrlfs::Member exec;
   const pid_t child = exec.Fork();
-  web.target().entering = [&] { return std::vector<pid_t>{exec.pid()}; };
+  // By value: the type's later look asks again, maybe after this test's end.
+  web.target().entering = [pid = exec.pid()] { return std::vector<pid_t>{pid}; };
   ASSERT_EQ(Assign(web, "", "gold"), "OK");
   EXPECT_THAT(*fs_->Threads("gold"), IsSupersetOf({exec.pid(), child}));
   EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
