@@ -14,5 +14,13 @@ TEST(ClosestWord, SuggestionsAreNearOrNone) {
   EXPECT_EQ(ClosestWord("x", {"ps"}), "");
 }
 
+TEST(ClosestWord, ShortWordsMustBeNearer) {
+  EXPECT_EQ(ClosestWord("foo", {"oom", "rdt"}), "");
+  EXPECT_EQ(ClosestWord("oo", {"oom"}), "oom");
+  EXPECT_EQ(ClosestWord("pss", {"run", "ps"}), "ps");
+  EXPECT_EQ(ClosestWord("glod", {"silver", "gold"}), "gold") << "neighbours exchanged";
+  EXPECT_EQ(ClosestWord("rnu", {"run"}), "run");
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -260,11 +260,11 @@ void YamlMapping::Finish() {
     const std::string closest = ClosestWord(key, known_);
     std::vector<std::string> valid = known_;
     std::sort(valid.begin(), valid.end());
-    reader_.Fail(
-        item.first, path_,
-        absl::StrCat("unknown field \"", key, "\"",
-                     closest.empty() ? absl::StrCat("; known here: ", absl::StrJoin(valid, ", "))
-                                     : absl::StrCat("; did you mean \"", closest, "\"?")));
+    const std::string right = !closest.empty() ? absl::StrCat("did you mean \"", closest, "\"?")
+                              : valid.empty()
+                                  ? "there are no fields here"
+                                  : absl::StrCat("known here: ", absl::StrJoin(valid, ", "));
+    reader_.Fail(item.first, path_, absl::StrCat("unknown field \"", key, "\"; ", right));
   }
 }
 
