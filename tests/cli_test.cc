@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -182,7 +183,7 @@ TEST_F(CliTest, DaemonStatusTellsWhatADaemonUsesAlsoWhenNoneRuns) {
                             "daemon", "status"}});
   EXPECT_EQ(elsewhere.exit.code, 1);
   EXPECT_THAT(elsewhere.err, HasSubstr("no daemon at unix://"));
-  EXPECT_THAT(Plimsoll({"events"}).err, HasSubstr("No events"));
+  EXPECT_THAT(Plimsoll({"events"}).err, HasSubstr("so there are no events"));
   const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 2"));
   auto run = Spawn(PlimsollCommand({"run", Manifest("one", spec)}));
   ASSERT_TRUE(run.ok()) << run.status();
@@ -210,6 +211,67 @@ TEST_F(CliTest, ARootMayHaveAnyName) {
     EXPECT_EQ(run.exit.code, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("it works"));
   }
+}
+
+TEST_F(CliTest, RunPrintsADocumentForPrograms) {
+  const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "echo hello; exit 3"));
+  const RunResult ended = Plimsoll({"run", "-o", "json", Manifest("ended", spec)});
+  EXPECT_EQ(ended.exit.code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("hello")) << "what containers print goes aside";
+  auto document = nlohmann::json::parse(ended.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_FALSE(document.is_discarded()) << ended.out;
+  EXPECT_EQ(document["exit_code"], 3);
+  EXPECT_EQ(document["pods"][0]["name"], "ended");
+  EXPECT_EQ(document["pods"][0]["containers"][0]["exit_code"], 3);
+  EXPECT_EQ(document["pods"][0]["containers"][0]["state"], "exited");
+
+  const std::string runs = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"));
+  const RunResult detached = Plimsoll({"run", "-o", "json", "--detach", Manifest("runs", runs)});
+  EXPECT_EQ(detached.exit.code, 0) << detached.err;
+  document = nlohmann::json::parse(detached.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_FALSE(document.is_discarded()) << detached.out;
+  EXPECT_EQ(document["pods"][0]["containers"][0]["state"], "running");
+  const std::string id = document["pods"][0]["sandbox_id"];
+  EXPECT_THAT(Plimsoll({"inspect", "runs"}).out, HasSubstr(id));
+  EXPECT_EQ(Plimsoll({"rm", "--force", id}).exit.code, 0);
+}
+
+TEST_F(CliTest, ManyRunsOfOneManifestMakeOnePod) {
+  const std::string path =
+      Manifest("same", absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000")));
+  std::vector<Child> runs;
+  for (int i = 0; i < 5; ++i) {
+    auto child = Spawn(PlimsollCommand({"run", "--detach", "--quiet", path}));
+    ASSERT_TRUE(child.ok()) << child.status();
+    runs.push_back(*std::move(child));
+  }
+  int made = 0;
+  for (Child& run : runs) {
+    const auto exit = run.Wait(absl::Now() + Patience(absl::Seconds(90)));
+    ASSERT_TRUE(exit.ok()) << exit.status();
+    EXPECT_TRUE(exit->code == 0 || exit->code == 125) << exit->ToString();
+    if (exit->code == 0) ++made;
+  }
+  EXPECT_EQ(made, 1);
+  const RunResult pods = Plimsoll({"pods", "-o", "json"});
+  const auto document = nlohmann::json::parse(pods.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_FALSE(document.is_discarded()) << pods.out;
+  EXPECT_EQ(document["items"].size(), 1) << pods.out;
+  const RunResult again = Plimsoll({"run", path});
+  EXPECT_EQ(again.exit.code, 125);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("pod default/same is running already"),
+                               HasSubstr("plimsoll rm --force")));
+  EXPECT_EQ(Plimsoll({"rm", "--force", "same"}).exit.code, 0);
+}
+
+TEST_F(CliTest, AnUpdateThatIsRefusedNamesTheContainer) {
+  const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"));
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  const RunResult refused = Plimsoll({"update", "web", "--cpuset-cpus", "4095"});
+  EXPECT_EQ(refused.exit.code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("container web/a is as before: "),
+                                 HasSubstr("no CPU 4095"), Not(HasSubstr("update container"))));
+  EXPECT_EQ(Plimsoll({"rm", "--force", "web"}).exit.code, 0);
 }
 
 TEST_F(CliTest, TwoRunsAtOnceShareTheDaemon) {

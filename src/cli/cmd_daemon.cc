@@ -1,4 +1,7 @@
 // plimsoll daemon status, plimsoll events, plimsoll version
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -68,8 +71,20 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
   return kExitOk;
 }
 
+absl::Status NoEventsWithoutADaemon(const absl::Status& status) {
+  return WithHint(
+      absl::UnavailableError(absl::StrCat(status.message(), ", so there are no events")),
+      "A daemon keeps the events of its own time in memory. `plimsoll events --follow` "
+      "starts one and prints what happens from then on.");
+}
+
 absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t since) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  // To follow what later commands do, one of our own will do; they join it.
+  auto connected = context.Connect(/*may_start=*/follow);
+  if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
+    return NoEventsWithoutADaemon(connected.status());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
   absl::Status failure;
   bool any = false;
   const absl::Status status = client->ListEvents(since, follow, [&](const node::Event& event) {
@@ -95,29 +110,50 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t 
   PLIMSOLL_RETURN_IF_ERROR(status);
   if (!any && !context.for_programs()) {
     PrintNote(
-        "No events. A daemon keeps those of its own time in memory; one that was started by a "
-        "command ends with its last pod.\n");
+        "No events. A daemon keeps those of its own time in memory; one that a command started "
+        "ends with the last command that uses it.\n");
   }
   return kExitOk;
 }
 
+// {"client": {"version": ...}, "server": what the daemon says or null, "server_error": why}.
+std::string VersionJson(const absl::StatusOr<cri::VersionResponse>& server) {
+  nlohmann::ordered_json document = {{"client", {{"version", PLIMSOLL_VERSION}}}};
+  document["server"] = nullptr;
+  document["server_error"] = nullptr;
+  if (server.ok()) {
+    document["server"] = {{"version", server->runtime_version()},
+                          {"name", server->runtime_name()},
+                          {"cri_version", server->runtime_api_version()}};
+  } else {
+    document["server_error"] = std::string(server.status().message());
+  }
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// A daemon that isn't there is an answer, unless it was named.
 absl::StatusOr<int> Version(const CommandContext& context) {
+  absl::StatusOr<cri::VersionResponse> server;
   const auto client = context.Connect(/*may_start=*/false);
+  if (client.ok()) {
+    server = (*client)->Version();
+  } else {
+    server = client.status();
+  }
+  const bool none_needed = absl::IsUnavailable(client.status()) && context.address.empty();
+  const int code = server.ok() || none_needed ? kExitOk : kExitError;
   if (context.for_programs()) {
-    PLIMSOLL_RETURN_IF_ERROR(client.status());
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto version, (*client)->Version());
-    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(version, context.format()));
-    return kExitOk;
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(VersionJson(server), context.format()));
+  } else {
+    Print(absl::StrCat("plimsoll   ", PLIMSOLL_VERSION, "\n"));
+    Print(server.ok()
+              ? absl::StrCat("plimsolld  ", server->runtime_version(), " (", server->runtime_name(),
+                             ", CRI ", server->runtime_api_version(), ")\n")
+          : none_needed ? "plimsolld  not running\n"
+                        : "plimsolld  not reachable\n");
   }
-  Print(absl::StrCat("plimsoll   ", PLIMSOLL_VERSION, "\n"));
-  if (!client.ok()) {
-    Print("plimsolld  not running\n");
-    return kExitOk;
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto version, (*client)->Version());
-  Print(absl::StrCat("plimsolld  ", version.runtime_version(), " (", version.runtime_name(),
-                     ", CRI ", version.runtime_api_version(), ")\n"));
-  return kExitOk;
+  if (code != kExitOk) return server.status();
+  return code;
 }
 
 }  // namespace
@@ -133,10 +169,12 @@ void AddDaemonCommand(CLI::App& app, CommandContext& context) {
 }
 
 void AddEventsCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* events = app.add_subcommand("events",
-                                        "Print what happened, oldest first.\n\n"
-                                        "The daemon keeps events in memory: what happened before "
-                                        "it started is not in them.");
+  CLI::App* events =
+      app.add_subcommand("events",
+                         "Print what happened, oldest first.\n\n"
+                         "The daemon keeps events in memory: what happened before "
+                         "it started is not in them. Where none runs there are none; "
+                         "with --follow one is started.");
   auto follow = std::make_shared<bool>(false);
   auto since = std::make_shared<uint64_t>(0);
   events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
@@ -146,7 +184,10 @@ void AddEventsCommand(CLI::App& app, CommandContext& context) {
 }
 
 void AddVersionCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* version = app.add_subcommand("version", "Print the versions of program and daemon.");
+  CLI::App* version = app.add_subcommand("version",
+                                         "Print the versions of program and daemon.\n\n"
+                                         "A daemon that does not run is no error, unless --address "
+                                         "names it.");
   context.Act(version, [&context] { return Version(context); });
 }
 

@@ -2,19 +2,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
-#include "cli/lookup.h"
 #include "cli/pod_runner.h"
-#include "cli/resource_report.h"
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/run_report.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -26,81 +23,6 @@ struct RunArguments {
   bool quiet = false;
   bool show_resources = false;
 };
-
-std::string Milliseconds(absl::Duration duration) {
-  const double ms = absl::ToDoubleMilliseconds(duration);
-  return ms < 10000 ? absl::StrFormat("%.0f ms", ms) : HumanAge(duration);
-}
-
-const char* RoleText(resources::ContainerRequirements::Role role) {
-  using Role = resources::ContainerRequirements::Role;
-  return role == Role::kInit ? "init" : role == Role::kSidecar ? "sidecar" : "container";
-}
-
-std::string StateText(const ContainerOutcome& container) {
-  if (!container.created) return "not created";
-  switch (container.status.state()) {
-    case cri::CONTAINER_RUNNING:
-      return "Running";
-    case cri::CONTAINER_CREATED:
-      return "Created";
-    default:
-      return container.status.reason().empty() ? "Exited" : container.status.reason();
-  }
-}
-
-std::string RanFor(const cri::ContainerStatus& status) {
-  if (status.started_at() == 0 || status.finished_at() == 0) return "-";
-  return Milliseconds(absl::Nanoseconds(status.finished_at() - status.started_at()));
-}
-
-std::string Summary(const PodManifest& pod, const PodOutcome& outcome) {
-  Table table({"CONTAINER", "ROLE", "STATE", "EXIT CODE", "RESTARTS", "RAN FOR"});
-  for (const ContainerOutcome& container : outcome.containers) {
-    const bool exited = container.status.state() == cri::CONTAINER_EXITED;
-    table.AddRow({container.name, RoleText(container.role), StateText(container),
-                  exited ? absl::StrCat(container.status.exit_code()) : "-",
-                  absl::StrCat(container.restarts), RanFor(container.status)});
-  }
-  std::string text = absl::StrCat("\npod ", pod.pod_namespace, "/", pod.name, ": ",
-                                  outcome.started ? "started in " : "did not start, gave up after ",
-                                  Milliseconds(outcome.start_time));
-  if (outcome.init_time > absl::ZeroDuration()) {
-    absl::StrAppend(&text, ", ", Milliseconds(outcome.init_time), " of it in init containers");
-  }
-  return absl::StrCat(text, "\n", table.ToString());
-}
-
-std::string ResourceTable(const PodOutcome& outcome) {
-  Table table({"CONTAINER", "RESOURCE", "ASKED FOR", "AS LINUX SAYS IT", "KERNEL HOLDS", ""});
-  for (const ContainerOutcome& container : outcome.containers) {
-    if (!container.created) continue;
-    for (const ResourceLine& line : CompareResources(container.config, container.held)) {
-      table.AddRow({container.name, line.resource, line.wanted.empty() ? "-" : line.wanted,
-                    line.sent, line.held, line.differs ? "differs" : ""});
-    }
-  }
-  return absl::StrCat("\n", table.ToString());
-}
-
-absl::Status CheckNamesAreFree(Client& client, const std::vector<PodManifest>& pods) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto existing, client.ListPodSandboxes());
-  for (const PodManifest& pod : pods) {
-    for (const cri::PodSandbox& other : existing) {
-      if (other.metadata().name() != pod.name ||
-          other.metadata().namespace_() != pod.pod_namespace) {
-        continue;
-      }
-      return WithHint(
-          absl::AlreadyExistsError(absl::StrCat(
-              "pod ", pod.pod_namespace, "/", pod.name, " is ",
-              other.state() == cri::SANDBOX_READY ? "running already" : "there already, stopped")),
-          absl::StrCat("Remove it first: plimsoll rm ",
-                       other.state() == cri::SANDBOX_READY ? "--force " : "", ShortId(other.id())));
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::vector<PodManifest>> ReadAllManifests(const std::vector<std::string>& files) {
   std::vector<PodManifest> pods;
@@ -129,15 +51,42 @@ void NoteDetached(const PodManifest& pod, const PodOutcome& outcome) {
   }
 }
 
-int Report(const RunArguments& arguments, const PodManifest& pod, const PodOutcome& outcome) {
+void Report(const RunArguments& arguments, const PodManifest& pod, const PodOutcome& outcome) {
   if (outcome.status.ok() && arguments.detach && !outcome.interrupted) {
     NoteDetached(pod, outcome);
   } else if (!arguments.quiet && !outcome.containers.empty()) {
-    PrintNote(Summary(pod, outcome));
+    PrintNote(RunSummary(pod, outcome));
   }
   if (arguments.show_resources) Print(ResourceTable(outcome));
   if (!outcome.status.ok()) PrintNote(FormatError(outcome.status));
-  return outcome.ExitCode();
+}
+
+absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments& arguments,
+                              const std::vector<PodManifest>& pods,
+                              const std::vector<PodOutcome>& outcomes) {
+  int code = kExitOk;
+  for (const PodOutcome& outcome : outcomes) {
+    if (code == kExitOk) code = outcome.ExitCode();
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(RunJson(pods, outcomes, code), context.format()));
+    for (const PodOutcome& outcome : outcomes) {
+      if (!outcome.status.ok()) PrintNote(FormatError(outcome.status));
+    }
+    return code;
+  }
+  for (size_t i = 0; i < pods.size(); ++i) Report(arguments, pods[i], outcomes[i]);
+  return code;
+}
+
+// Class types of pods that this daemon has; none with the feature gate off.
+absl::StatusOr<std::set<std::string>> PodClassTypes(Client& client) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
+  std::set<std::string> types;
+  for (const auto& type : status.status().resources().pod_class_resources()) {
+    types.insert(type.name());
+  }
+  return types;
 }
 
 absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
@@ -146,6 +95,7 @@ absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& argum
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.Connect());
   PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(*client, pods));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(*client));
   for (const PodManifest& pod : pods) {
     PLIMSOLL_RETURN_IF_ERROR(EnsureImages(*client, pod));
     if (interrupts.count() > 0) return kExitInterrupted;
@@ -153,9 +103,12 @@ absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& argum
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   std::vector<PodOutcome> outcomes(pods.size());
   {
-    LogMux logs(root, UseColour(), [](absl::string_view text, bool is_stderr) {
-      is_stderr ? PrintNote(text) : Print(text);
-    });
+    // Standard output is the document's when there is one.
+    const bool all_aside = context.for_programs();
+    LogMux logs(root, UseColour() && !all_aside,
+                [all_aside](absl::string_view text, bool is_stderr) {
+                  is_stderr || all_aside ? PrintNote(text) : Print(text);
+                });
     std::vector<std::thread> threads;
     for (size_t i = 0; i < pods.size(); ++i) {
       RunnerOptions options;
@@ -164,6 +117,7 @@ absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& argum
       options.show_logs = !arguments.quiet;
       if (pods.size() > 1) options.prefix = pods[i].name + "/";
       options.state_directory = daemon.state_directory();
+      options.pod_class_types = pod_class_types;
       options.interrupts = [&interrupts] { return interrupts.count(); };
       threads.emplace_back([&, i, options = std::move(options)] {
         outcomes[i] = PodRunner(*client, logs, root, pods[i], options).Run();
@@ -171,12 +125,7 @@ absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& argum
     }
     for (std::thread& thread : threads) thread.join();
   }
-  int code = kExitOk;
-  for (size_t i = 0; i < pods.size(); ++i) {
-    const int own = Report(arguments, pods[i], outcomes[i]);
-    if (code == kExitOk) code = own;
-  }
-  return code;
+  return ReportAll(context, arguments, pods, outcomes);
 }
 
 }  // namespace
@@ -187,7 +136,10 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
       "run",
       "Run the pods of a Kubernetes manifest to their end.\n\n"
       "Prints what the containers print. The exit code is that of the first container that failed, "
-      "130 after Ctrl-C, 125 when Plimsoll itself failed.");
+      "130 after Ctrl-C, 125 when Plimsoll itself failed.\n\n"
+      "With -o json or yaml standard output has one document about the pods and their containers, "
+      "at their end or, with --detach, once they run; what the containers print goes to standard "
+      "error.");
   run->add_option("manifest", arguments->files, "YAML files with v1 Pods; - is standard input")
       ->type_name("FILE")
       ->required();

@@ -1,10 +1,12 @@
 // plimsoll update
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/resource_report.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 
@@ -71,6 +73,17 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
+// The daemon speaks of the container by its id; the user by its name.
+absl::Status NameContainer(const absl::Status& status, const cri::Container& container,
+                           const std::string& name) {
+  if (status.ok()) return status;
+  absl::string_view why = status.message();
+  absl::ConsumePrefix(&why, absl::StrCat("update container ", container.id(), ": "));
+  return WithHint(
+      absl::Status(status.code(), absl::StrCat("container ", name, " is as before: ", why)),
+      "What it has now: plimsoll inspect " + ShellQuote(name));
+}
+
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
   cri::UpdateContainerResourcesRequest request;
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
@@ -86,24 +99,18 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto before, client->ContainerStatus(container.id()));
   request.set_container_id(container.id());
-  PLIMSOLL_RETURN_IF_ERROR(client->UpdateContainer(request));
+  PLIMSOLL_RETURN_IF_ERROR(
+      NameContainer(client->UpdateContainer(request), container,
+                    absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
     return kExitOk;
   }
   Table table({"RESOURCE", "BEFORE", "NOW"});
-  const auto was = DescribeResources(before.status().resources().linux());
-  const auto now = DescribeResources(after.status().resources().linux());
-  const auto value_of = [](const auto& lines, const std::string& name) {
-    for (const auto& [key, value] : lines) {
-      if (key == name) return value;
-    }
-    return std::string("no limit");
-  };
-  for (const auto& [name, value] : now) table.AddRow({name, value_of(was, name), value});
-  for (const auto& [name, value] : was) {
-    if (value_of(now, name) == "no limit") table.AddRow({name, value, "no limit"});
+  for (const ResourceChange& change :
+       CompareStates(before.status().resources().linux(), after.status().resources().linux())) {
+    table.AddRow({change.resource, change.before, change.now});
   }
   Print(table.ToString());
   return kExitOk;

@@ -45,6 +45,19 @@ class HelpFormatter : public CLI::Formatter {
                              description.substr(0, description.find('\n')), column_width_);
     return out.str();
   }
+
+  // The top level's options are every command's.
+  std::string make_footer(const CLI::App* app) const override {
+    const CLI::App* top = app;
+    while (top->get_parent() != nullptr) top = top->get_parent();
+    if (top == app) return CLI::Formatter::make_footer(app);
+    std::string text = "Global options:\n";
+    for (const CLI::Option* option : top->get_options()) {
+      if (option == top->get_help_ptr() || option == top->get_version_ptr()) continue;
+      text += make_option(option, /*is_positional=*/false);
+    }
+    return text;
+  }
 };
 
 std::string Help(const CLI::App& app) {
@@ -74,6 +87,12 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
                            ShellQuote(word));
     const std::string closest = ClosestWord(word, candidates);
     if (!closest.empty()) hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
+    if (word[0] == '-' && at.get_name() == "exec") {
+      hint = absl::StrCat(
+          "Options of the command that is to run come after --, as in `plimsoll exec NAME -- ls "
+          "-l`. ",
+          hint);
+    }
   }
   PrintNote(FormatError(WithHint(absl::InvalidArgumentError(message), hint)));
   return kExitUsage;
@@ -94,7 +113,9 @@ absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) 
 
 void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
                          int exit_on_failure) {
-  command->callback([this, run = std::move(run), exit_on_failure] {
+  command->callback([this, command, run = std::move(run), exit_on_failure] {
+    // Called after those of its subcommands: one that was given is what is meant.
+    if (!command->get_subcommands().empty()) return;
     action = run;
     failure_exit = exit_on_failure;
   });

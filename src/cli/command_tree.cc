@@ -35,6 +35,7 @@ CommandInfo DescribeCommands(const CLI::App& app) {
   CommandInfo info;
   info.name = app.get_name();
   info.description = app.get_description();
+  info.runs_alone = app.get_require_subcommand_min() == 0;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     OptionInfo described = DescribeOption(*option);

@@ -27,6 +27,7 @@ struct CommandInfo {
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;
   std::vector<CommandInfo> commands;  // without hidden ones
+  bool runs_alone = true;             // also without one of them
 };
 
 CommandInfo DescribeCommands(const CLI::App& app);

@@ -52,7 +52,7 @@ std::string Synopsis(const CommandInfo& command, const std::string& path) {
 
 void AddCommand(const CommandInfo& command, const std::string& parent, std::string& page) {
   const std::string path = absl::StrCat(parent, " ", command.name);
-  if (command.commands.empty()) {
+  if (command.runs_alone) {
     absl::StrAppend(&page, ".SS ", Roff(path), "\n", Synopsis(command, path), "\n.PP\n",
                     Paragraphs(command.description), "\n");
     for (const OptionInfo& positional : command.positionals) {

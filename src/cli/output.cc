@@ -44,6 +44,8 @@ void Emit(YAML::Emitter& out, const Json& json) {
     out << YAML::BeginSeq;
     for (const Json& item : json) Emit(out, item);
     out << YAML::EndSeq;
+  } else if (json.is_null()) {
+    out << YAML::Null;
   } else if (json.is_string()) {
     const auto& text = json.get_ref<const std::string&>();
     if (IsPlainNonString(text)) {
@@ -91,14 +93,18 @@ absl::StatusOr<std::string> JsonToYaml(absl::string_view json) {
   return absl::StrCat(out.c_str(), "\n");
 }
 
-absl::Status PrintMessage(const google::protobuf::Message& message, OutputFormat format) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string text, ToJson(message));
+absl::Status PrintJson(std::string json, OutputFormat format) {
   if (format == OutputFormat::kYaml) {
-    PLIMSOLL_ASSIGN_OR_RETURN(text, JsonToYaml(text));
+    PLIMSOLL_ASSIGN_OR_RETURN(json, JsonToYaml(json));
   }
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  Print(text);
+  if (!json.empty() && json.back() != '\n') json += '\n';
+  Print(json);
   return absl::OkStatus();
+}
+
+absl::Status PrintMessage(const google::protobuf::Message& message, OutputFormat format) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string json, ToJson(message));
+  return PrintJson(std::move(json), format);
 }
 
 }  // namespace plimsoll::cli

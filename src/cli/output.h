@@ -27,6 +27,8 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 // The same content as YAML.
 absl::StatusOr<std::string> JsonToYaml(absl::string_view json);
 
+// Prints JSON text as it is, or as YAML. `format` must be one of these two.
+absl::Status PrintJson(std::string json, OutputFormat format);
 // Prints `message` as JSON or YAML. `format` must be one of these two.
 absl::Status PrintMessage(const google::protobuf::Message& message, OutputFormat format);
 

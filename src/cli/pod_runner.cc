@@ -10,6 +10,8 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/host.h"
+#include "cli/pod_name_lock.h"
+#include "cli/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
 constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
+// Longer than a call of the daemon may take.
+constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
 }  // namespace
 
@@ -35,6 +39,25 @@ int PodOutcome::ExitCode() const {
   return kExitOk;
 }
 
+absl::Status CheckNamesAreFree(Client& client, const std::vector<PodManifest>& pods) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto existing, client.ListPodSandboxes());
+  for (const PodManifest& pod : pods) {
+    for (const cri::PodSandbox& other : existing) {
+      if (other.metadata().name() != pod.name ||
+          other.metadata().namespace_() != pod.pod_namespace) {
+        continue;
+      }
+      return WithHint(
+          absl::AlreadyExistsError(absl::StrCat(
+              "pod ", pod.pod_namespace, "/", pod.name, " is ",
+              other.state() == cri::SANDBOX_READY ? "running already" : "there already, stopped")),
+          absl::StrCat("Remove it first: plimsoll rm ",
+                       other.state() == cri::SANDBOX_READY ? "--force " : "", ShortId(other.id())));
+    }
+  }
+  return absl::OkStatus();
+}
+
 PodRunner::PodRunner(Client& client, LogMux& logs, FsRoot root, PodManifest pod,
                      RunnerOptions options)
     : client_(client),
@@ -42,7 +65,9 @@ PodRunner::PodRunner(Client& client, LogMux& logs, FsRoot root, PodManifest pod,
       root_(std::move(root)),
       pod_(std::move(pod)),
       options_(std::move(options)),
-      uid_(RandomUid()) {}
+      uid_(RandomUid()) {
+  outcome_.uid = uid_;
+}
 
 bool PodRunner::Interrupted() {
   outcome_.interrupted |= options_.interrupts && options_.interrupts() > 0;
@@ -75,6 +100,7 @@ absl::Status PodRunner::StartSandbox() {
   context.uid = uid_;
   context.log_directory = dir_.log_directory;
   context.volumes = dir_.volumes;
+  context.pod_class_types = options_.pod_class_types;
   PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, MemoryCapacityBytes(root_));
   // A machine without the file has no DNS to add to.
   context.host_dns = ParseResolvConf(root_.Read("etc/resolv.conf").value_or(""));
@@ -90,6 +116,18 @@ absl::Status PodRunner::StartSandbox() {
     container.config = configs_.containers[i];
     outcome_.containers.push_back(std::move(container));
   }
+  return MakeSandbox();
+}
+
+// Its name may have been free a while ago, before images were pulled. From looking again until it
+// is there nobody else makes one of it.
+absl::Status PodRunner::MakeSandbox() {
+  const absl::StatusOr<PodNameLock> name =
+      PodNameLock::Take(root_, options_.state_directory, pod_.pod_namespace, pod_.name,
+                        kNamePatience, [this] { return Interrupted(); });
+  if (absl::IsCancelled(name.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(name.status());
+  PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client_, {pod_}));
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, client_.RunPodSandbox(configs_.sandbox));
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct RunnerOptions {
   bool detach = false;  // return once the containers run
   bool keep = false;    // do not remove the pod at its end
   bool show_logs = true;
-  std::string prefix;               // before container names in the output; for several pods
-  std::string state_directory;      // of the daemon
+  std::string prefix;           // before container names in the output; for several pods
+  std::string state_directory;  // of the daemon
+  // Class types of pods that the daemon has (see PodContext).
+  std::set<std::string> pod_class_types;
   std::function<int()> interrupts;  // 1: stop, 2: kill
 };
 
@@ -42,6 +45,7 @@ struct ContainerOutcome {
 
 struct PodOutcome {
   absl::Status status;  // Plimsoll's own failures; OK also when containers fail
+  std::string uid;
   std::string sandbox_id;
   std::vector<ContainerOutcome> containers;  // in the manifest's order
   bool interrupted = false;
@@ -53,6 +57,9 @@ struct PodOutcome {
   // Plimsoll's.
   int ExitCode() const;
 };
+
+// ALREADY_EXISTS, with what to do, when the daemon has a pod of one of these names.
+absl::Status CheckNamesAreFree(Client& client, const std::vector<PodManifest>& pods);
 
 // Used by one thread. Client and LogMux are shared.
 class PodRunner {
@@ -76,6 +83,7 @@ class PodRunner {
 
   absl::Status Start();
   absl::Status StartSandbox();
+  absl::Status MakeSandbox();
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
   absl::Status Supervise();

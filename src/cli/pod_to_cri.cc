@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/pod_env.h"
+#include "qos/pod_qos.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::cli {
@@ -221,6 +223,15 @@ std::string HostnameOf(const PodManifest& pod) {
   return name;
 }
 
+void SetPodQos(const PodManifest& pod, const PodContext& context, const std::string& qos_class,
+               cri::PodSandboxConfig* sandbox) {
+  if (!context.pod_class_types.contains(qos::kPodQos)) return;
+  for (const auto& [key, unused] : pod.annotations) {
+    if (absl::EndsWith(key, ".class.plimsoll.dev/sandbox")) return;
+  }
+  (*sandbox->mutable_class_resources()->mutable_class_())[qos::kPodQos] = qos_class;
+}
+
 void SetPodResources(const PodManifest& pod, const PodConfigs& configs,
                      cri::PodResourceConfig* out) {
   for (size_t i = 0; i < pod.containers.size(); ++i) {
@@ -267,8 +278,9 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   (*sandbox.mutable_labels())[kPodUidLabel] = context.uid;
   for (const auto& [key, value] : pod.annotations) (*sandbox.mutable_annotations())[key] = value;
   (*sandbox.mutable_annotations())[kGraceAnnotation] = absl::StrCat(pod.grace_period_s);
-  (*sandbox.mutable_annotations())[kQosAnnotation] =
-      resources::QosClassName(resources::ComputeQosClass(all));
+  const std::string qos_class = resources::QosClassName(resources::ComputeQosClass(all));
+  (*sandbox.mutable_annotations())[kQosAnnotation] = qos_class;
+  SetPodQos(pod, context, qos_class, &sandbox);
   cri::LinuxSandboxSecurityContext* security = sandbox.mutable_linux()->mutable_security_context();
   SetNamespaces(pod, security->mutable_namespace_options());
   security->set_privileged(privileged);

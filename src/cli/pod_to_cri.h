@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct PodContext {
   std::map<std::string, std::string> volumes;  // name -> host path
   int64_t memory_capacity_bytes = 0;
   ResolvConf host_dns;  // for dnsConfig on top of the host's
+  // Class types of pods that the daemon has. With "pod-qos" among them the pod's QoS class is said
+  // in the request, for the daemon doesn't see what Kubernetes derives it from. Not for a pod whose
+  // annotations name classes of the pod as a whole: beside a message no annotation is read.
+  std::set<std::string> pod_class_types;
 };
 
 struct PodConfigs {

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 constexpr char kPod[] = R"yaml(apiVersion: v1
 kind: Pod
@@ -51,6 +52,42 @@ PodContext Context() {
   context.memory_capacity_bytes = int64_t{4} << 30;
   context.host_dns = ParseResolvConf("nameserver 10.0.0.1\nsearch local\n");
   return context;
+}
+
+TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
+  PodContext context = Context();
+  EXPECT_FALSE(ToCri(Parse(kPod), context)->sandbox.has_class_resources());
+  context.pod_class_types = {"blockio", "pod-qos"};
+  const auto configs = ToCri(Parse(kPod), context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_THAT(configs->sandbox.class_resources().class_(),
+              ElementsAre(Pair("pod-qos", "Burstable")));
+  EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
+  // Beside a message no annotation is read.
+  PodManifest annotated = Parse(kPod);
+  annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
+  EXPECT_FALSE(ToCri(annotated, context)->sandbox.has_class_resources());
+}
+
+TEST(ResourceReport, AnUpdateKeepsTheOrder) {
+  cri::LinuxContainerResources before;
+  before.set_cpu_shares(51);
+  before.set_cpu_quota(50000);
+  before.set_cpu_period(100000);
+  before.set_memory_limit_in_bytes(64 << 20);
+  cri::LinuxContainerResources after = before;
+  after.set_cpu_quota(-1);
+  after.set_cpuset_cpus("0");
+  std::vector<std::string> lines;
+  for (const ResourceChange& change : CompareStates(before, after)) {
+    lines.push_back(absl::StrCat(change.resource, ": ", change.before, " > ", change.now));
+  }
+  EXPECT_THAT(lines,
+              ElementsAre("cpu shares: 51 > 51", "cpu quota: 50000/100000 us (500m) > no limit",
+                          "cpuset cpus: no limit > 0", "memory limit: 64 MiB > 64 MiB",
+                          "oom score adjustment: 0 > 0"));
+  before.clear_memory_limit_in_bytes();
+  EXPECT_EQ(CompareStates(before, after)[3].before, "no limit");
 }
 
 TEST(PodToCri, TranslatesAsKubeletDoes) {

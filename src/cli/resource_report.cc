@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text.h"
 #include "linux/cgroup.h"
@@ -43,6 +44,21 @@ std::string Wanted(const cri::KubernetesResources& asked, bool limit, const std:
   const auto& list = limit ? asked.limits() : asked.requests();
   const auto it = list.find(name);
   return it == list.end() ? "" : it->second.string();
+}
+
+constexpr char kNoLimit[] = "no limit";
+
+// DescribeResources' order; those with a size in their name have one place.
+size_t PlaceOf(absl::string_view resource) {
+  constexpr const char* kOrder[] = {"cpu shares",  "cpu quota",    "cpuset cpus",
+                                    "cpuset mems", "memory limit", "memory and swap limit",
+                                    "hugepages"};
+  size_t place = 0;
+  for (const char* name : kOrder) {
+    if (absl::StartsWith(resource, name)) return place;
+    ++place;
+  }
+  return place;
 }
 
 }  // namespace
@@ -114,6 +130,28 @@ std::vector<std::pair<std::string, std::string>> DescribeResources(
   }
   lines.emplace_back("oom score adjustment", absl::StrCat(resources.oom_score_adj()));
   return lines;
+}
+
+std::vector<ResourceChange> CompareStates(const cri::LinuxContainerResources& before,
+                                          const cri::LinuxContainerResources& after) {
+  std::vector<ResourceChange> changes;
+  for (const auto& [name, value] : DescribeResources(after)) {
+    changes.push_back({name, kNoLimit, value});
+  }
+  for (const auto& [name, value] : DescribeResources(before)) {
+    const auto same =
+        std::find_if(changes.begin(), changes.end(),
+                     [&, name = name](const auto& change) { return change.resource == name; });
+    if (same != changes.end()) {
+      same->before = value;
+    } else {
+      changes.push_back({name, value, kNoLimit});
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+    return PlaceOf(a.resource) < PlaceOf(b.resource);
+  });
+  return changes;
 }
 
 }  // namespace plimsoll::cli

@@ -28,6 +28,17 @@ std::vector<ResourceLine> CompareResources(const cri::ContainerConfig& config,
 std::vector<std::pair<std::string, std::string>> DescribeResources(
     const cri::LinuxContainerResources& resources);
 
+// A value before and after an update.
+struct ResourceChange {
+  std::string resource;
+  std::string before;  // "no limit" where there is none
+  std::string now;
+};
+
+// What either has, in DescribeResources' order.
+std::vector<ResourceChange> CompareStates(const cri::LinuxContainerResources& before,
+                                          const cri::LinuxContainerResources& after);
+
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_RESOURCE_REPORT_H_

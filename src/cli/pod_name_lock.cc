@@ -1,0 +1,72 @@
+#include "cli/pod_name_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
+
+// FNV-1a: the same in every build. A name may be as long as a file name, so it is none; two that
+// share a hash wait for each other.
+uint64_t HashOf(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+// Whether the path still names the file that is open: its last holder removes it.
+bool IsAt(const FsRoot& root, const std::string& path, int fd) {
+  struct stat held = {};
+  const absl::StatusOr<struct stat> named = root.Stat(path);
+  return named.ok() && fstat(fd, &held) == 0 && held.st_ino == named->st_ino &&
+         held.st_dev == named->st_dev;
+}
+
+}  // namespace
+
+absl::StatusOr<PodNameLock> PodNameLock::Take(const FsRoot& root,
+                                              const std::string& state_directory,
+                                              absl::string_view pod_namespace,
+                                              absl::string_view name, absl::Duration patience,
+                                              const std::function<bool()>& give_up) {
+  const std::string pod = absl::StrCat(pod_namespace, "/", name);
+  const std::string directory = absl::StrCat(state_directory, "/cli");
+  const std::string path =
+      absl::StrCat(directory, "/name-", absl::Hex(HashOf(pod), absl::kZeroPad16), ".lock");
+  PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(directory, 0700));
+  const absl::Time deadline = absl::Now() + patience;
+  for (;;) {
+    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, root.OpenFile(path, O_RDWR | O_CREAT, 0600));
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (IsAt(root, path, fd.get())) return PodNameLock(root, path, std::move(fd));
+      continue;
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus(errno, "flock " + path);
+    if (give_up && give_up()) return absl::CancelledError("interrupted");
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("pod ", pod,
+                       ": another plimsoll is making a pod of this name and does not "
+                       "get done (it holds ",
+                       path, ")"));
+    }
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+PodNameLock::~PodNameLock() {
+  // While it is held: who waits for it sees that the path names it no more, and opens the next.
+  if (fd_.valid()) root_.RemoveFile(path_).IgnoreError();
+}
+
+}  // namespace plimsoll::cli

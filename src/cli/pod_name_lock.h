@@ -1,0 +1,43 @@
+// Who is about to make a pod of some name, so that no second `plimsoll run` does so too between
+// looking whether it is there and making it. (The daemon knows pods by their uid as well, as the
+// CRI has it, and each run makes a new one.)
+#ifndef PLIMSOLL_CLI_POD_NAME_LOCK_H_
+#define PLIMSOLL_CLI_POD_NAME_LOCK_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::cli {
+
+// An flock(2) on <state directory>/cli/name-<hash>.lock, which goes with its holder, however that
+// ends. Let go of, and the file removed, when destroyed.
+class PodNameLock {
+ public:
+  // Waits for another holder: at most `patience` (DEADLINE_EXCEEDED), or until `give_up` says so
+  // (CANCELLED). `root` is "/".
+  static absl::StatusOr<PodNameLock> Take(const FsRoot& root, const std::string& state_directory,
+                                          absl::string_view pod_namespace, absl::string_view name,
+                                          absl::Duration patience,
+                                          const std::function<bool()>& give_up);
+  ~PodNameLock();
+  PodNameLock(PodNameLock&&) = default;
+  PodNameLock& operator=(PodNameLock&&) = delete;
+
+ private:
+  PodNameLock(FsRoot root, std::string path, UniqueFd fd)
+      : root_(std::move(root)), path_(std::move(path)), fd_(std::move(fd)) {}
+
+  FsRoot root_;
+  std::string path_;
+  UniqueFd fd_;
+};
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_POD_NAME_LOCK_H_

@@ -1,0 +1,152 @@
+#include "cli/run_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "cli/resource_report.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Milliseconds(absl::Duration duration) {
+  const double ms = absl::ToDoubleMilliseconds(duration);
+  return ms < 10000 ? absl::StrFormat("%.0f ms", ms) : HumanAge(duration);
+}
+
+const char* RoleText(resources::ContainerRequirements::Role role) {
+  using Role = resources::ContainerRequirements::Role;
+  return role == Role::kInit ? "init" : role == Role::kSidecar ? "sidecar" : "container";
+}
+
+std::string StateText(const ContainerOutcome& container) {
+  if (!container.created) return "not created";
+  switch (container.status.state()) {
+    case cri::CONTAINER_RUNNING:
+      return "Running";
+    case cri::CONTAINER_CREATED:
+      return "Created";
+    default:
+      return container.status.reason().empty() ? "Exited" : container.status.reason();
+  }
+}
+
+std::string RanFor(const cri::ContainerStatus& status) {
+  if (status.started_at() == 0 || status.finished_at() == 0) return "-";
+  return Milliseconds(absl::Nanoseconds(status.finished_at() - status.started_at()));
+}
+
+bool HasExited(const ContainerOutcome& container) {
+  return container.created && container.status.state() == cri::CONTAINER_EXITED;
+}
+
+Json TimeJson(int64_t unix_nanos) {
+  if (unix_nanos == 0) return nullptr;
+  return absl::FormatTime(absl::RFC3339_full, absl::FromUnixNanos(unix_nanos), absl::UTCTimeZone());
+}
+
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json StateJson(const ContainerOutcome& container) {
+  if (!container.created) return "not created";
+  return container.status.state() == cri::CONTAINER_RUNNING   ? "running"
+         : container.status.state() == cri::CONTAINER_CREATED ? "created"
+         : container.status.state() == cri::CONTAINER_EXITED  ? "exited"
+                                                              : "unknown";
+}
+
+Json ContainerJson(const ContainerOutcome& container) {
+  Json resources = Json::array();
+  if (container.created) {
+    for (const ResourceLine& line : CompareResources(container.config, container.held)) {
+      resources.push_back({{"resource", line.resource},
+                           {"asked_for", TextOrNull(line.wanted)},
+                           {"sent", line.sent},
+                           {"held", line.held},
+                           {"differs", line.differs}});
+    }
+  }
+  const cri::ContainerStatus& status = container.status;
+  Json classes = Json::object();
+  for (const auto& [type, name] : status.class_resources().classes()) classes[type] = name;
+  return {{"name", container.name},
+          {"role", RoleText(container.role)},
+          {"id", TextOrNull(status.id())},
+          {"image", container.config.image().image()},
+          {"state", StateJson(container)},
+          {"exit_code", HasExited(container) ? Json(status.exit_code()) : Json()},
+          {"reason", TextOrNull(status.reason())},
+          {"message", TextOrNull(status.message())},
+          {"restarts", container.restarts},
+          {"started_at", TimeJson(status.started_at())},
+          {"finished_at", TimeJson(status.finished_at())},
+          {"classes", std::move(classes)},
+          {"resources", std::move(resources)}};
+}
+
+Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
+  Json containers = Json::array();
+  for (const ContainerOutcome& container : outcome.containers) {
+    containers.push_back(ContainerJson(container));
+  }
+  return {{"name", pod.name},
+          {"namespace", pod.pod_namespace},
+          {"uid", TextOrNull(outcome.uid)},
+          {"sandbox_id", TextOrNull(outcome.sandbox_id)},
+          {"started", outcome.started},
+          {"interrupted", outcome.interrupted},
+          {"start_ms", absl::ToDoubleMilliseconds(outcome.start_time)},
+          {"init_ms", absl::ToDoubleMilliseconds(outcome.init_time)},
+          {"exit_code", outcome.ExitCode()},
+          {"error", outcome.status.ok() ? Json() : Json(std::string(outcome.status.message()))},
+          {"containers", std::move(containers)}};
+}
+
+}  // namespace
+
+std::string RunSummary(const PodManifest& pod, const PodOutcome& outcome) {
+  Table table({"CONTAINER", "ROLE", "STATE", "EXIT CODE", "RESTARTS", "RAN FOR"});
+  for (const ContainerOutcome& container : outcome.containers) {
+    table.AddRow({container.name, RoleText(container.role), StateText(container),
+                  HasExited(container) ? absl::StrCat(container.status.exit_code()) : "-",
+                  absl::StrCat(container.restarts), RanFor(container.status)});
+  }
+  std::string text = absl::StrCat("\npod ", pod.pod_namespace, "/", pod.name, ": ",
+                                  outcome.started ? "started in " : "did not start, gave up after ",
+                                  Milliseconds(outcome.start_time));
+  if (outcome.init_time > absl::ZeroDuration()) {
+    absl::StrAppend(&text, ", ", Milliseconds(outcome.init_time), " of it in init containers");
+  }
+  return absl::StrCat(text, "\n", table.ToString());
+}
+
+std::string ResourceTable(const PodOutcome& outcome) {
+  Table table({"CONTAINER", "RESOURCE", "ASKED FOR", "AS LINUX SAYS IT", "KERNEL HOLDS", ""});
+  for (const ContainerOutcome& container : outcome.containers) {
+    if (!container.created) continue;
+    for (const ResourceLine& line : CompareResources(container.config, container.held)) {
+      table.AddRow({container.name, line.resource, line.wanted.empty() ? "-" : line.wanted,
+                    line.sent, line.held, line.differs ? "differs" : ""});
+    }
+  }
+  return absl::StrCat("\n", table.ToString());
+}
+
+std::string RunJson(const std::vector<PodManifest>& pods, const std::vector<PodOutcome>& outcomes,
+                    int exit_code) {
+  Json all = Json::array();
+  for (size_t i = 0; i < pods.size() && i < outcomes.size(); ++i) {
+    all.push_back(PodJson(pods[i], outcomes[i]));
+  }
+  const Json document = {{"exit_code", exit_code}, {"pods", std::move(all)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plimsoll::cli
