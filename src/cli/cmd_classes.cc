@@ -20,8 +20,7 @@ void PrintTypes(const node::ListClassesResponse& response) {
   if (response.types().empty()) {
     Print(
         "There are no class types: none is configured (section `classes` of plimsolld.yaml), or "
-        "the "
-        "feature gate ClassResources is off.\n");
+        "the feature gate ClassResources is off.\n");
     return;
   }
   Table table({"TYPE", "LEVEL", "CLASS", "HELD", "MEANING", "HOLDERS"});
@@ -88,6 +87,48 @@ absl::StatusOr<std::map<std::string, std::string>> ReadClasses(
   return classes;
 }
 
+// The types of a level that the node has, with their default classes.
+std::map<std::string, std::string> TypesOf(const cri::ResourcesInfo& info, bool pod) {
+  std::map<std::string, std::string> types;
+  for (const auto& type : pod ? info.pod_class_resources() : info.container_class_resources()) {
+    types[type.name()] = type.default_class();
+  }
+  return types;
+}
+
+// With the feature gate off, and by a runtime that knows no classes, they are not read and nothing
+// is refused.
+absl::Status CheckAreRead(Client& client) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
+  const cri::ResourcesInfo& info = status.status().resources();
+  if (info.pod_class_resources_size() + info.container_class_resources_size() > 0) {
+    return absl::OkStatus();
+  }
+  return WithHint(
+      absl::FailedPreconditionError("nothing is assigned: this node has no class types"),
+      "None is configured (section `classes` of plimsolld.yaml), or the feature gate "
+      "ClassResources is off.");
+}
+
+// What was asked for is there now.
+template <typename Map>
+absl::Status CheckTaken(Client& client, const std::map<std::string, std::string>& asked,
+                        const Map& now, bool pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
+  const auto types = TypesOf(status.status().resources(), pod);
+  for (const auto& [type, name] : asked) {
+    const auto known = types.find(type);
+    const std::string wanted = !name.empty() || known == types.end() ? name : known->second;
+    const auto holds = now.find(type);
+    const std::string held = holds == now.end() ? "" : holds->second;
+    if (held == wanted) continue;
+    return absl::InternalError(absl::StrCat(
+        "the daemon took ", type, "=", wanted, " without an error, but shows ",
+        held.empty() ? std::string("no class of that type") : absl::StrCat(type, "=", held)));
+  }
+  return absl::OkStatus();
+}
+
 template <typename Map>
 void PrintChange(const Map& before, const Map& after) {
   Table table({"TYPE", "BEFORE", "NOW"});
@@ -109,6 +150,8 @@ absl::StatusOr<int> AssignToPod(const CommandContext& context, Client& client,
   request.mutable_class_resources()->mutable_class_()->insert(classes.begin(), classes.end());
   PLIMSOLL_RETURN_IF_ERROR(client.UpdatePodClasses(request));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client.PodSandboxStatus(pod.id()));
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckTaken(client, classes, after.status().class_resources().class_(), /*pod=*/true));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
     return kExitOk;
@@ -122,6 +165,7 @@ absl::StatusOr<int> Assign(const CommandContext& context, const AssignArguments&
   const auto classes = ReadClasses(arguments.classes);
   if (!classes.ok()) return UsageError(classes.status());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_RETURN_IF_ERROR(CheckAreRead(*client));
   if (arguments.pod) return AssignToPod(context, *client, arguments.name, *classes);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
@@ -132,6 +176,8 @@ absl::StatusOr<int> Assign(const CommandContext& context, const AssignArguments&
   request.mutable_class_resources()->mutable_classes()->insert(classes->begin(), classes->end());
   PLIMSOLL_RETURN_IF_ERROR(client->UpdateContainer(request));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckTaken(*client, *classes, after.status().class_resources().classes(), /*pod=*/false));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
     return kExitOk;
@@ -154,6 +200,7 @@ void AddClassesCommand(CLI::App& app, CommandContext& context) {
                                              "All or nothing: a file that is wrong, or lacks a "
                                              "class that somebody holds, changes nothing.");
   context.Act(reload, [&context] { return ReloadClasses(context); });
+  AddExplainCommands(*classes, context);
 }
 
 void AddAssignCommand(CLI::App& app, CommandContext& context) {

@@ -47,6 +47,8 @@ void AddStopCommand(CLI::App& app, CommandContext& context);
 void AddRmCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
 void AddClassesCommand(CLI::App& app, CommandContext& context);
+// Below `plimsoll classes`.
+void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
@@ -72,6 +74,26 @@ TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
   EXPECT_EQ(help.err, "");
 }
 
+TEST(Command, EveryHelpHasTheGlobalOptions) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "--help"}, {"classes", "explain", "--help"}}) {
+    const std::string help = RunMain(words).out;
+    const size_t global = help.find("Global options:");
+    ASSERT_NE(global, std::string::npos) << help;
+    EXPECT_THAT(help.substr(global),
+                AllOf(HasSubstr("-o,--output"), HasSubstr("--address"), HasSubstr("--root"),
+                      Not(HasSubstr("--version")), Not(HasSubstr("--help"))));
+  }
+  EXPECT_THAT(RunMain({"--help"}).out, Not(HasSubstr("Global options")));
+}
+
+TEST(Command, AnOptionOfWhatExecRunsComesAfterDashes) {
+  const Printed exec = RunMain({"exec", "web", "ls", "-l"});
+  EXPECT_EQ(exec.code, kExitUsage);
+  EXPECT_THAT(exec.err, AllOf(HasSubstr("plimsoll exec has no option -l"),
+                              HasSubstr("`plimsoll exec NAME -- ls -l`")));
+}
+
 TEST(Command, NumbersOutOfRangeAreNamedShortly) {
   const Printed tail = RunMain({"logs", "x", "--tail", "-1"});
   EXPECT_EQ(tail.code, kExitUsage);
@@ -95,6 +117,47 @@ TEST(Command, WithoutADaemonAtAnAddress) {
   EXPECT_THAT(RunMain({"ps", "--address", "tcp://1.2.3.4:5"}).err, HasSubstr("is no unix socket"));
   const Printed status = RunMain({"daemon", "status", "--address", address});
   EXPECT_EQ(status.code, kExitError) << "one that was named is not replaced by another";
+}
+
+TEST(Command, ASubcommandIsMeantAndNotItsParent) {
+  TestDir dir;
+  const std::string address = absl::StrCat("unix://", dir.path(), "/none.sock");
+  EXPECT_THAT(RunMain({"classes", "--address", address}).err, HasSubstr("no daemon at"));
+  const Printed explain = RunMain({"classes", "explain", "/nonexistent", "--address", address});
+  EXPECT_EQ(explain.code, kExitError);
+  EXPECT_THAT(explain.err, HasSubstr("/nonexistent"));
+}
+
+TEST(Command, VersionWithoutADaemon) {
+  TestDir dir;
+  const std::string root = dir.path() + "/r";
+  const Printed json = RunMain({"version", "-o", "json", "--root", root});
+  EXPECT_EQ(json.code, kExitOk) << json.err;
+  const auto document = nlohmann::json::parse(json.out);
+  EXPECT_FALSE(document["client"]["version"].get<std::string>().empty());
+  EXPECT_TRUE(document["server"].is_null());
+  EXPECT_THAT(document["server_error"].get<std::string>(), HasSubstr("no daemon runs in"));
+  EXPECT_EQ(json.err, "");
+  const Printed text = RunMain({"version", "--root", root});
+  EXPECT_EQ(text.code, kExitOk);
+  EXPECT_THAT(text.out, HasSubstr("plimsolld  not running"));
+  // One that was asked for by name should be there.
+  const Printed named =
+      RunMain({"version", "-o", "json", "--address", absl::StrCat("unix://", root, "/none.sock")});
+  EXPECT_EQ(named.code, kExitError);
+  EXPECT_THAT(named.out, HasSubstr("\"server\": null"));
+  EXPECT_THAT(named.err, HasSubstr("no daemon at unix://"));
+}
+
+TEST(Command, EventsStartNoDaemonToSayThatThereAreNone) {
+  TestDir dir;
+  const std::string root = dir.path() + "/r";
+  const Printed events = RunMain({"events", "--root", root});
+  EXPECT_EQ(events.code, kExitError);
+  EXPECT_EQ(events.out, "");
+  EXPECT_THAT(events.err,
+              AllOf(HasSubstr("no daemon runs in"), HasSubstr("no events"), HasSubstr("--follow")));
+  EXPECT_FALSE(dir.root().Exists("r")) << "none was started";
 }
 
 TEST(Command, RunRefusesABadManifestBeforeAnythingElse) {
@@ -139,7 +202,7 @@ TEST(Completion, EveryShellOfTheList) {
 TEST(ManPage, HasEveryCommandAndOption) {
   const std::string page = ManPage(Tree(), "1.2.3");
   for (const CommandInfo& command : Tree().commands) {
-    if (command.commands.empty()) {
+    if (command.runs_alone) {
       EXPECT_THAT(page, HasSubstr(absl::StrCat(".SS plimsoll ", command.name, "\n")));
     }
     EXPECT_FALSE(command.description.empty()) << command.name;
@@ -148,6 +211,9 @@ TEST(ManPage, HasEveryCommandAndOption) {
     }
   }
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-show\\-resources\\fR"));
+  EXPECT_THAT(page, AllOf(HasSubstr(".SS plimsoll classes\n"),
+                          HasSubstr(".SS plimsoll classes explain\n")));
+  EXPECT_THAT(page, Not(HasSubstr(".SS plimsoll image\n"))) << "it does nothing by itself";
   EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
   EXPECT_THAT(page, HasSubstr("\\fIbash|zsh|fish\\fR"));
 }
@@ -222,6 +288,8 @@ TEST(Output, JsonAndYamlSayTheSame) {
   // A string that looks like something else keeps its quotes.
   EXPECT_THAT(*yaml, AllOf(HasSubstr("id: \"0123\""), HasSubstr("name: \"true\""),
                            HasSubstr("namespace: default"), HasSubstr("labels: {}")));
+  EXPECT_EQ(*JsonToYaml("{\"a\": null, \"b\": \"null\", \"c\": true}"),
+            "a: ~\nb: \"null\"\nc: true\n");
   EXPECT_FALSE(JsonToYaml("{").ok());
 }
 

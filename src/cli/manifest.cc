@@ -307,4 +307,8 @@ absl::StatusOr<std::vector<PodManifest>> ReadManifests(const std::string& path) 
   return ParseManifests(text, path == "-" ? "standard input" : path);
 }
 
+absl::StatusOr<std::string> ReadStandardInput() {
+  return ReadAll("-");
+}
+
 }  // namespace plimsoll::cli

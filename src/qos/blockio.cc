@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "qos/blockio_machine.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -94,17 +95,7 @@ absl::StatusOr<std::unique_ptr<BlockioType>> BlockioType::Create(const FsRoot& h
 }
 
 absl::StatusOr<BlockioMachine> BlockioType::LookAtMachine() const {
-  PLIMSOLL_ASSIGN_OR_RETURN(linux::BlockDevices devices, linux::BlockDevices::Scan(host_));
-  BlockioMachine machine{.v2 = cgroups_->layout() == linux::CgroupLayout::kV2,
-                         .devices = std::move(devices),
-                         .io_cost = {}};
-  // Only the root group has it, and only where the kernel has iocost.
-  const auto qos = cgroups_->ReadFile("/", "io", "io.cost.qos");
-  if (!machine.v2 || !qos.ok()) return machine;
-  for (const linux::Disk& disk : machine.devices.disks()) {
-    if (linux::HasIoCost(*qos, disk.number)) machine.io_cost.insert(disk.number);
-  }
-  return machine;
+  return LookAtBlockioMachine(host_, *cgroups_);
 }
 
 std::string BlockioType::unavailable() const {

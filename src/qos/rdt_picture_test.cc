@@ -90,13 +90,41 @@ TEST(RdtPictureTest, TheDrawingHasAllOfIt) {
   machine.mb->mbps = true;
   const std::string svg = RdtSvg(Compiled(kText, machine), machine);
   EXPECT_THAT(svg, AllOf(StartsWith("<?xml"), HasSubstr(">L3 of caches 0-1, 11 ways</text>"),
-                         HasSubstr(">0x1c0 (3 of 11)</text>"), HasSubstr(">100 MBps</text>"),
-                         HasSubstr(">&lt;b&gt;</text>"), Not(HasSubstr("<b>"))));
-  size_t rectangles = 0;
-  for (size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) {
-    ++rectangles;
+                         HasSubstr(">0x1c0</text>"), HasSubstr(">3 of 11</text>"),
+                         HasSubstr(">100 MBps</text>"), HasSubstr(">&lt;b&gt;</text>"),
+                         Not(HasSubstr("<b>"))));
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+  const auto count = [&](const std::string& part) {
+    size_t found = 0;
+    for (size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("class=\"card\""), 2u);
+  EXPECT_EQ(count("class=\"track\""), 6u + 4) << "one for each row";
+  // The page, the patterns' grounds, cards, tracks, and a bar in each row: no mask has a gap.
+  EXPECT_EQ(count("<rect"), 1u + 2 + 2 + 10 + 10);
+}
+
+TEST(RdtPictureTest, EachRunOfWaysIsABar) {
+  linux::ResctrlInfo machine = Machine();
+  machine.l3->shareable_bits = 0x511;
+  const auto svg =
+      RdtSvg(Compiled("partitions: {p: {l3Allocation: 100%, classes: {a: }}}", machine), machine);
+  size_t bars = 0;
+  for (size_t at = svg.find("url(#devices)"); at != std::string::npos;
+       at = svg.find("url(#devices)", at + 1)) {
+    ++bars;
   }
-  EXPECT_EQ(rectangles, 1u + 6 * 11 + 4);  // background, strips, bars
+  EXPECT_EQ(bars, 4u);
+}
+
+TEST(RdtPictureTest, LongNamesAreCutBetweenCharacters) {
+  const std::string name(39, 'x');
+  RdtCompiled compiled = Compiled("partitions: {p: {l3Allocation: 100%}}", Machine());
+  compiled.partitions[0].name = name + "\u00e4\u00e4";
+  const std::string svg = RdtSvg(compiled, Machine());
+  EXPECT_THAT(svg, HasSubstr(">" + name + "\u2026</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>" + name + "\u00e4\u00e4: ")) << "whole for who points at it";
 }
 
 }  // namespace

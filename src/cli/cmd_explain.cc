@@ -1,0 +1,167 @@
+// plimsoll classes explain, plimsoll classes capture: no daemon is asked.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/explain.h"
+#include "cli/manifest.h"
+#include "qos/class_file.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct ExplainArguments {
+  std::string file;
+  std::string type;
+  std::string resctrl;  // a captured tree; empty: this machine's
+  std::string svg;
+};
+
+absl::StatusOr<std::string> Absolute(const std::string& path) {
+  if (absl::StartsWith(path, "/")) return path;
+  char here[PATH_MAX];
+  if (getcwd(here, sizeof(here)) == nullptr) return ErrnoStatus(errno, "getcwd");
+  return absl::StrCat(here, "/", path);
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  if (path == "-") return ReadStandardInput();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
+  return qos::LoadClassFile(absolute);
+}
+
+// Into what is there, and so not in its place: it may be a link, or a device.
+absl::Status WriteFile(const std::string& path, absl::string_view text) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
+                            root.OpenFile(absolute, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+  while (!text.empty()) {
+    const ssize_t count = write(file.get(), text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& root) {
+  const auto host = FsRoot::Open(root.empty() ? "/" : root);
+  if (!host.ok()) return Annotate(host.status(), "--resctrl");
+  auto resctrl = linux::Resctrl::Open(*host);
+  if (resctrl.ok()) return resctrl;
+  return root.empty()
+             ? WithHint(resctrl.status(),
+                        "To look at the file for another machine: `plimsoll classes capture DIR` "
+                        "there, then --resctrl DIR here.")
+             : WithHint(Annotate(resctrl.status(), absl::StrCat("--resctrl ", root)),
+                        "The directory has to be one that `plimsoll classes capture` made, or the "
+                        "root of a machine with resctrl.");
+}
+
+absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
+  const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadFile(arguments.file));
+  std::string type = arguments.type;
+  if (type.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(type, ClassTypeOf(name, text));
+  }
+  if (type == "rdt") {
+    // What is wrong everywhere is said also where there is no resctrl.
+    PLIMSOLL_RETURN_IF_ERROR(CheckRdtFile(name, text));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(arguments.resctrl));
+    return ExplainRdt(name, text, *resctrl);
+  }
+  for (const auto& [option, value] :
+       {std::pair("--resctrl", &arguments.resctrl), {"--svg", &arguments.svg}}) {
+    if (value->empty()) continue;
+    return UsageError(absl::InvalidArgumentError(
+        absl::StrCat(option, " is for files of rdt; ", name, " is one of blockio")));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
+  return ExplainBlockio(name, text, host, *cgroups);
+}
+
+absl::StatusOr<int> Explain(const CommandContext& context, const ExplainArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Explanation explanation, ExplainFile(arguments));
+  if (arguments.svg == "-") {
+    Print(explanation.svg);
+    return kExitOk;
+  }
+  if (!arguments.svg.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(WriteFile(arguments.svg, explanation.svg), "--svg"));
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(explanation.json, context.format()));
+  } else {
+    Print(explanation.text);
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> Capture(const std::string& directory, const std::string& from) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(from));
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo info, resctrl->ReadInfo());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot out, FsRoot::OpenOrCreate(absolute, 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto there, out.List("."));
+  if (!there.empty()) {
+    return WithHint(absl::AlreadyExistsError(absl::StrCat(directory, " is not empty")),
+                    "A captured tree needs a directory of its own, which need not be there yet.");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(resctrl->Capture(out));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, resctrl->ControlGroups());
+  Print(absl::StrCat("captured the resctrl at ", resctrl->mount_point(), " into ", directory, ":\n",
+                     DescribeResctrl(info), "  groups: ", groups.size() + 1,
+                     ", the root's included; no process is named in it\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddExplainCommands(CLI::App& classes, CommandContext& context) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* explain = classes.add_subcommand(
+      "explain",
+      "Show what a file of rdt or blockio classes means on a machine; nothing is changed.\n\n"
+      "Of rdt: the masks as strips of bits, what is lost by rounding, conflicts. Of blockio: the "
+      "limits by disk, and patterns that match none. An error in the file is what plimsolld would "
+      "say of it; warnings are no errors.");
+  explain->add_option("file", arguments->file, "The class file; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  explain
+      ->add_option("--resctrl", arguments->resctrl,
+                   "Look at a machine that `plimsoll classes capture` captured, not at this one")
+      ->type_name("DIRECTORY");
+  explain
+      ->add_option("--svg", arguments->svg,
+                   "Draw the masks into this file too; - is standard output, alone")
+      ->type_name("FILE");
+  explain->add_option("--type", arguments->type, "Of which type it is, where its keys don't tell")
+      ->check(CLI::IsMember({"rdt", "blockio"}));
+  context.Act(explain, [&context, arguments] { return Explain(context, *arguments); });
+
+  auto directory = std::make_shared<std::string>();
+  auto from = std::make_shared<std::string>();
+  CLI::App* capture = classes.add_subcommand(
+      "capture",
+      "Copy what resctrl says of this machine, for `explain --resctrl` elsewhere.\n\n"
+      "Caches, limits and groups are in it, but no process ids.");
+  capture->add_option("directory", *directory, "Where to; made, if it is not there, else empty")
+      ->type_name("DIRECTORY")
+      ->required();
+  capture->add_option("--resctrl", *from, "Another machine's root directory, or a captured tree")
+      ->type_name("DIRECTORY");
+  context.Act(capture, [directory, from] { return Capture(*directory, *from); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,197 @@
+#include "cli/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "cli/command.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kRdt[] = R"(partitions:
+  exclusive:
+    l3Allocation: 60%
+    mbAllocation: [100%]
+    classes:
+      gold: {mbAllocation: [50%], kubernetes: {denyPodAnnotation: true}}
+  shared:
+    l3Allocation: 40%
+    classes: {bronze: {l3Allocation: 50%}, system/default: {}}
+)";
+
+nlohmann::json Parse(const std::string& text) {
+  auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(document.is_object()) << text;
+  return document;
+}
+
+// A tree as `capture` makes it: two caches of 11 ways, 4 CLOSIDs, and a group of somebody's.
+class ExplainTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string mount = "tree/sys/fs/resctrl/";
+    Put("tree/proc/self/mountinfo", "1 0 0:1 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw\n");
+    Put(mount + "info/L3/cbm_mask", "7ff\n");
+    Put(mount + "info/L3/min_cbm_bits", "1\n");
+    Put(mount + "info/L3/num_closids", "4\n");
+    Put(mount + "info/L3/shareable_bits", "600\n");
+    Put(mount + "info/MB/min_bandwidth", "10\n");
+    Put(mount + "info/MB/bandwidth_gran", "10\n");
+    Put(mount + "info/MB/num_closids", "4\n");
+    Put(mount + "schemata", "L3:0=7ff;1=7ff\nMB:0=100;1=100\n");
+    Put(mount + "tasks", "");
+    Put(mount + "theirs/tasks", "");
+    Put(mount + "theirs/schemata", "L3:0=7ff;1=7ff\nMB:0=100;1=100\n");
+  }
+  void Put(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(dir_.root().MakeDirs(path.substr(0, path.rfind('/')), 0755).ok());
+    ASSERT_TRUE(dir_.root().ReplaceFile(path, text).ok());
+  }
+  std::string File(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(dir_.root().ReplaceFile(name, text).ok());
+    return absl::StrCat(dir_.path(), "/", name);
+  }
+  struct Printed {
+    int code;
+    std::string out;
+    std::string err;
+  };
+  Printed Run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"plimsoll", "classes"});
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = RunProgramMain(static_cast<int>(words.size()), argv.data());
+    std::string out = testing::internal::GetCapturedStdout();
+    return {code, std::move(out), testing::internal::GetCapturedStderr()};
+  }
+  std::string tree() const { return dir_.path() + "/tree"; }
+
+  TestDir dir_;
+};
+
+TEST_F(ExplainTest, DrawsTheMasksAndSaysWhatIsLost) {
+  const Printed result = Run({"explain", File("rdt.yaml", kRdt), "--resctrl", tree()});
+  EXPECT_EQ(result.code, kExitOk) << result.err;
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("rdt.yaml: 2 partitions and 3 classes, on the resctrl at " + tree()),
+            HasSubstr("L3: caches 0-1, 11 ways, at least 1 of them in a mask, 4 CLOSIDs"),
+            HasSubstr("  exclusive         ....#######  0x7f   7 ways"),
+            HasSubstr("    bronze          ..##......."), HasSubstr("devices too"),
+            HasSubstr("60.0% asked, 63.6% given (7 of 11 ways)"),
+            HasSubstr("gold            exclusive  of containers           L3 0=0x7f,1=0x7f"),
+            HasSubstr("groups of others use up CLOSIDs too: theirs")));
+}
+
+TEST_F(ExplainTest, JsonHasTheSame) {
+  const Printed result =
+      Run({"explain", File("rdt.yaml", kRdt), "--resctrl", tree(), "-o", "json"});
+  ASSERT_EQ(result.code, kExitOk) << result.err;
+  auto document = Parse(result.out);
+  EXPECT_EQ(document["type"], "rdt");
+  EXPECT_EQ(document["machine"]["l3"]["ways"], 11);
+  EXPECT_EQ(document["partitions"][0]["schemata"]["L3"]["1"], "0x7f");
+  for (const auto& one : document["classes"]) {
+    if (one["name"] != "gold") continue;
+    EXPECT_EQ(one["schemata"]["MB"]["0"], 50);
+    EXPECT_EQ(one["deny_pod_annotation"], true);
+  }
+  EXPECT_EQ(document["roundings"][0]["who"], "partition exclusive");
+  EXPECT_FALSE(document["warnings"].empty());
+}
+
+TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
+  const std::string full = File("full.yaml", "partitions: {a: {l3Allocation: 120%}}\n");
+  const Printed wrong = Run({"explain", full});
+  EXPECT_EQ(wrong.code, kExitError);
+  EXPECT_THAT(wrong.err, HasSubstr("full.yaml:1:")) << "also where there is no resctrl";
+  const std::string classes = "partitions: {p: {classes: {a: , b: , c: , d: }, l3Allocation: 50%}}";
+  const Printed many = Run({"explain", File("many.yaml", classes), "--resctrl", tree()});
+  EXPECT_EQ(many.code, kExitError);
+  EXPECT_THAT(many.err, AllOf(HasSubstr("theirs"), HasSubstr("CLOSID")));
+  EXPECT_EQ(many.out, "");
+}
+
+TEST_F(ExplainTest, WhereThereIsNoResctrl) {
+  const std::string file = File("rdt.yaml", kRdt);
+  const Printed empty = Run({"explain", file, "--resctrl", dir_.path()});
+  EXPECT_EQ(empty.code, kExitError);
+  EXPECT_THAT(empty.err, HasSubstr("plimsoll classes capture"));
+  EXPECT_EQ(Run({"explain", file, "--resctrl", dir_.path() + "/none"}).code, kExitError);
+}
+
+TEST_F(ExplainTest, ThePictureGoesToItsFile) {
+  const std::string file = File("rdt.yaml", kRdt);
+  const std::string svg = dir_.path() + "/masks.svg";
+  const Printed result = Run({"explain", file, "--resctrl", tree(), "--svg", svg});
+  ASSERT_EQ(result.code, kExitOk) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("exclusive"));
+  EXPECT_THAT(dir_.root().Read("masks.svg").value_or(""), HasSubstr("</svg>"));
+  const Printed alone = Run({"explain", file, "--resctrl", tree(), "--svg", "-"});
+  EXPECT_EQ(alone.out, dir_.root().Read("masks.svg").value_or(""));
+}
+
+TEST_F(ExplainTest, ACaptureSaysTheSameElsewhere) {
+  const std::string copy = dir_.path() + "/copy";
+  const Printed captured = Run({"capture", copy, "--resctrl", tree()});
+  ASSERT_EQ(captured.code, kExitOk) << captured.err;
+  EXPECT_THAT(captured.out, AllOf(HasSubstr("11 ways"), HasSubstr("groups: 2")));
+  const std::string file = File("rdt.yaml", kRdt);
+  const auto there = Run({"explain", file, "--resctrl", tree(), "-o", "json"});
+  const auto here = Run({"explain", file, "--resctrl", copy, "-o", "json"});
+  auto first = Parse(there.out);
+  auto second = Parse(here.out);
+  first["machine"].erase("resctrl");
+  second["machine"].erase("resctrl");
+  EXPECT_EQ(first, second);
+  const Printed again = Run({"capture", copy, "--resctrl", tree()});
+  EXPECT_EQ(again.code, kExitError);
+  EXPECT_THAT(again.err, HasSubstr("is not empty"));
+}
+
+TEST_F(ExplainTest, BlockioByDisk) {
+  // No disk is called so.
+  const std::string file =
+      File("blockio.yaml",
+           "Classes:\n  free: []\n  slow:\n  - Weight: 50\n"
+           "  - {Devices: [/dev/plimsoll-test-none*], ThrottleWriteBps: 5M}\n");
+  const Printed result = Run({"explain", file});
+  ASSERT_EQ(result.code, kExitOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("blockio.yaml: 2 classes, with cgroup v"),
+                                HasSubstr("slow   others"), HasSubstr("free   none"),
+                                HasSubstr("class slow: device pattern /dev/plimsoll-test-none*: "
+                                          "nothing matches")));
+  auto document = Parse(Run({"explain", file, "-o", "json"}).out);
+  EXPECT_EQ(document["type"], "blockio");
+  EXPECT_EQ(document["classes"][1]["weight"], 50);
+  EXPECT_THAT(document["warnings"].dump(), HasSubstr("nothing matches"));
+  EXPECT_EQ(Run({"explain", file, "--svg", dir_.path() + "/x.svg"}).code, kExitUsage);
+  EXPECT_FALSE(dir_.root().Exists("x.svg"));
+  const Printed bad = Run({"explain", File("bad.yaml", "Classes: {a: [{Weight: 5}]}\n")});
+  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_THAT(bad.err, HasSubstr("bad.yaml:1:"));
+}
+
+TEST_F(ExplainTest, TheTypeIsKnownByTheKeys) {
+  EXPECT_EQ(*ClassTypeOf("f", "options: {}\n"), "rdt");
+  EXPECT_EQ(*ClassTypeOf("f", "{\"Classes\": {}}"), "blockio");
+  EXPECT_THAT(std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
+              AllOf(HasSubstr("f.yaml"), HasSubstr("--type")));
+  EXPECT_FALSE(ClassTypeOf("f", "").ok());
+  const std::string file = File("odd.yaml", "a: 1\n");
+  EXPECT_THAT(Run({"explain", file, "--type", "blockio"}).err, HasSubstr("unknown field \"a\""));
+}
+
+}  // namespace
+}  // namespace plimsoll::cli

@@ -1,0 +1,162 @@
+// The command line's part in QoS classes: `assign`, the class of a pod of `plimsoll run`, `capture`
+// and `explain`.
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "resctrlfs/fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RunResult Plimsoll(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), ProgramPath("plimsoll"));
+  auto result =
+      RunProgram({.argv = std::move(arguments)}, {.timeout = Patience(absl::Seconds(90))});
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : RunResult{.exit = {.code = -1}};
+}
+
+nlohmann::json Document(const RunResult& result) {
+  auto document = nlohmann::json::parse(result.out, nullptr, /*allow_exceptions=*/false);
+  EXPECT_FALSE(document.is_discarded()) << result.out << result.err;
+  return document;
+}
+
+class CliClassesTest : public NodeTest {
+ protected:
+  CliClassesTest()
+      : NodeTest("classes:\n  oom: {classes: {first: 800, soon: 300}}\n  pod-qos: {}\n") {}
+
+  RunResult OnNode(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--address", node_.address()});
+    return Plimsoll(std::move(arguments));
+  }
+  // Runs the pod and returns its sandbox's id.
+  std::string RunManifest(const std::string& name, const std::string& more) {
+    const std::string path = absl::StrCat(files_.path(), "/", name, ".yaml");
+    EXPECT_TRUE(
+        Host()
+            .ReplaceFile(
+                path, absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: ", name,
+                                   "}\nspec:\n  restartPolicy: Never\n  containers:\n"
+                                   "  - name: a\n    image: busybox\n    imagePullPolicy: Never\n"
+                                   "    command: [/bin/sh, -c, sleep 1000]\n",
+                                   more))
+            .ok());
+    const RunResult run = OnNode({"run", "-d", "-o", "json", path});
+    EXPECT_EQ(run.exit.code, 0) << run.err;
+    return Document(run)["pods"][0]["sandbox_id"];
+  }
+
+  TestDir files_;
+};
+
+TEST_F(CliClassesTest, ThePodsQosClassIsWhatTheManifestSays) {
+  const std::string guaranteed =
+      RunManifest("guaranteed", "    resources: {limits: {cpu: 100m, memory: 32Mi}}\n");
+  const std::string burstable = RunManifest("burstable", "    resources: {requests: {cpu: 1m}}\n");
+  const std::string best_effort = RunManifest("best-effort", "");
+  EXPECT_EQ(PodStatus(guaranteed).class_resources().class_().at("pod-qos"), "Guaranteed");
+  EXPECT_EQ(PodStatus(burstable).class_resources().class_().at("pod-qos"), "Burstable");
+  EXPECT_EQ(PodStatus(best_effort).class_resources().class_().at("pod-qos"), "BestEffort");
+}
+
+TEST_F(CliClassesTest, AssignShowsWhatIsNow) {
+  RunManifest("web", "");
+  const RunResult assigned = OnNode({"assign", "web/a", "oom=soon"});
+  EXPECT_EQ(assigned.exit.code, 0) << assigned.err;
+  EXPECT_THAT(assigned.out, HasSubstr("soon"));
+  const RunResult unknown = OnNode({"assign", "web/a", "foo=soon"});
+  EXPECT_EQ(unknown.exit.code, 1);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no class type \"foo\""), HasSubstr("oom")));
+  EXPECT_EQ(OnNode({"classes", "reload"}).out, "Nothing has changed.\n");
+  EXPECT_EQ(OnNode({"assign", "--pod", "web", "pod-qos=BestEffort"}).exit.code, 0);
+  EXPECT_EQ(OnNode({"assign", "--pod", "web", "pod-qos=Guaranteed"}).exit.code, 1);
+}
+
+// A daemon with the gate off reads no classes and refuses none.
+class GateOffTest : public NodeTest {
+ protected:
+  GateOffTest()
+      : NodeTest(
+            "classes:\n  oom: {classes: {soon: 300}}\n"
+            "feature_gates: {ClassResources: false}\n") {}
+};
+
+TEST_F(GateOffTest, AssignDoesNotPretend) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"assign", container, "oom=soon"},
+        {"assign", container, "oom=soon", "-o", "json"}}) {
+    std::vector<std::string> arguments = {"--address", node_.address()};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const RunResult assigned = Plimsoll(arguments);
+    EXPECT_EQ(assigned.exit.code, 1);
+    EXPECT_EQ(assigned.out, "");
+    EXPECT_THAT(assigned.err, AllOf(HasSubstr("nothing is assigned"), HasSubstr("feature gate")));
+  }
+}
+
+// A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.
+TEST(ExplainTest, ACapturedMachineExplainsAFile) {
+  if (const std::string why = resctrlfs::ResctrlFsFixture::WhyNot(); !why.empty()) {
+    GTEST_SKIP() << why;
+  }
+  resctrlfs::Layout layout;
+  layout.caches = {{.level = 3, .ids = {0, 2}, .mask_bits = 12, .min_mask_bits = 2}};
+  layout.bandwidth = resctrlfs::BandwidthLayout{.ids = {0, 2}};
+  const auto machine = resctrlfs::ResctrlFsFixture::Start(layout);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  TestDir dir;
+  const std::string tree = dir.path() + "/tree";
+  const RunResult captured =
+      Plimsoll({"classes", "capture", tree, "--resctrl", (*machine)->root().path()});
+  ASSERT_EQ(captured.exit.code, 0) << captured.err;
+  EXPECT_THAT(captured.out, HasSubstr("caches 0,2, 12 ways"));
+  ASSERT_TRUE((*machine)->Stop().ok());
+
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("rdt.yaml",
+                               "partitions:\n  critical: {l3Allocation: 50%, mbAllocation: [80%],"
+                               " classes: {gold: {}}}\n  rest: {l3Allocation: {all: 45%, 2: 50%},"
+                               " mbAllocation: [20%], classes: {normal: {}, system/default: {}}}\n")
+                  .ok());
+  const std::string svg = dir.path() + "/masks.svg";
+  const RunResult text =
+      Plimsoll({"classes", "explain", dir.path() + "/rdt.yaml", "--resctrl", tree, "--svg", svg});
+  EXPECT_EQ(text.exit.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("L3 of cache 0, 12 ways"), HasSubstr("......######"),
+                              HasSubstr("45.0% asked")));
+  EXPECT_THAT(dir.root().Read("masks.svg").value_or(""), HasSubstr("</svg>"));
+  const RunResult json =
+      Plimsoll({"classes", "explain", dir.path() + "/rdt.yaml", "--resctrl", tree, "-o", "json"});
+  for (const auto& one : Document(json)["classes"]) {
+    if (one["name"] != "gold") continue;
+    EXPECT_EQ(one["schemata"]["L3"]["0"], "0x3f");
+    EXPECT_EQ(one["schemata"]["MB"]["2"], 80);
+  }
+  // More classes than the machine has room for.
+  std::string classes;
+  for (int i = 0; i < 20; ++i) absl::StrAppend(&classes, "c", i, ": , ");
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("many.yaml", absl::StrCat("partitions: {p: {l3Allocation: 50%, "
+                                                         "classes: {",
+                                                         classes, "}}}\n"))
+                  .ok());
+  const RunResult many =
+      Plimsoll({"classes", "explain", dir.path() + "/many.yaml", "--resctrl", tree});
+  EXPECT_EQ(many.exit.code, 1);
+  EXPECT_EQ(many.out, "");
+  EXPECT_THAT(many.err, AllOf(HasSubstr("many.yaml"), HasSubstr("c19")));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
