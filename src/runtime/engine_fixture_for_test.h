@@ -81,8 +81,8 @@ class EngineTest : public ::testing::Test {
     EXPECT_THAT(engine_->ListSandboxes(), ::testing::IsEmpty());
     EXPECT_THAT(*store_.LoadSandboxes(), ::testing::IsEmpty());
     EXPECT_THAT(*store_.LoadContainers(), ::testing::IsEmpty());
-    cgroups_.groups.erase("/plimsoll");  // is kept for the next pod
-    EXPECT_THAT(cgroups_.groups, ::testing::IsEmpty());
+    cgroups_.Remove("/plimsoll").IgnoreError();  // is kept for the next pod
+    EXPECT_THAT(cgroups_.groups(), ::testing::IsEmpty());
     EXPECT_THAT(*run_.List("sandboxes"), ::testing::IsEmpty());
     EXPECT_THAT(*runtime_.ListTraces(), ::testing::IsEmpty());
   }

@@ -215,7 +215,15 @@ class FakeCgroups : public linux::CgroupManager {
   std::function<void()> on_create;
   std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
-  std::set<std::string> groups;
+
+  std::set<std::string> groups() const {
+    absl::MutexLock lock(&mutex_);
+    return groups_;
+  }
+  void AddGroup(const std::string& path) {
+    absl::MutexLock lock(&mutex_);
+    groups_.insert(path);
+  }
 
   linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
   std::vector<std::string> Controllers() const override { return {}; }
@@ -224,8 +232,9 @@ class FakeCgroups : public linux::CgroupManager {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
     if (on_create) on_create();
     std::vector<std::string> made;
+    absl::MutexLock lock(&mutex_);
     for (const std::string& group : linux::GroupAndParents(path)) {
-      if (group != "/" && groups.insert(group).second) made.push_back(group);
+      if (group != "/" && groups_.insert(group).second) made.push_back(group);
     }
     return made;
   }
@@ -234,19 +243,22 @@ class FakeCgroups : public linux::CgroupManager {
   }
   absl::StatusOr<bool> Exists(absl::string_view path) const override {
     PLIMSOLL_RETURN_IF_ERROR(cannot_look);
-    return groups.contains(std::string(path));
+    absl::MutexLock lock(&mutex_);
+    return groups_.contains(std::string(path));
   }
   absl::Status cannot_look;  // what Exists says, unless OK
   absl::Status Remove(absl::string_view path) override {
-    groups.erase(std::string(path));
+    absl::MutexLock lock(&mutex_);
+    groups_.erase(std::string(path));
     return absl::OkStatus();
   }
   absl::Status RemoveIfUnused(absl::string_view path) override {
     const std::string below = absl::StrCat(path, "/");
-    for (const std::string& group : groups) {
+    absl::MutexLock lock(&mutex_);
+    for (const std::string& group : groups_) {
       if (group.compare(0, below.size(), below) == 0) return absl::OkStatus();
     }
-    groups.erase(std::string(path));
+    groups_.erase(std::string(path));
     return absl::OkStatus();
   }
   absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
@@ -294,6 +306,8 @@ class FakeCgroups : public linux::CgroupManager {
 
  private:
   linux::CgroupSettings settings_;
+  mutable absl::Mutex mutex_;
+  std::set<std::string> groups_;  // the exit watcher's thread removes some
 };
 
 // The real store, with writes that can be made to fail.

@@ -128,7 +128,7 @@ TEST_F(RecoveryTest, AGroupThatOutlivedItsContainerGoes) {
   runtime_.EndMonitor(id, ExitRecord{0, 1});
   const std::string group = Wait(id).cgroup_path;
   engine_.reset();
-  cgroups_.groups.insert(group);
+  cgroups_.AddGroup(group);
   StartEngine();
   EXPECT_FALSE(*cgroups_.Exists(group));
 }
@@ -314,11 +314,11 @@ TEST_F(RecoveryTest, WhatIsNotOursIsLeftAlone) {
   engine_.reset();
   runtime_.AddTrace("notes");
   ASSERT_TRUE(run_.MakeDirs("sandboxes/notes").ok());
-  cgroups_.groups.insert("/plimsoll/" + RandomId());
+  cgroups_.AddGroup("/plimsoll/" + RandomId());
   StartEngine();
   EXPECT_TRUE(runtime_.has_traces("notes"));
   EXPECT_TRUE(run_.Exists("sandboxes/notes"));
-  EXPECT_THAT(cgroups_.groups, SizeIs(1));
+  EXPECT_THAT(cgroups_.groups(), SizeIs(1));
 }
 
 TEST_F(RecoveryTest, AGroupIsWrittenDownBeforeItIsMade) {
@@ -347,10 +347,10 @@ TEST_F(RecoveryTest, AParentGoesToWhoeverUsesItStill) {
   const std::string first_id = *engine_->RunSandbox(first, "");
   const std::string second_id = *engine_->RunSandbox(second, "");
   ASSERT_TRUE(engine_->RemoveSandbox(first_id).ok());
-  EXPECT_THAT(cgroups_.groups, ElementsAre("/qos", "/qos/second"));
+  EXPECT_THAT(cgroups_.groups(), ElementsAre("/qos", "/qos/second"));
   EXPECT_THAT(store_.LoadSandboxes()->front().owned_cgroups, ElementsAre("/qos", "/qos/second"));
   ASSERT_TRUE(engine_->RemoveSandbox(second_id).ok());
-  EXPECT_THAT(cgroups_.groups, IsEmpty());
+  EXPECT_THAT(cgroups_.groups(), IsEmpty());
 }
 
 // Also in a slice that is there already, and whose limits are somebody else's.
@@ -367,8 +367,9 @@ TEST_F(RecoveryTest, APodInASliceKeepsItsControllers) {
   EXPECT_TRUE(*cgroups_.Exists(keeper));
   EXPECT_EQ(cgroups_.Read("")->cpu_shares, std::nullopt);
   ASSERT_TRUE(engine_->RemoveSandbox(id).ok());
-  EXPECT_THAT(cgroups_.groups, ElementsAre("/kube.slice", "/kube.slice/kube-pod1.slice"));
-  cgroups_.groups.clear();
+  EXPECT_THAT(cgroups_.groups(), ElementsAre("/kube.slice", "/kube.slice/kube-pod1.slice"));
+  EXPECT_TRUE(cgroups_.Remove("/kube.slice").ok());
+  EXPECT_TRUE(cgroups_.Remove("/kube.slice/kube-pod1.slice").ok());
 }
 
 TEST_F(RecoveryTest, HalfMadeSandboxesShareAParentToo) {

@@ -6,6 +6,10 @@
 // before those of its libraries, and the calls that gRPC and Abseil make among themselves are found
 // by name too), says what happens, and calls it. This goes into every program of the preset `tsan`
 // and into nothing else.
+//
+// Of a lock that a library takes (gRPC) it is told what the lock orders, not that it is one: gRPC
+// hands new memory to its threads by atomic operations, which the sanitizer doesn't see in a
+// library, so that a lock inside would be taken for a race itself.
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
 
@@ -33,35 +37,90 @@ class Outermost {
   const bool is_;
 };
 
+extern "C" const char __executable_start;  // the linker's
+extern "C" const char etext;
+
+// The locks that the program itself, not a library, has taken in this thread. Who releases one
+// can't be told from its caller: a library's last call is a jump, and seems to come from the
+// library's own.
+class Taken {
+ public:
+  static bool BySelf(const void* caller) {
+    return caller >= &__executable_start && caller < &etext;
+  }
+  static void Add(const absl::Mutex* mutex) {
+    if (count == kMost) {
+      std::fputs("absl_locks: a thread holds too many locks\n", stderr);
+      std::abort();
+    }
+    mutexes[count++] = mutex;
+  }
+  static bool Has(const absl::Mutex* mutex) { return Find(mutex) >= 0; }
+  static void Remove(const absl::Mutex* mutex) {
+    mutexes[Find(mutex)] = mutexes[count - 1];
+    --count;
+  }
+
+ private:
+  static constexpr int kMost = 256;
+  static int Find(const absl::Mutex* mutex) {
+    for (int i = count - 1; i >= 0; --i) {
+      if (mutexes[i] == mutex) return i;
+    }
+    return -1;
+  }
+  static thread_local const absl::Mutex* mutexes[kMost];
+  static thread_local int count;
+};
+thread_local const absl::Mutex* Taken::mutexes[Taken::kMost];
+thread_local int Taken::count = 0;
+
 // Between the first and the last word on a lock the sanitizer looks away, from a Condition that is
 // evaluated meanwhile too.
 class Acquiring {
  public:
-  Acquiring(absl::Mutex* mutex, unsigned flags) : mutex_(mutex), flags_(flags) {
-    if (told_) __tsan_mutex_pre_lock(mutex_, flags_);
+  Acquiring(absl::Mutex* mutex, unsigned flags, const void* caller)
+      : ours_(Taken::BySelf(caller)), mutex_(mutex), flags_(flags) {
+    if (told_ && ours_) __tsan_mutex_pre_lock(mutex_, flags_);
   }
   ~Acquiring() {
-    if (told_) __tsan_mutex_post_lock(mutex_, flags_, 0);
+    if (!told_) return;
+    const bool taken = (flags_ & __tsan_mutex_try_lock_failed) == 0;
+    if (ours_) {
+      __tsan_mutex_post_lock(mutex_, flags_, 0);
+      if (taken) Taken::Add(mutex_);
+    } else if (taken) {
+      __tsan_acquire(mutex_);
+    }
   }
   void Failed() { flags_ |= __tsan_mutex_try_lock_failed; }
 
  private:
   const Outermost told_;
+  const bool ours_;
   absl::Mutex* const mutex_;
   unsigned flags_;
 };
 
 class Releasing {
  public:
-  Releasing(absl::Mutex* mutex, unsigned flags) : mutex_(mutex), flags_(flags) {
-    if (told_) __tsan_mutex_pre_unlock(mutex_, flags_);
+  Releasing(absl::Mutex* mutex, unsigned flags)
+      : ours_(Taken::Has(mutex)), mutex_(mutex), flags_(flags) {
+    if (!told_) return;
+    if (ours_) {
+      Taken::Remove(mutex_);
+      __tsan_mutex_pre_unlock(mutex_, flags_);
+    } else {
+      __tsan_release(mutex_);
+    }
   }
   ~Releasing() {
-    if (told_) __tsan_mutex_post_unlock(mutex_, flags_);
+    if (told_ && ours_) __tsan_mutex_post_unlock(mutex_, flags_);
   }
 
  private:
   const Outermost told_;
+  const bool ours_;
   absl::Mutex* const mutex_;
   const unsigned flags_;
 };
@@ -70,18 +129,28 @@ class Releasing {
 // sanitizer would be told wrongly; none of ours does.
 class Waiting {
  public:
-  explicit Waiting(absl::Mutex* mutex) : mutex_(mutex) {
+  explicit Waiting(absl::Mutex* mutex) : ours_(Taken::Has(mutex)), mutex_(mutex) {
     if (!told_) return;
+    if (!ours_) {
+      __tsan_release(mutex_);
+      return;
+    }
     __tsan_mutex_pre_unlock(mutex_, 0);
     __tsan_mutex_post_unlock(mutex_, 0);
     __tsan_mutex_pre_lock(mutex_, 0);
   }
   ~Waiting() {
-    if (told_) __tsan_mutex_post_lock(mutex_, 0, 0);
+    if (!told_) return;
+    if (ours_) {
+      __tsan_mutex_post_lock(mutex_, 0, 0);
+    } else {
+      __tsan_acquire(mutex_);
+    }
   }
 
  private:
   const Outermost told_;
+  const bool ours_;
   absl::Mutex* const mutex_;
 };
 
@@ -115,7 +184,7 @@ Mutex::~Mutex() {
 
 void Mutex::Lock() {
   PLIMSOLL_NEXT("5Mutex4LockEv", void(Mutex*));
-  const Acquiring told(this, 0);
+  const Acquiring told(this, 0, __builtin_return_address(0));
   next(this);
 }
 
@@ -127,7 +196,7 @@ void Mutex::Unlock() {
 
 bool Mutex::TryLock() {
   PLIMSOLL_NEXT("5Mutex7TryLockEv", bool(Mutex*));
-  Acquiring told(this, __tsan_mutex_try_lock);
+  Acquiring told(this, __tsan_mutex_try_lock, __builtin_return_address(0));
   const bool locked = next(this);
   if (!locked) told.Failed();
   return locked;
@@ -135,7 +204,7 @@ bool Mutex::TryLock() {
 
 void Mutex::ReaderLock() {
   PLIMSOLL_NEXT("5Mutex10ReaderLockEv", void(Mutex*));
-  const Acquiring told(this, __tsan_mutex_read_lock);
+  const Acquiring told(this, __tsan_mutex_read_lock, __builtin_return_address(0));
   next(this);
 }
 
@@ -147,7 +216,7 @@ void Mutex::ReaderUnlock() {
 
 bool Mutex::ReaderTryLock() {
   PLIMSOLL_NEXT("5Mutex13ReaderTryLockEv", bool(Mutex*));
-  Acquiring told(this, __tsan_mutex_try_read_lock);
+  Acquiring told(this, __tsan_mutex_try_read_lock, __builtin_return_address(0));
   const bool locked = next(this);
   if (!locked) told.Failed();
   return locked;
@@ -157,41 +226,41 @@ bool Mutex::ReaderTryLock() {
 
 void Mutex::LockWhen(const Condition& condition) {
   PLIMSOLL_NEXT("5Mutex8LockWhenERKNS0_9ConditionE", void(Mutex*, const Condition&));
-  const Acquiring told(this, 0);
+  const Acquiring told(this, 0, __builtin_return_address(0));
   next(this, condition);
 }
 
 bool Mutex::LockWhenWithTimeout(const Condition& condition, Duration timeout) {
   PLIMSOLL_NEXT("5Mutex19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE",
                 bool(Mutex*, const Condition&, Duration));
-  const Acquiring told(this, 0);
+  const Acquiring told(this, 0, __builtin_return_address(0));
   return next(this, condition, timeout);
 }
 
 bool Mutex::LockWhenWithDeadline(const Condition& condition, Time deadline) {
   PLIMSOLL_NEXT("5Mutex20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE",
                 bool(Mutex*, const Condition&, Time));
-  const Acquiring told(this, 0);
+  const Acquiring told(this, 0, __builtin_return_address(0));
   return next(this, condition, deadline);
 }
 
 void Mutex::ReaderLockWhen(const Condition& condition) {
   PLIMSOLL_NEXT("5Mutex14ReaderLockWhenERKNS0_9ConditionE", void(Mutex*, const Condition&));
-  const Acquiring told(this, __tsan_mutex_read_lock);
+  const Acquiring told(this, __tsan_mutex_read_lock, __builtin_return_address(0));
   next(this, condition);
 }
 
 bool Mutex::ReaderLockWhenWithTimeout(const Condition& condition, Duration timeout) {
   PLIMSOLL_NEXT("5Mutex25ReaderLockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE",
                 bool(Mutex*, const Condition&, Duration));
-  const Acquiring told(this, __tsan_mutex_read_lock);
+  const Acquiring told(this, __tsan_mutex_read_lock, __builtin_return_address(0));
   return next(this, condition, timeout);
 }
 
 bool Mutex::ReaderLockWhenWithDeadline(const Condition& condition, Time deadline) {
   PLIMSOLL_NEXT("5Mutex26ReaderLockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE",
                 bool(Mutex*, const Condition&, Time));
-  const Acquiring told(this, __tsan_mutex_read_lock);
+  const Acquiring told(this, __tsan_mutex_read_lock, __builtin_return_address(0));
   return next(this, condition, deadline);
 }
 
