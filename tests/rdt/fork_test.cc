@@ -1,6 +1,9 @@
 // Containers that fork while they are moved.
 #include <signal.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "rdt/rdt_fixture.h"
@@ -22,8 +25,9 @@ class FreezerOrNot : public linux::CgroupManager {
   absl::Status Thaw(absl::string_view path) override { return inner_.Thaw(path); }
   absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view path) const override {
     auto threads = inner_.Threads(path);
-    if (threads.ok() && just_ended != 0) {
-      threads->insert(std::upper_bound(threads->begin(), threads->end(), just_ended), just_ended);
+    const pid_t ended = just_ended;
+    if (threads.ok() && ended != 0) {
+      threads->insert(std::upper_bound(threads->begin(), threads->end(), ended), ended);
     }
     return threads;
   }
@@ -61,7 +65,7 @@ class FreezerOrNot : public linux::CgroupManager {
   absl::StatusOr<uint64_t> OomKills(absl::string_view) const override { return Never(); }
 
   // Listed as if it had ended right after that; 0: none.
-  pid_t just_ended = 0;
+  std::atomic<pid_t> just_ended = 0;
 
  private:
   static absl::Status Never() { return absl::UnimplementedError("not for the rdt type"); }
