@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
+#include "linux/cgroup_stub_for_test.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -30,6 +31,42 @@ TEST_F(CgroupReadierTest, AMoveInPlaceChangesNoMembership) {
 
 TEST_F(CgroupReadierTest, AMoveInPlaceWithoutProcSaysSo) {
   EXPECT_TRUE(absl::IsNotFound(cgroups_->MoveInPlace(*root_.Sub("sys"))));
+}
+
+// Counts the moves in place that it is asked for.
+class Counter : public CgroupStub {
+ public:
+  absl::Status MoveInPlace(const FsRoot&) override {
+    absl::MutexLock lock(&mutex_);
+    ++moves_;
+    return absl::InternalError("a hint that can't be followed is none");
+  }
+  // Within a minute.
+  bool AwaitMoves(int count) {
+    const auto enough = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return moves_ >= count; };
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Minutes(1));
+  }
+  int moves() const {
+    absl::MutexLock lock(&mutex_);
+    return moves_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  int moves_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+TEST_F(CgroupReadierTest, WhatIsExpectedLeadsToAMove) {
+  Counter counter;
+  {
+    CgroupReadier readier(&counter, root_);
+    for (int i = 1; i <= 3; ++i) {
+      readier.Expect();
+      ASSERT_TRUE(counter.AwaitMoves(i));
+    }
+  }
+  EXPECT_EQ(counter.moves(), 3) << "none that nobody expected";
 }
 
 TEST_F(CgroupReadierTest, EndsWhileMovesAreExpected) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "linux/cgroup_stub_for_test.h"
 #include "rdt/rdt_fixture.h"
 
 namespace plimsoll::qos {
@@ -14,7 +15,7 @@ namespace {
 using ::testing::IsEmpty;
 
 // As CgroupManager, on a machine that can't freeze or has all the time that it takes, however busy.
-class FreezerOrNot : public linux::CgroupManager {
+class FreezerOrNot : public linux::CgroupStub {
  public:
   FreezerOrNot(linux::CgroupManager* inner, bool can_freeze)
       : inner_(*inner), can_freeze_(can_freeze) {}
@@ -32,43 +33,10 @@ class FreezerOrNot : public linux::CgroupManager {
     return threads;
   }
 
-  linux::CgroupLayout layout() const override { return inner_.layout(); }
-  std::vector<std::string> Controllers() const override { return inner_.Controllers(); }
-  std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
-  absl::StatusOr<std::vector<std::string>> Create(absl::string_view) override { return Never(); }
-  absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view) override {
-    return Never();
-  }
-  absl::StatusOr<bool> Exists(absl::string_view path) const override { return inner_.Exists(path); }
-  absl::Status Remove(absl::string_view) override { return Never(); }
-  absl::Status RemoveIfUnused(absl::string_view) override { return Never(); }
-  absl::Status Apply(absl::string_view, const linux::CgroupSettings&) override { return Never(); }
-  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return Never(); }
-  absl::Status AddProcess(absl::string_view, pid_t) override { return Never(); }
-  absl::Status MoveInPlace(const FsRoot&) override { return Never(); }
-  absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
-    return Never();
-  }
-  absl::Status KillAll(absl::string_view, absl::Time) override { return Never(); }
-  absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
-                                       absl::string_view) const override {
-    return Never();
-  }
-  absl::Status WriteFile(absl::string_view, absl::string_view, absl::string_view,
-                         absl::string_view) override {
-    return Never();
-  }
-  bool HasFile(absl::string_view, absl::string_view, absl::string_view) const override {
-    return false;
-  }
-  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view) const override { return Never(); }
-  absl::StatusOr<uint64_t> OomKills(absl::string_view) const override { return Never(); }
-
   // Listed as if it had ended right after that; 0: none.
   std::atomic<pid_t> just_ended = 0;
 
  private:
-  static absl::Status Never() { return absl::UnimplementedError("not for the rdt type"); }
   linux::CgroupManager& inner_;
   const bool can_freeze_;
 };
