@@ -32,7 +32,8 @@ absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
   const absl::Status thawed = thaw();
   return thawed.ok() || absl::IsNotFound(thawed)
              ? trouble
-             : Annotate(thawed, absl::StrCat(trouble.message(), "; and thawing it failed"));
+             : absl::AbortedError(absl::StrCat(trouble.message(), "; and thawing it failed: ",
+                                               thawed.message()));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
@@ -17,7 +16,6 @@ namespace plimsoll::qos {
 namespace {
 
 constexpr char kFile[] = "oom_score_adj";
-constexpr absl::Duration kFreezePatience = absl::Milliseconds(20);
 // Looks at a container that can't be frozen and goes on forking.
 constexpr int kMostPasses = 100;
 
@@ -121,7 +119,7 @@ std::vector<ClassInfo> OomType::classes() const {
 }
 
 std::vector<std::string> OomType::warnings() const {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = freezer_.Troubles();
   for (const auto& [class_name, value] : config_.classes) {
     if (Clamp(value) == value) continue;
     lines.push_back(absl::StrCat("oom class ", class_name, ": oom_score_adj is ", Clamp(value),
@@ -137,15 +135,17 @@ std::vector<std::string> OomType::OwnedFiles(absl::string_view class_name) const
   return {kFile};
 }
 
-absl::StatusOr<std::vector<pid_t>> OomType::Members(const Target& target) const {
+absl::StatusOr<std::vector<pid_t>> OomType::Members(const Target& target, bool* entering) const {
+  // In this order: who is in by the second look was on its way by the first.
+  const std::vector<pid_t> coming =
+      target.entering == nullptr ? std::vector<pid_t>() : target.entering();
+  *entering = !coming.empty();
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> pids,
                             cgroups_->Processes(target.cgroup_path, /*recursive=*/true));
   std::set<pid_t> all(pids.begin(), pids.end());
-  const std::vector<pid_t> entering =
-      target.entering == nullptr ? std::vector<pid_t>() : target.entering();
-  if (!entering.empty()) {
+  if (!coming.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host_));
-    for (const pid_t pid : entering) {
+    for (const pid_t pid : coming) {
       all.insert(pid);
       for (const auto& each : linux::DescendantsOf(table, pid)) all.insert(each.id.pid);
     }
@@ -156,41 +156,34 @@ absl::StatusOr<std::vector<pid_t>> OomType::Members(const Target& target) const 
 absl::Status OomType::SetAll(const Target& target, int value) {
   // A fork in flight has copied the old value and is in no list yet. Where the container can't be
   // frozen, it is looked at until nothing more is found.
-  const absl::StatusOr<bool> frozen =
-      cgroups_->Freeze(target.cgroup_path, absl::Now() + kFreezePatience);
+  const ContainerFreezer::Stop stop(&freezer_, target.cgroup_path);
   Changes changes(host_);
+  bool entering = false;
   const auto pass = [&]() -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> listed, Members(target));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> listed, Members(target, &entering));
     std::vector<linux::ProcessId> processes;
     for (const pid_t pid : listed) {
       const auto process = linux::IdentifyProcess(host_, pid);
       if (process.ok()) processes.push_back(*process);
     }
     // Who was identified before this second look and is in it is no stranger with a pid used again.
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> again, Members(target));
+    bool still_entering = false;
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> again, Members(target, &still_entering));
+    entering = entering || still_entering;
     for (const linux::ProcessId& process : processes) {
       if (!std::binary_search(again.begin(), again.end(), process.pid)) continue;
       PLIMSOLL_RETURN_IF_ERROR(changes.Set(process, value));
     }
     return absl::OkStatus();
   };
-  const bool is_still = frozen.ok() && *frozen && target.entering == nullptr;
   absl::Status status;
   for (int i = 0; i < kMostPasses && status.ok(); ++i) {
     const size_t before = changes.size();
     status = pass();
-    if (is_still || (changes.size() == before && i > 0)) break;
+    if ((stop.is_still() && !entering) || (changes.size() == before && i > 0)) break;
   }
-  std::string trouble = status.ok() ? "" : changes.Undo();
-  if (frozen.ok() && *frozen) {
-    const absl::Status thawed = cgroups_->Thaw(target.cgroup_path);
-    if (!thawed.ok() && !absl::IsNotFound(thawed)) {
-      absl::StrAppend(&trouble, "; thawing it failed: ", thawed.message());
-      if (status.ok()) status = thawed;
-    }
-  }
-  return trouble.empty() ? status
-                         : absl::Status(status.code(), absl::StrCat(status.message(), trouble));
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), changes.Undo()));
 }
 
 absl::Status OomType::Assign(const Target& target, absl::string_view /*from*/,
@@ -211,6 +204,7 @@ absl::StatusOr<std::string> OomType::Drift(const Target& target,
                                            absl::string_view class_name) const {
   const auto at = config_.classes.find(std::string(class_name));
   if (at == config_.classes.end()) return std::string();
+  if (std::string frozen = freezer_.Trouble(target.cgroup_path); !frozen.empty()) return frozen;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pids,
                             cgroups_->Processes(target.cgroup_path, /*recursive=*/true));
   for (const pid_t pid : pids) {

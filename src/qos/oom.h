@@ -20,6 +20,7 @@
 #include "linux/cgroup.h"
 #include "qos/class_type.h"
 #include "qos/classes_config.h"
+#include "qos/container_freezer.h"
 
 namespace plimsoll::qos {
 
@@ -54,18 +55,24 @@ class OomType : public ClassType {
  private:
   OomType(FsRoot host, linux::CgroupManager* cgroups, OomTypeConfig config,
           std::optional<int> lowest)
-      : host_(std::move(host)), cgroups_(cgroups), config_(std::move(config)), lowest_(lowest) {}
+      : host_(std::move(host)),
+        cgroups_(cgroups),
+        freezer_(cgroups),
+        config_(std::move(config)),
+        lowest_(lowest) {}
   absl::Status Validate() const;
   absl::Status NoSuchClass(absl::string_view class_name) const;
   int Clamp(int value) const;
   // What a container without a class has.
   int Underlying(const Target& target) const;
-  // Those of the container and those on their way into it.
-  absl::StatusOr<std::vector<pid_t>> Members(const Target& target) const;
+  // Those of the container and those on their way into it, of whom `entering` says whether there
+  // are any.
+  absl::StatusOr<std::vector<pid_t>> Members(const Target& target, bool* entering) const;
   absl::Status SetAll(const Target& target, int value);
 
   const FsRoot host_;
   linux::CgroupManager* const cgroups_;
+  ContainerFreezer freezer_;
   const OomTypeConfig config_;
   const std::optional<int> lowest_;
 };

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -16,7 +16,6 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr absl::Duration kFreezeTime = absl::Milliseconds(20);
 constexpr int kRounds = 20;  // of looking for threads that were missed
 constexpr absl::Duration kBetweenRounds = absl::Milliseconds(1);
 
@@ -128,26 +127,13 @@ absl::Status RdtMover::MoveAll(const Target& target, const RdtPlace& to, bool fr
 }
 
 absl::StatusOr<RdtMove> RdtMover::Move(const Target& target, const RdtPlace& to,
-                                       const RdtPlace& back, bool first) const {
-  absl::StatusOr<bool> froze = false;
-  if (!first) froze = cgroups_.Freeze(target.cgroup_path, absl::Now() + kFreezeTime);
-  // False: frozen by somebody else, who may thaw it at any moment.
-  const bool frozen = froze.ok() && *froze;
-  bool thawed = !frozen;
-  const auto thaw = [&]() -> absl::Status {
-    if (thawed) return absl::OkStatus();
-    thawed = true;
-    const absl::Status status = cgroups_.Thaw(target.cgroup_path);
-    return absl::IsNotFound(status) ? absl::OkStatus() : status;
-  };
-  absl::Cleanup thaw_at_last = [&] { thaw().IgnoreError(); };
-
+                                       const RdtPlace& back, bool first) {
+  std::optional<ContainerFreezer::Stop> stop;
+  if (!first) stop.emplace(&freezer_, target.cgroup_path);
+  const bool frozen = stop && stop->is_still();
   RdtMove move;
-  absl::Status status = MoveAll(target, to, frozen, first, move);
-  if (status.ok()) {
-    PLIMSOLL_RETURN_IF_ERROR(thaw());
-    return move;
-  }
+  const absl::Status status = MoveAll(target, to, frozen, first, move);
+  if (status.ok()) return move;
   RdtMove undone;
   absl::Status returned = Add(move.threads, back, undone);
   if (!frozen && returned.ok()) returned = Again(target, back);

@@ -20,6 +20,7 @@
 #include "linux/cgroup.h"
 #include "linux/resctrl.h"
 #include "qos/class_type.h"
+#include "qos/container_freezer.h"
 
 namespace plimsoll::qos {
 
@@ -43,12 +44,12 @@ class RdtMover {
  public:
   // Both outlive it. `host` has proc/.
   RdtMover(const linux::Resctrl* resctrl, linux::CgroupManager* cgroups, FsRoot host)
-      : resctrl_(*resctrl), cgroups_(*cgroups), host_(std::move(host)) {}
+      : resctrl_(*resctrl), cgroups_(*cgroups), freezer_(cgroups), host_(std::move(host)) {}
 
   // On error all threads are in `back` again. A container without threads is OK. `first`: it had no
   // class, so most likely it is an init asleep, for which a freeze would only cost time.
   absl::StatusOr<RdtMove> Move(const Target& target, const RdtPlace& to, const RdtPlace& back,
-                               bool first) const;
+                               bool first);
   // Without freezing: those that there are now. For looking again.
   absl::Status Again(const Target& target, const RdtPlace& to) const;
   // Into the monitoring group only; those of other classes stay where they are.
@@ -57,6 +58,7 @@ class RdtMover {
   // The container's threads, sorted; empty when it is gone.
   absl::StatusOr<std::vector<pid_t>> ThreadsOf(const Target& target) const;
   bool IsAlive(pid_t thread) const;
+  const ContainerFreezer& freezer() const { return freezer_; }
 
  private:
   std::vector<pid_t> EnteringThreads(const Target& target) const;
@@ -66,6 +68,7 @@ class RdtMover {
 
   const linux::Resctrl& resctrl_;
   linux::CgroupManager& cgroups_;
+  ContainerFreezer freezer_;
   const FsRoot host_;
 };
 
