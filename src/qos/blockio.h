@@ -60,7 +60,7 @@ class BlockioType : public ClassType {
   // files lack then: also for a disk that went and is back under its number, with which the kernel
   // forgot its limits. For when a disk or a link to one has come or gone. Every holder is tried;
   // the first error is returned.
-  absl::Status Refresh(const Holders& holders);
+  absl::Status Refresh(const Holders& holders) override;
 
  private:
   class Reload;

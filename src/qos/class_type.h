@@ -46,7 +46,8 @@ struct Target {
   std::function<std::vector<pid_t>()> entering;
   // What somebody without a class asked for a kernel file of the target's group ("cpu.weight", or
   // "oom_score_adj" of its init), in the file's own format: written when a class that has set the
-  // file goes. nullopt: nobody asked, the kernel's default then. May be null.
+  // file goes. A Target is kept for as long as a class is held: what is on record when this is
+  // called counts. nullopt: nobody asked, the kernel's default then. May be null.
   std::function<std::optional<std::string>(absl::string_view file)> underlying;
 };
 
@@ -100,6 +101,12 @@ class ClassType {
   // the target is where it was. Both names are this type's.
   virtual absl::Status Assign(const Target& target, absl::string_view from,
                               absl::string_view to) = 0;
+  // The target holds the class since before this daemon's start: it is known from now on, as if
+  // assigned, and gets back what the class has lost since. Called once for each holder that was
+  // recorded, before any other call about it. An error is for the log.
+  virtual absl::Status Adopt(const Target& /*target*/, absl::string_view /*class_name*/) {
+    return absl::OkStatus();
+  }
   // The target is gone (its processes have ended), or goes without a class. Nothing of the type's
   // is left for it. OK when there is nothing.
   virtual absl::Status Release(const Target& target, absl::string_view class_name) = 0;
@@ -117,6 +124,10 @@ class ClassType {
   virtual absl::StatusOr<std::unique_ptr<PendingReload>> PrepareReload() {
     return std::unique_ptr<PendingReload>();
   }
+
+  // Devices of the machine have come, gone or changed: looks again at what the classes mean and
+  // sees to it that every holder has that. Each is tried; the first error is returned.
+  virtual absl::Status Refresh(const Holders& /*holders*/) { return absl::OkStatus(); }
 
   // Measured values of a target or, with an empty id, of a class as a whole: metric name without
   // prefix ("llc_occupancy_bytes") -> value. Empty where there is nothing to measure.

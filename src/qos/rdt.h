@@ -41,7 +41,8 @@ struct RdtEnvironment {
 };
 
 // Compiles the file for this machine and makes the groups. Errors are those of ParseRdtConfig and
-// CompileRdt; FAILED_PRECONDITION without resctrl; ALREADY_EXISTS for a group of somebody else;
+// CompileRdt; FAILED_PRECONDITION only where this machine can't have the type, without resctrl or
+// what the file requires of it; ALREADY_EXISTS for a group of somebody else;
 // INVALID_ARGUMENT for a default class or a capacity of a class that there isn't. On error
 // everything is as before.
 absl::StatusOr<std::unique_ptr<ClassType>> MakeRdtType(const RdtOptions& options,

@@ -129,49 +129,87 @@ absl::StatusOr<RdtClasses> RdtGroups::Plan(const RdtConfig& config) const {
 // What has been done so far, to be undone in the opposite order.
 class RdtGroups::Change {
  public:
-  ~Change() {
-    for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) (*undo)();
+  void OnUndo(std::function<absl::Status()> undo) { undo_.push_back(std::move(undo)); }
+  // `status`, with what could not be undone.
+  absl::Status Undo(absl::Status status) {
+    for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
+      const absl::Status undone = (*undo)();
+      if (undone.ok()) continue;
+      status = Annotate(status, absl::StrCat("(and not undone: ", undone.message(), ")"));
+    }
+    return status;
   }
-  void OnUndo(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  void Keep() { undo_.clear(); }
 
  private:
-  std::vector<std::function<void()>> undo_;
+  std::vector<std::function<absl::Status()>> undo_;
 };
 
-absl::Status RdtGroups::RemoveUnwanted(RdtClasses& classes, Change& change) {
+std::vector<std::string> RdtGroups::Unwanted(const RdtClasses& classes) const {
   std::set<std::string> wanted;
   for (const auto& [name, group] : classes.by_name) wanted.insert(group.path);
+  std::vector<std::string> unwanted;
   for (const std::string& group : ownership_.Groups()) {
-    if (wanted.count(group) > 0 || absl::StrContains(group, "mon_groups/")) continue;
-    if (!resctrl_.HasGroup(group)) {  // somebody removed it
-      PLIMSOLL_RETURN_IF_ERROR(ownership_.Disclaim(group));
-      continue;
+    if (wanted.count(group) == 0 && !absl::StrContains(group, "mon_groups/")) {
+      unwanted.push_back(group);
     }
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, resctrl_.Threads(group));
-    if (!threads.empty()) {
-      classes.warnings.push_back(absl::StrCat("the group /", group,
-                                              " is no class's any more and stays: thread ",
-                                              threads.front(), " is in it"));
-      continue;
-    }
-    PLIMSOLL_ASSIGN_OR_RETURN(const linux::Schemata before, resctrl_.ReadSchemata(group));
-    PLIMSOLL_RETURN_IF_ERROR(ownership_.Remove(group));
-    change.OnUndo([this, group, before] {
-      if (ownership_.Make(group).ok()) resctrl_.WriteSchemata(group, before).IgnoreError();
-    });
   }
-  return absl::OkStatus();
+  return unwanted;
 }
 
-absl::Status RdtGroups::MakeAndWrite(const RdtClassGroup& group, Change& change) {
+void RdtGroups::RemoveUnwanted(RdtClasses& classes) {
+  for (const std::string& group : Unwanted(classes)) {
+    const auto stays = [&](absl::string_view why) {
+      classes.warnings.push_back(
+          absl::StrCat("the group /", group, " is no class's any more and stays: ", why));
+    };
+    const auto threads = resctrl_.Threads(group);
+    if (threads.ok() && !threads->empty()) {
+      stays(absl::StrCat("thread ", threads->front(), " is in it"));
+      continue;
+    }
+    // Somebody may have removed it: then its record goes.
+    const absl::Status removed = ownership_.Remove(group);
+    if (!removed.ok()) stays(removed.message());
+  }
+}
+
+absl::StatusOr<bool> RdtGroups::RemoveOneUnwanted(const RdtClasses& classes, Change& change) {
+  for (const std::string& group : Unwanted(classes)) {
+    const auto threads = resctrl_.Threads(group);
+    if (!threads.ok() || !threads->empty()) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const linux::Schemata before, resctrl_.ReadSchemata(group));
+    PLIMSOLL_RETURN_IF_ERROR(ownership_.Remove(group));
+    change.OnUndo([this, group, before]() -> absl::Status {
+      PLIMSOLL_RETURN_IF_ERROR(ownership_.Make(group));
+      return resctrl_.WriteSchemata(group, before);
+    });
+    return true;
+  }
+  return false;
+}
+
+absl::Status RdtGroups::MakeGroup(const RdtClasses& classes, const std::string& path,
+                                  Change& change) {
+  absl::Status made = ownership_.Make(path);
+  // Its CLOSID may be one that a group has which is no class's any more.
+  while (absl::IsResourceExhausted(made)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool removed, RemoveOneUnwanted(classes, change));
+    if (!removed) return made;
+    made = ownership_.Make(path);
+  }
+  if (made.ok()) change.OnUndo([this, path] { return ownership_.Remove(path); });
+  return made;
+}
+
+absl::Status RdtGroups::MakeAndWrite(const RdtClasses& classes, const RdtClassGroup& group,
+                                     Change& change) {
   const std::string& path = group.path;
   linux::Schemata goal;
-  if (!ownership_.IsOurs(path) || !resctrl_.HasGroup(path)) {
-    PLIMSOLL_RETURN_IF_ERROR(path.empty() ? ownership_.Claim(path) : ownership_.Make(path));
-    change.OnUndo([this, path] {
-      (path.empty() ? ownership_.Disclaim(path) : ownership_.Remove(path)).IgnoreError();
-    });
+  if (path.empty() && !ownership_.IsOurs(path)) {
+    PLIMSOLL_RETURN_IF_ERROR(ownership_.Claim(path));
+    change.OnUndo([this, path] { return ownership_.Disclaim(path); });
+  } else if (!ownership_.IsOurs(path) || !resctrl_.HasGroup(path)) {
+    PLIMSOLL_RETURN_IF_ERROR(MakeGroup(classes, path, change));
   } else {
     goal = Defaults();  // an earlier definition may have restricted more than this one
   }
@@ -179,26 +217,39 @@ absl::Status RdtGroups::MakeAndWrite(const RdtClassGroup& group, Change& change)
   if (goal.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::Schemata before, resctrl_.ReadSchemata(path));
   if (linux::SchemataDifferences(goal, before).empty()) return absl::OkStatus();
-  change.OnUndo([this, path, before] { resctrl_.WriteSchemata(path, before).IgnoreError(); });
+  change.OnUndo([this, path, before] { return resctrl_.WriteSchemata(path, before); });
   return resctrl_.WriteSchemata(path, goal);
 }
 
-absl::Status RdtGroups::Apply(RdtClasses& classes) {
-  Change change;
-  PLIMSOLL_RETURN_IF_ERROR(RemoveUnwanted(classes, change));
+absl::Status RdtGroups::MakeAndWriteAll(RdtClasses& classes, Change& change) {
   for (auto& [name, group] : classes.by_name) {
     if (!group.foreign) {
-      const absl::Status made = MakeAndWrite(group, change);
+      const absl::Status made = MakeAndWrite(classes, group, change);
       if (!made.ok()) return Annotate(made, absl::StrCat("class \"", name, "\""));
     }
     PLIMSOLL_ASSIGN_OR_RETURN(auto tasks, resctrl_.OpenTasks(group.path));
     group.tasks = std::make_shared<const linux::Resctrl::TasksFile>(std::move(tasks));
   }
-  change.Keep();
-  // The root's, set back to what it was: not ours any more.
+  // The root's, set back to what it was: not ours any more. Nothing can fail after it.
   const RdtClassGroup& root = classes.by_name.at(kRdtRootClass);
-  if (!root.foreign && root.schemata.empty()) return ownership_.Disclaim("");
+  if (root.foreign || !root.schemata.empty()) return absl::OkStatus();
+  return ownership_.Disclaim("");
+}
+
+absl::Status RdtGroups::Apply(RdtClasses& classes) {
+  Change change;
+  absl::Status made = MakeAndWriteAll(classes, change);
+  if (!made.ok()) return change.Undo(std::move(made));
+  RemoveUnwanted(classes);
   return absl::OkStatus();
+}
+
+void RdtGroups::Reopen(RdtClasses& classes) const {
+  for (auto& [name, group] : classes.by_name) {
+    auto tasks = resctrl_.OpenTasks(group.path);
+    if (!tasks.ok()) continue;
+    group.tasks = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
+  }
 }
 
 }  // namespace plimsoll::qos

@@ -57,16 +57,26 @@ class RdtGroups {
   // of CompileRdt; ALREADY_EXISTS for a group of somebody else. Changes nothing.
   absl::StatusOr<RdtClasses> Plan(const RdtConfig& config) const;
 
-  // Makes the groups of `classes` and writes what they don't have yet; removes ours that are no
-  // class's and have no threads (those that have stay, with a warning). On error everything is as
-  // it was. One call at a time.
+  // Makes the groups of `classes` and writes what they don't have yet; then removes ours that are
+  // no class's and have no threads (what can't be removed stays, with a warning). On error
+  // everything is as it was, or the error says what isn't; a group may have been removed for its
+  // CLOSID and made again then, so that open files of groups are to be opened anew (Reopen). One
+  // call at a time.
   absl::Status Apply(RdtClasses& classes);
+  // Opens the `tasks` of every group that is there.
+  void Reopen(RdtClasses& classes) const;
 
  private:
   class Change;  // what has been done so far
 
-  absl::Status RemoveUnwanted(RdtClasses& classes, Change& change);
-  absl::Status MakeAndWrite(const RdtClassGroup& group, Change& change);
+  absl::Status MakeAndWriteAll(RdtClasses& classes, Change& change);
+  absl::Status MakeAndWrite(const RdtClasses& classes, const RdtClassGroup& group, Change& change);
+  absl::Status MakeGroup(const RdtClasses& classes, const std::string& path, Change& change);
+  // Groups of ours that are no class's, without monitoring groups.
+  std::vector<std::string> Unwanted(const RdtClasses& classes) const;
+  // False: there is none that could be removed.
+  absl::StatusOr<bool> RemoveOneUnwanted(const RdtClasses& classes, Change& change);
+  void RemoveUnwanted(RdtClasses& classes);
 
   linux::Schemata Defaults() const;
   absl::Status AddConfigured(const RdtCompiledClass& compiled, RdtClasses& classes) const;

@@ -1,5 +1,6 @@
 #include "qos/rdt_ownership.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -45,9 +46,16 @@ bool RdtOwnership::IsOurs(const std::string& group) const {
 }
 
 absl::Status RdtOwnership::Make(const std::string& group) {
+  if (resctrl_.HasGroup(group)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("resctrl group /", group, " is there already",
+                     IsOurs(group) ? "" : ", and somebody else has made it"));
+  }
+  const bool was_ours = IsOurs(group);
   PLIMSOLL_RETURN_IF_ERROR(Claim(group));
   const absl::Status made = resctrl_.MakeGroup(group);
-  if (made.ok()) return made;
+  // One of ours that could not be seen just now stays ours.
+  if (made.ok() || (was_ours && absl::IsAlreadyExists(made))) return made;
   const absl::Status struck_out = Disclaim(group);
   return struck_out.ok()
              ? made
@@ -60,7 +68,12 @@ absl::Status RdtOwnership::Remove(const std::string& group) {
         absl::StrCat("resctrl group /", group, " is not Plimsoll's to remove"));
   }
   PLIMSOLL_RETURN_IF_ERROR(resctrl_.RemoveGroup(group));
-  return Disclaim(group);
+  absl::Status status;
+  const std::string below = absl::StrCat(group, "/mon_groups/");
+  for (const std::string& other : Groups()) {
+    if (absl::StartsWith(other, below)) status = FirstError(status, Disclaim(other));
+  }
+  return FirstError(status, Disclaim(group));
 }
 
 absl::Status RdtOwnership::Claim(const std::string& group) {
@@ -71,11 +84,10 @@ absl::Status RdtOwnership::Claim(const std::string& group) {
 }
 
 absl::Status RdtOwnership::Disclaim(const std::string& group) {
-  {
-    absl::MutexLock lock(&mutex_);
-    groups_.erase(group);
-  }
-  return owned_.RemoveOwned(kKind, RecordOf(group));
+  PLIMSOLL_RETURN_IF_ERROR(owned_.RemoveOwned(kKind, RecordOf(group)));
+  absl::MutexLock lock(&mutex_);
+  groups_.erase(group);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::qos

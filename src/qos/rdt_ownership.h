@@ -17,6 +17,11 @@ namespace plimsoll::qos {
 
 // Makes and removes groups together with their records. A record names the boot too: a group of
 // that name that is there after another boot is somebody else's. Thread-safe.
+//
+// The record is written before the directory is made and struck out after it is removed. A daemon
+// that is killed in between leaves a record without a directory, which Load strikes out; never a
+// directory of ours that nobody would ever remove. (What somebody else makes by that very name
+// before the next Load is taken for ours.)
 class RdtOwnership {
  public:
   // All outlive it.
@@ -29,9 +34,12 @@ class RdtOwnership {
   std::set<std::string> Groups() const;
   bool IsOurs(const std::string& group) const;
 
-  // Records, then makes. On error there is neither.
+  // Records, then makes. On error there is neither. ALREADY_EXISTS for somebody else's, which is
+  // never recorded.
   absl::Status Make(const std::string& group);
-  // Removes, then strikes out. OK when it is not there; FAILED_PRECONDITION when it isn't ours.
+  // Removes, then strikes out, with the monitoring groups in it, which go with it. OK when it is
+  // not there; FAILED_PRECONDITION when it isn't ours. When it can't be struck out it is gone all
+  // the same, and ours as far as another Remove or Make is concerned.
   absl::Status Remove(const std::string& group);
   // For the root group, which nobody makes.
   absl::Status Claim(const std::string& group);

@@ -31,12 +31,12 @@ std::vector<std::string> RdtReload::changes() const {
   return lines;
 }
 
-absl::Status RdtReload::Commit(const Holders& /*holders*/) {
-  return type_.PutInForce(after_);
+absl::Status RdtReload::Commit(const Holders& holders) {
+  return type_.PutInForce(after_, holders);
 }
 
-absl::Status RdtReload::Revert(const Holders& /*holders*/) {
-  return type_.PutInForce(*before_);
+absl::Status RdtReload::Revert(const Holders& holders) {
+  return type_.PutInForce(*before_, holders);
 }
 
 }  // namespace plimsoll::qos

@@ -40,8 +40,14 @@ absl::StatusOr<std::unique_ptr<RdtType>> RdtType::Create(const RdtOptions& optio
   PLIMSOLL_ASSIGN_OR_RETURN(const RdtConfig config, type->ReadConfig());
   PLIMSOLL_ASSIGN_OR_RETURN(RdtClasses classes, type->groups_.Plan(config));
   PLIMSOLL_RETURN_IF_ERROR(type->CheckNames(classes));
-  PLIMSOLL_RETURN_IF_ERROR(type->RemoveDeadMonitors());
-  PLIMSOLL_RETURN_IF_ERROR(type->PutInForce(std::move(classes)));
+  std::set<std::string> missing = type->MissingIn(classes);
+  absl::Status made = type->RemoveDeadMonitors();
+  if (made.ok()) made = type->PutInForce(std::move(classes), {});
+  // That is what a machine which can't have the type is told by.
+  if (absl::IsFailedPrecondition(made)) made = absl::InternalError(made.message());
+  PLIMSOLL_RETURN_IF_ERROR(made);
+  absl::MutexLock lock(&type->mutex_);
+  type->made_at_start_ = std::move(missing);
   return type;
 }
 
@@ -100,10 +106,32 @@ std::shared_ptr<const RdtClasses> RdtType::Current() const {
   return classes_;
 }
 
-absl::Status RdtType::PutInForce(RdtClasses classes) {
-  PLIMSOLL_RETURN_IF_ERROR(groups_.Apply(classes));
-  absl::MutexLock lock(&mutex_);
-  classes_ = std::make_shared<const RdtClasses>(std::move(classes));
+std::set<std::string> RdtType::MissingIn(const RdtClasses& classes) const {
+  std::set<std::string> missing;
+  for (const auto& [name, group] : classes.by_name) {
+    if (!resctrl_->HasGroup(group.path)) missing.insert(name);
+  }
+  return missing;
+}
+
+absl::Status RdtType::PutInForce(RdtClasses classes, const Holders& holders) {
+  const std::set<std::string> missing = MissingIn(classes);
+  const absl::Status applied = groups_.Apply(classes);
+  if (!applied.ok()) {
+    const auto current = Current();
+    if (current == nullptr) return applied;
+    classes = *current;
+    groups_.Reopen(classes);
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    classes_ = std::make_shared<const RdtClasses>(std::move(classes));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(applied);
+  for (const auto& [target, class_name] : holders) {
+    // One that can't be put back shows as drift.
+    if (missing.count(class_name) > 0) Return(target, class_name).IgnoreError();
+  }
   return absl::OkStatus();
 }
 
@@ -122,6 +150,7 @@ std::vector<std::string> RdtType::warnings() const {
   std::vector<std::string> all = Current()->warnings;
   absl::MutexLock lock(&mutex_);
   for (const auto& [id, sentence] : unmonitored_) all.push_back(sentence);
+  for (std::string& sentence : mover_.freezer().Troubles()) all.push_back(std::move(sentence));
   return all;
 }
 
@@ -146,11 +175,18 @@ absl::Status RdtType::CheckSource(absl::string_view class_name, ClassSource sour
       options_.config_file, ")"));
 }
 
-std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) const {
+std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) {
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<Holder>& holder = holders_[id];
   if (holder == nullptr) holder = std::make_shared<Holder>();
   return holder;
+}
+
+void RdtType::Forget(const std::string& id, Holder& holder) {
+  holder.gone = true;
+  absl::MutexLock lock(&mutex_);
+  holders_.erase(id);
+  unmonitored_.erase(id);
 }
 
 void RdtType::NoteUnmonitored(const Target& target, absl::string_view why) {
@@ -159,19 +195,68 @@ void RdtType::NoteUnmonitored(const Target& target, absl::string_view why) {
       absl::StrCat(target.name, " is not monitored on its own, only with its class: ", why);
 }
 
-absl::Status RdtType::OpenMonitor(const Target& target, RdtPlace& place, bool& made) {
-  made = false;
+void RdtType::NoteMonitored(const Target& target) {
+  absl::MutexLock lock(&mutex_);
+  unmonitored_.erase(target.id);
+}
+
+void RdtType::OpenMonitor(const std::string& id, RdtPlace& place) const {
+  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
+  if (!ownership_.IsOurs(path)) return;
+  auto tasks = resctrl_->OpenTasks(path);
+  if (!tasks.ok()) return;
+  place.monitor_path = path;
+  place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
+}
+
+absl::Status RdtType::MakeMonitor(const std::string& id, RdtPlace& place) {
   if (!can_monitor_) return absl::OkStatus();
-  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(target.id));
+  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
   if (!ownership_.IsOurs(path) || !resctrl_->HasGroup(path)) {
     PLIMSOLL_RETURN_IF_ERROR(ownership_.Make(path));
-    made = true;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(linux::Resctrl::TasksFile tasks, resctrl_->OpenTasks(path));
   place.monitor_path = path;
   place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(std::move(tasks));
-  absl::MutexLock lock(&mutex_);
-  unmonitored_.erase(target.id);
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first) {
+  const bool leaves = place.control_path != back.control_path;
+  if (leaves) OpenMonitor(target.id, back);
+  const std::string own = linux::MonitoringGroupPath(place.control_path, MonitorName(target.id));
+  const bool had_own = ownership_.IsOurs(own);
+  absl::Status monitored = MakeMonitor(target.id, place);
+  const auto move = mover_.Move(target, place, back, first);
+  if (!move.ok()) {
+    place.monitor.reset();
+    if (!had_own && ownership_.IsOurs(own)) ownership_.Remove(own).IgnoreError();
+    // Its threads are in its old class; a monitoring group that could not be opened just now has
+    // lost them.
+    rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+    return move.status();
+  }
+  const std::string old = linux::MonitoringGroupPath(back.control_path, MonitorName(target.id));
+  if (leaves && ownership_.IsOurs(old)) {
+    // Empty now; one that can't be removed is when the container goes, or by the next start.
+    back.monitor.reset();
+    ownership_.Remove(old).IgnoreError();
+    if (absl::IsResourceExhausted(monitored)) {  // that was the last id
+      monitored = MakeMonitor(target.id, place);
+      if (monitored.ok()) monitored = mover_.Monitor(target, place);
+    }
+  }
+  if (!monitored.ok()) {
+    NoteUnmonitored(target, monitored.message());
+    if (!absl::IsResourceExhausted(monitored)) {
+      rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+    }
+  } else if (!move->monitor_trouble.empty()) {
+    NoteUnmonitored(target, move->monitor_trouble);
+  } else {
+    NoteMonitored(target);
+  }
+  if (!move->certain) rechecks_->After(kFirstLook, target.id, RdtRechecks::Kind::kClass);
   return absl::OkStatus();
 }
 
@@ -185,49 +270,51 @@ absl::Status RdtType::Assign(const Target& target, absl::string_view from, absl:
   absl::MutexLock lock(&holder->mutex);
   RdtPlace place = {.control_path = to_group.path, .control = to_group.tasks};
   RdtPlace back = {.control_path = from_group->path, .control = from_group->tasks};
-  bool made = false;
-  const std::string old_monitor =
-      linux::MonitoringGroupPath(back.control_path, MonitorName(target.id));
-  const bool has_old = ownership_.IsOurs(old_monitor) && place.control_path != back.control_path;
-  if (has_old) {
-    bool unused = false;
-    OpenMonitor(target, back, unused).IgnoreError();  // gone: then it is without one there too
+  const absl::Status moved = MoveTo(target, place, back, from.empty());
+  if (!moved.ok()) {
+    if (holder->class_name.empty()) Forget(target.id, *holder);
+    return Annotate(moved, absl::StrCat(target.name, ": rdt class \"", to, "\""));
   }
-  absl::Status monitored = OpenMonitor(target, place, made);
-
-  auto move = mover_.Move(target, place, back, from.empty());
-  if (!move.ok()) {
-    if (made) ownership_.Remove(place.monitor_path).IgnoreError();
-    return Annotate(move.status(), absl::StrCat(target.name, ": rdt class \"", to, "\""));
-  }
-  if (has_old) {
-    // Empty now; one that can't be removed is found by the next start.
-    back.monitor.reset();
-    ownership_.Remove(old_monitor).IgnoreError();
-    if (absl::IsResourceExhausted(monitored)) {  // that was the last id
-      monitored = OpenMonitor(target, place, made);
-      if (monitored.ok()) monitored = mover_.Monitor(target, place);
-    }
-  }
-  if (!monitored.ok()) NoteUnmonitored(target, monitored.message());
-  if (!move->monitor_trouble.empty()) NoteUnmonitored(target, move->monitor_trouble);
   holder->target = target;
   holder->class_name = std::string(to);
-  holder->place = place;
   holder->gone = false;
-  if (!move->certain) rechecks_->After(kFirstLook, target.id, RdtRechecks::Kind::kClass);
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::Return(const Target& target, const std::string& class_name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(class_name));
+  const RdtClassGroup root = *Current()->Find(kRdtRootClass);
+  const std::shared_ptr<Holder> holder = HolderOf(target.id);
+  absl::MutexLock lock(&holder->mutex);
+  RdtPlace place = {.control_path = group.path, .control = group.tasks};
+  RdtPlace back = {.control_path = root.path, .control = root.tasks};
+  return MoveTo(target, place, back, /*first=*/false);
+}
+
+absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name) {
+  const std::string name(class_name);
+  bool is_new = false;
+  {
+    const std::shared_ptr<Holder> holder = HolderOf(target.id);
+    absl::MutexLock lock(&holder->mutex);
+    holder->target = target;
+    holder->class_name = name;
+    absl::MutexLock all(&mutex_);
+    is_new = made_at_start_.count(name) > 0;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(name));
+  if (is_new) return Return(target, name);
+  RdtPlace place = {.control_path = group.path, .control = group.tasks};
+  absl::Status monitored = MakeMonitor(target.id, place);
+  if (monitored.ok()) monitored = mover_.Monitor(target, place);
+  if (!monitored.ok()) NoteUnmonitored(target, monitored.message());
   return absl::OkStatus();
 }
 
 absl::Status RdtType::Release(const Target& target, absl::string_view class_name) {
   const std::shared_ptr<Holder> holder = HolderOf(target.id);
   absl::MutexLock lock(&holder->mutex);
-  holder->gone = true;
-  {
-    absl::MutexLock all(&mutex_);
-    holders_.erase(target.id);
-    unmonitored_.erase(target.id);
-  }
+  Forget(target.id, *holder);
   const auto classes = Current();
   const RdtClassGroup* const group = classes->Find(class_name);
   absl::Status status;
@@ -242,26 +329,11 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
       status = mover_.Move(target, to, to, false).status();
     }
   }
-  holder->place = {};  // its file must be closed before the group can go everywhere
+  const std::string monitor = absl::StrCat("mon_groups/", MonitorName(target.id));
   for (const std::string& path : ownership_.Groups()) {
-    if (absl::EndsWith(path, absl::StrCat("mon_groups/", MonitorName(target.id)))) {
-      status = FirstError(status, ownership_.Remove(path));
-    }
+    if (absl::EndsWith(path, monitor)) status = FirstError(status, ownership_.Remove(path));
   }
   return status;
-}
-
-void RdtType::OpenPlace(Holder& holder) const {
-  if (holder.place.control != nullptr) return;
-  const auto group = Need(holder.class_name);
-  if (!group.ok()) return;
-  holder.place = {.control_path = group->path, .control = group->tasks};
-  const std::string path = linux::MonitoringGroupPath(group->path, MonitorName(holder.target.id));
-  if (!ownership_.IsOurs(path)) return;
-  auto tasks = resctrl_->OpenTasks(path);
-  if (!tasks.ok()) return;
-  holder.place.monitor_path = path;
-  holder.place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
 }
 
 // The class is looked at twice after a move that was not certain.
@@ -274,15 +346,18 @@ void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
     holder = found->second;
   }
   absl::MutexLock lock(&holder->mutex);
-  if (holder->gone) return;
-  OpenPlace(*holder);
-  if (holder->place.control == nullptr) return;
-  // Errors show as drift.
+  if (holder->gone || holder->class_name.empty()) return;
+  const auto group = Need(holder->class_name);
+  if (!group.ok()) return;
+  RdtPlace place = {.control_path = group->path, .control = group->tasks};
+  // Errors show as drift, or as a warning already.
   if (kind == RdtRechecks::Kind::kMonitoring) {
-    mover_.Monitor(holder->target, holder->place).IgnoreError();
+    if (!MakeMonitor(id, place).ok() || !mover_.Monitor(holder->target, place).ok()) return;
+    NoteMonitored(holder->target);
     return;
   }
-  mover_.Again(holder->target, holder->place).IgnoreError();
+  OpenMonitor(id, place);
+  mover_.Again(holder->target, place).IgnoreError();
   if (kind == RdtRechecks::Kind::kClass) {
     rechecks_->After(kSecondLook, id, RdtRechecks::Kind::kClassAgain);
   }
@@ -313,6 +388,9 @@ absl::StatusOr<std::string> RdtType::Drift(const Target& target,
       return absl::StrCat("resctrl group /", group.path, ": ", differences.front());
     }
   }
+  if (std::string frozen = mover_.freezer().Trouble(target.cgroup_path); !frozen.empty()) {
+    return frozen;
+  }
   // In this order: what is forked in between is in the group of its parent.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, mover_.ThreadsOf(target));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> inside, resctrl_->Threads(group.path));
@@ -329,15 +407,7 @@ std::string RdtType::EntryFile(const Target& target, absl::string_view class_nam
   const auto group = Need(class_name);
   if (!group.ok()) return "";
   // It enters the class, but not the container's monitoring group, by that file.
-  if (can_monitor_) {
-    const std::shared_ptr<Holder> holder = HolderOf(target.id);
-    absl::MutexLock lock(&holder->mutex);
-    if (holder->place.control == nullptr) {  // assigned before this daemon's start
-      holder->target = target;
-      holder->class_name = std::string(class_name);
-    }
-    rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
-  }
+  if (can_monitor_) rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
   return resctrl_->TasksPath(group->path);
 }
 

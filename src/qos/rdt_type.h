@@ -36,6 +36,7 @@ class RdtType : public ClassType {
   std::vector<std::string> warnings() const override;
   absl::Status CheckSource(absl::string_view class_name, ClassSource source) const override;
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Adopt(const Target& target, absl::string_view class_name) override;
   absl::Status Release(const Target& target, absl::string_view class_name) override;
   absl::StatusOr<std::string> Drift(const Target& target,
                                     absl::string_view class_name) const override;
@@ -44,17 +45,17 @@ class RdtType : public ClassType {
   std::map<std::string, uint64_t> Measure(absl::string_view id,
                                           absl::string_view class_name) const override;
 
-  // For the reload. What is in force now; puts something else in its place.
+  // For the reload. What is in force now; puts something else in its place. Who held a class whose
+  // group somebody has removed is put into the new one.
   std::shared_ptr<const RdtClasses> Current() const;
-  absl::Status PutInForce(RdtClasses classes);
+  absl::Status PutInForce(RdtClasses classes, const Holders& holders);
 
  private:
-  // What is known of a container; it may be in a class without one, after a restart.
+  // A container that holds a class, or is about to.
   struct Holder {
     absl::Mutex mutex;  // held while threads are moved
     Target target ABSL_GUARDED_BY(mutex);
-    std::string class_name ABSL_GUARDED_BY(mutex);
-    RdtPlace place ABSL_GUARDED_BY(mutex);  // opened when it is needed
+    std::string class_name ABSL_GUARDED_BY(mutex);  // empty: none yet
     bool gone ABSL_GUARDED_BY(mutex) = false;
   };
 
@@ -63,13 +64,22 @@ class RdtType : public ClassType {
 
   absl::StatusOr<RdtConfig> ReadConfig() const;
   absl::Status CheckNames(const RdtClasses& classes) const;
+  // Classes without a group.
+  std::set<std::string> MissingIn(const RdtClasses& classes) const;
   absl::Status RemoveDeadMonitors();
   absl::StatusOr<RdtClassGroup> Need(absl::string_view class_name) const;
-  std::shared_ptr<Holder> HolderOf(const std::string& id) const;
-  // Where the holder's class and its monitoring group are, as far as they are there.
-  void OpenPlace(Holder& holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(holder.mutex);
-  // Makes the container's monitoring group in a class's control group; none left is a warning.
-  absl::Status OpenMonitor(const Target& target, RdtPlace& place, bool& made);
+  std::shared_ptr<Holder> HolderOf(const std::string& id);
+  void Forget(const std::string& id, Holder& holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(holder.mutex);
+  // Opens the container's monitoring group in the place's control group where that is ours; it is
+  // without one where not.
+  void OpenMonitor(const std::string& id, RdtPlace& place) const;
+  // The same, but makes it if need be. On error the place has none.
+  absl::Status MakeMonitor(const std::string& id, RdtPlace& place);
+  // Puts the container into the place; `back` is where it was.
+  absl::Status MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first);
+  // Puts a container back into a class whose group was made again.
+  absl::Status Return(const Target& target, const std::string& class_name);
+  void NoteMonitored(const Target& target);
   void NoteUnmonitored(const Target& target, absl::string_view why);
   void Recheck(const std::string& id, RdtRechecks::Kind kind);
   std::string GroupOfThread(pid_t thread) const;
@@ -80,12 +90,14 @@ class RdtType : public ClassType {
   const bool can_monitor_;
   RdtOwnership ownership_;
   RdtGroups groups_;
-  const RdtMover mover_;
+  RdtMover mover_;
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<const RdtClasses> classes_ ABSL_GUARDED_BY(mutex_);
-  mutable std::map<std::string, std::shared_ptr<Holder>> holders_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<Holder>> holders_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> unmonitored_ ABSL_GUARDED_BY(mutex_);  // id -> sentence
+  // Classes whose groups this start had to make: who has held one since before it is not in it.
+  std::set<std::string> made_at_start_ ABSL_GUARDED_BY(mutex_);
 
   std::unique_ptr<RdtRechecks> rechecks_;  // last: its thread uses all of the above
 };

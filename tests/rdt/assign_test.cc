@@ -1,4 +1,6 @@
 // Threads of containers, in real cgroups, moved between classes.
+#include <sys/resource.h>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "rdt/rdt_fixture.h"
@@ -13,6 +15,25 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
+
+// While it lives, at most `left` more descriptors can be open at a time.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int left) {
+    const int next = dup(STDIN_FILENO);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const struct rlimit few = {.rlim_cur = static_cast<rlim_t>(next + left),
+                               .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  struct rlimit before_ = {};
+};
 
 class RdtAssignTest : public RdtFixture {};
 
@@ -179,7 +200,8 @@ TEST_F(RdtAssignTest, WhatEntersByTheEntryFileIsMonitoredSoon) {
   Start();
   Container web(cgroups_.get(), "web");
   ASSERT_EQ(Assign(web, "", "gold"), "OK");
-  Start();  // it knows nothing of web but what the kernel and the records say
+  Start();
+  ASSERT_TRUE(type_->Adopt(web.target(), "gold").ok());
   const std::string file = type_->EntryFile(web.target(), "gold");
   resctrlfs::Member exec;
   ASSERT_EQ(exec.Ask(absl::StrCat("write ", file, " ", exec.pid())), "0");
@@ -205,6 +227,81 @@ TEST_F(RdtAssignTest, ARestartFindsWhatLivesAndRemovesWhatDied) {
   // Its class is gone: it can go elsewhere, from there.
   EXPECT_EQ(Assign(web, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "bronze"));
+}
+
+TEST_F(RdtAssignTest, WhoIsAdoptedGetsBackWhatIsMissing) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  Container db(cgroups_.get(), "db");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_EQ(Assign(db, "", "silver"), "OK");
+  type_.reset();
+  ASSERT_TRUE(fs_->RemoveGroup("gold/mon_groups/plimsoll-web").ok());
+  ASSERT_TRUE(fs_->RemoveGroup("silver").ok());
+  Start();
+  EXPECT_NE(Drift(db, "silver"), "") << "the group is there again, and it isn't in it";
+  EXPECT_TRUE(type_->Adopt(web.target(), "gold").ok());
+  EXPECT_TRUE(type_->Adopt(db.target(), "silver").ok());
+  EXPECT_TRUE(IsWholeIn(web, "gold/mon_groups/plimsoll-web"));
+  EXPECT_TRUE(IsWholeIn(db, "silver/mon_groups/plimsoll-db"));
+  ASSERT_TRUE(resctrl_->SetCounter("gold/mon_groups/plimsoll-web", 0, "llc_occupancy", 77).ok());
+  EXPECT_EQ(type_->Measure("web", "gold").at("llc_occupancy_bytes"), 77u);
+  EXPECT_EQ(type_->Adopt(web.target(), "tin").code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RdtAssignTest, AReloadReturnsHoldersOfAGroupThatWasRemoved) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  Start();
+  ASSERT_TRUE(type_->Adopt(web.target(), "gold").ok());
+  ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
+  EXPECT_EQ(Drift(web, "gold"), "resctrl group /gold is gone");
+  auto pending = type_->PrepareReload();
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  ASSERT_TRUE((*pending)->Commit({{web.target(), "gold"}}).ok());
+  EXPECT_EQ(Drift(web, "gold"), "");
+  EXPECT_TRUE(IsWholeIn(web, "gold/mon_groups/plimsoll-web"));
+}
+
+TEST_F(RdtAssignTest, AFailedFirstClassLeavesNoMonitoringGroup) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "gold/tasks", EIO).ok());
+  EXPECT_NE(Assign(web, "", "gold"), "OK");
+  EXPECT_THAT(*fs_->MonitoringGroups("gold"), IsEmpty());
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+}
+
+// Descriptors run out at every place of a change, one after the other: it is done whole or not at
+// all, and nothing is left of what was made for it.
+TEST_F(RdtAssignTest, AChangeWithoutDescriptorsIsWholeOrNothing) {
+  Start();
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  bool refused = false;
+  bool done = false;
+  for (int left = 0; left < 16 && !done; ++left) {
+    const absl::Status status = [&] {
+      const FewDescriptors few(left);
+      return type_->Assign(web.target(), "gold", "silver");
+    }();
+    refused = refused || !status.ok();
+    done = status.ok();
+    const std::string now = done ? "silver" : "gold";
+    const std::string other = done ? "gold" : "silver";
+    EXPECT_TRUE(IsWholeIn(web, now)) << left;
+    EXPECT_TRUE(WaitFor([&] { return Drift(web, now).empty(); })) << Drift(web, now);
+    // A monitoring group that could not be opened meanwhile has them again soon.
+    EXPECT_TRUE(WaitFor([&] { return IsWholeIn(web, now + "/mon_groups/plimsoll-web"); })) << left;
+    EXPECT_THAT(*fs_->Threads(other), IsEmpty());
+    EXPECT_THAT(*cgroups_->Threads(web.target().cgroup_path), Not(IsEmpty()));
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(Assign(web, "silver", "bronze"), "OK");
+  EXPECT_TRUE(type_->Release(web.target(), "bronze").ok());
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
 }
 
 // What a change of a hundred threads costs beyond what the kernel (here: the stand-in) takes for

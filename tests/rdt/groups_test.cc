@@ -1,5 +1,6 @@
 // Control groups: made, written, taken over, removed; never somebody else's.
 #include "gmock/gmock.h"
+#include "qos/rdt_ownership.h"
 #include "rdt/rdt_fixture.h"
 
 namespace plimsoll::qos {
@@ -112,6 +113,14 @@ TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
   EXPECT_THAT(owned_.Groups(), IsEmpty());
 }
 
+// A daemon goes on without a type that its machine can't have, but not because of an error.
+TEST_F(RdtGroupsTest, OnlyWhatTheMachineLacksIsAFailedPrecondition) {
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EBUSY).ok());
+  EXPECT_EQ(Make().status().code(), absl::StatusCode::kInternal);
+  WriteConfig("partitions: {p: {l2Allocation: 50%, classes: {gold: }}}");
+  EXPECT_EQ(Make().status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(RdtGroupsTest, NothingIsMadeThatCannotBeRecorded) {
   owned_.refuse = true;
   EXPECT_THAT(Make().status().message(), HasSubstr("the disk is full"));
@@ -181,6 +190,80 @@ TEST_F(RdtGroupsTest, AReloadThatIsRefusedChangesNothing) {
   EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
   EXPECT_EQ(Lines("silver"), "L3:0=3f;1=3f\n");
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+}
+
+// With no CLOSID to spare, groups that are no class's any more go before the new ones are made, and
+// come back when those are refused.
+TEST_F(RdtGroupsTest, ClassesStayOfUseAfterAReloadThatIsRefused) {
+  resctrlfs::Layout layout;
+  layout.caches[0].ids = {0, 1};
+  layout.caches[0].closids = 4;
+  Mount(layout);
+  Start();
+  Container web(cgroups_.get(), "web");
+  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: , new2: {l3Allocation: 30%}}}}");
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "new2/schemata", EINVAL).ok());
+  EXPECT_THAT(Reload(), HasSubstr("class \"new2\""));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+  EXPECT_EQ(Lines("bronze"), "L3:0=ff000;1=ff000\n");
+  for (const char* name : {"bronze", "silver", "gold"}) {
+    EXPECT_EQ(Assign(web, "", name), "OK");
+    EXPECT_TRUE(IsWholeIn(web, name));
+    EXPECT_TRUE(type_->Release(web.target(), name).ok());
+  }
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold", "new1", "new2"));
+}
+
+TEST_F(RdtGroupsTest, WhatCannotBeUndoneIsTold) {
+  resctrlfs::Layout layout;
+  layout.caches[0].ids = {0, 1};
+  layout.caches[0].closids = 4;
+  Mount(layout);
+  Start();
+  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: {l3Allocation: 30%}, silver: }}}");
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "new1/schemata", EINVAL).ok());
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "bronze", EIO).ok());
+  EXPECT_THAT(Reload(), AllOf(HasSubstr("class \"new1\""), HasSubstr("(and not undone: "),
+                              HasSubstr("/bronze")));
+  // It is made again by what would have been a change of nothing.
+  WriteConfig(kThreeClasses);
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
+}
+
+// A daemon that is killed between the removal of a group and that of its record.
+TEST_F(RdtGroupsTest, ARecordWithoutItsGroupIsStruckOutByTheNextStart) {
+  Start();
+  owned_.refuse_removal = true;
+  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: , silver: }}}");
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold", "silver"));
+  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("the disk is full")));
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
+  owned_.refuse_removal = false;
+  Start();
+  EXPECT_THAT(owned_.Groups(), ElementsAre("gold", "silver"));
+  // Or between the record and the group.
+  type_.reset();
+  const std::string boot_id = *linux::ReadBootId(host_);
+  ASSERT_TRUE(owned_.AddOwned("resctrl", boot_id + "/bronze").ok());
+  Start();
+  EXPECT_THAT(owned_.Groups(), ElementsAre("gold", "silver"));
+}
+
+TEST_F(RdtGroupsTest, WhatSomebodyElseMadeIsNeverOnRecord) {
+  RdtOwnership ownership(fs_.get(), &owned_, "boot");
+  ASSERT_TRUE(ownership.Load().ok());
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  EXPECT_EQ(ownership.Make("gold").code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(owned_.All(), IsEmpty());
+  EXPECT_EQ(ownership.Remove("gold").code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(ownership.Make("silver").ok());
+  ASSERT_TRUE(ownership.Make("silver/mon_groups/c1").ok());
+  ASSERT_TRUE(ownership.Remove("silver").ok());
+  EXPECT_THAT(owned_.Groups(), IsEmpty()) << "what was in it has gone with it";
 }
 
 TEST_F(RdtGroupsTest, ARevertedReloadChangesNothing) {

@@ -35,10 +35,12 @@ class OwnedInMemory : public OwnedObjects {
     absl::MutexLock lock(&mutex_);
     if (refuse) return absl::InternalError("the disk is full");
     names_.insert(name);
+    all_.insert(name.substr(name.find('/') + 1));
     return absl::OkStatus();
   }
   absl::Status RemoveOwned(const std::string&, const std::string& name) override {
     absl::MutexLock lock(&mutex_);
+    if (refuse_removal) return absl::InternalError("the disk is full");
     names_.erase(name);
     return absl::OkStatus();
   }
@@ -50,11 +52,19 @@ class OwnedInMemory : public OwnedObjects {
     return groups;
   }
 
+  // Those too that are no more.
+  std::set<std::string> All() const {
+    absl::MutexLock lock(&mutex_);
+    return all_;
+  }
+
   std::atomic<bool> refuse = false;
+  std::atomic<bool> refuse_removal = false;
 
  private:
   mutable absl::Mutex mutex_;
   std::set<std::string> names_;
+  std::set<std::string> all_;
 };
 
 // A process in a cgroup of its own, with what it forks.
