@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "qos/class_type.h"
 
 namespace plimsoll::qos {
@@ -18,6 +19,7 @@ struct FakeKernel {
   std::map<std::string, std::string> members;  // id -> class
   int refuse_after = -1;                       // so many assignments are taken, then none; -1: all
   std::string drift;
+  int looks = 0;  // for drift
 };
 
 class FakeType : public ClassType {
@@ -43,17 +45,26 @@ class FakeType : public ClassType {
     if (kernel_->refuse_after == 0) return absl::InternalError("the kernel said no");
     if (kernel_->refuse_after > 0) --kernel_->refuse_after;
     const auto at = kernel_->members.find(target.id);
-    if ((at == kernel_->members.end() ? "" : at->second) != from) {
+    const std::string now = at == kernel_->members.end() ? "" : at->second;
+    if (now != from && now != to) {  // there already: a change that was cut off before it began
       return absl::InternalError(absl::StrCat("it does not hold \"", from, "\""));
     }
     kernel_->members[target.id] = std::string(to);
     return absl::OkStatus();
   }
-  absl::Status Release(const Target& target, absl::string_view) override {
-    kernel_->members.erase(target.id);
+  absl::Status Adopt(const Target& target, absl::string_view name) override {
+    adopted[target.id] = std::string(name);
+    return absl::OkStatus();
+  }
+  absl::Status Release(const Target& target, absl::string_view name) override {
+    const auto at = kernel_->members.find(target.id);
+    if (at == kernel_->members.end()) return absl::OkStatus();
+    if (at->second != name) return absl::InternalError(absl::StrCat("it does not hold ", name));
+    kernel_->members.erase(at);
     return absl::OkStatus();
   }
   absl::StatusOr<std::string> Drift(const Target&, absl::string_view) const override {
+    ++kernel_->looks;
     return kernel_->drift;
   }
   std::string EntryFile(const Target&, absl::string_view name) const override {
@@ -64,10 +75,19 @@ class FakeType : public ClassType {
     return std::make_unique<Pending>(this);
   }
 
+  absl::Status Refresh(const Holders& holders) override {
+    refreshed = holders;
+    return refresh_status;
+  }
+
   // What the "file" holds when it is read again.
   std::vector<ClassInfo> next_classes;
   absl::Status next_status;
   absl::Status commit_status;
+  Holders committed;                           // whom the last Commit was told of
+  std::map<std::string, std::string> adopted;  // id -> class
+  Holders refreshed;                           // whom the last Refresh was told of
+  absl::Status refresh_status;
 
  private:
   class Pending : public PendingReload {
@@ -79,17 +99,28 @@ class FakeType : public ClassType {
       return names;
     }
     std::vector<std::string> changes() const override { return {"changed"}; }
-    absl::Status Commit(const Holders&) override {
+    absl::Status Commit(const Holders& holders) override {
       if (!type_->commit_status.ok()) return type_->commit_status;
+      PLIMSOLL_RETURN_IF_ERROR(Check(holders));
+      type_->committed = holders;
       type_->options_.classes = type_->next_classes;
       return absl::OkStatus();
     }
-    absl::Status Revert(const Holders&) override {
+    absl::Status Revert(const Holders& holders) override {
+      PLIMSOLL_RETURN_IF_ERROR(Check(holders));
       type_->options_.classes = old_;
       return absl::OkStatus();
     }
 
    private:
+    // They are those that the kernel knows, each with its class.
+    absl::Status Check(const Holders& holders) const {
+      std::map<std::string, std::string> named;
+      for (const auto& [target, name] : holders) named[target.id] = name;
+      if (named == type_->kernel_->members) return absl::OkStatus();
+      return absl::InternalError("those are not the holders");
+    }
+
     FakeType* type_;
     std::vector<ClassInfo> old_;
   };

@@ -51,7 +51,7 @@ absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Registry>> Registry::Create(
-    std::vector<std::unique_ptr<ClassType>> types, std::map<std::string, std::string> unavailable) {
+    std::vector<std::unique_ptr<ClassType>> types, std::vector<UnavailableType> unavailable) {
   for (auto one = types.begin(); one != types.end(); ++one) {
     for (auto other = types.begin(); other != one; ++other) {
       if ((*one)->name() != (*other)->name() || (*one)->level() != (*other)->level()) continue;
@@ -67,6 +67,13 @@ absl::StatusOr<std::unique_ptr<Registry>> Registry::Create(
 ClassType* Registry::Find(Level level, const std::string& name) const {
   for (const auto& type : types_) {
     if (type->level() == level && type->name() == name) return type.get();
+  }
+  return nullptr;
+}
+
+const UnavailableType* Registry::FindUnavailable(Level level, const std::string& name) const {
+  for (const UnavailableType& one : unavailable_) {
+    if (one.level == level && one.name == name) return &one;
   }
   return nullptr;
 }
@@ -89,8 +96,8 @@ absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& who,
   }
   std::string message = absl::StrCat(who, ": no class type \"", name, "\" for a ", LevelName(level),
                                      "; there are: ", Quoted(names));
-  if (const auto at = unavailable_.find(name); at != unavailable_.end()) {
-    absl::StrAppend(&message, " (", name, " is configured, but: ", at->second, ")");
+  if (const UnavailableType* one = FindUnavailable(level, name); one != nullptr) {
+    absl::StrAppend(&message, " (", name, " is configured, but: ", one->reason, ")");
   }
   // Counted under one name: a client can think of any number of types.
   return Refuse("", "unknown_type", absl::NotFoundError(message));
@@ -171,6 +178,7 @@ absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
       status = FirstError(status, name.empty() ? type->Release(target, changing_to)
                                                : type->Assign(target, changing_to, name));
     }
+    if (type != nullptr && !name.empty()) status = FirstError(status, type->Adopt(target, name));
     one = name.empty() ? held->erase(one) : std::next(one);
   }
   absl::MutexLock lock(&mutex_);
@@ -346,10 +354,10 @@ std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, 
     EffectiveClass shown{one.name, one.implicit, ""};
     const ClassType* type = Find(target.level, name);
     if (type == nullptr) {
-      const auto reason = unavailable_.find(name);
-      shown.drift = reason == unavailable_.end()
+      const UnavailableType* one_of = FindUnavailable(target.level, name);
+      shown.drift = one_of == nullptr
                         ? "this class type is not configured any more"
-                        : absl::StrCat("this class type can't be had: ", reason->second);
+                        : absl::StrCat("this class type can't be had: ", one_of->reason);
     } else if (look) {
       const absl::StatusOr<std::string> drift = type->Drift(target, one.name);
       shown.drift = drift.ok() ? *drift : std::string(drift.status().message());
@@ -415,6 +423,10 @@ std::vector<TypeReport> Registry::Describe(bool look) const {
       report.classes.push_back(std::move(use));
     }
     reports.push_back(std::move(report));
+  }
+  if (!look) return reports;
+  for (const UnavailableType& one : unavailable_) {
+    reports.push_back({.name = one.name, .level = one.level, .warnings = {one.reason}});
   }
   return reports;
 }

@@ -44,6 +44,13 @@ struct TypeReport {
   std::vector<std::string> warnings;
 };
 
+// A type that is configured and can't be had here: nobody can name it, and messages say why.
+struct UnavailableType {
+  Level level = Level::kContainer;
+  std::string name;
+  std::string reason;
+};
+
 // A class as status shows it.
 struct EffectiveClass {
   std::string name;
@@ -53,13 +60,15 @@ struct EffectiveClass {
 
 // Thread-safe. Calls about one holder must not overlap (the engine's lock on it sees to that);
 // calls about different ones run side by side, Reload alone.
+//
+// Order of locks, from the one taken first: reloading_, definitions(), what a caller holds for one
+// holder, reload_, mutex_, a type's own, what a Target's functions and `save` take (the records').
+// So none of the last is held in a call to the registry.
 class Registry {
  public:
-  // `unavailable`: types that are configured but can't work here, with the reason; for messages.
   // INVALID_ARGUMENT for two types of one name and level, or that set the same file at one level.
   static absl::StatusOr<std::unique_ptr<Registry>> Create(
-      std::vector<std::unique_ptr<ClassType>> types,
-      std::map<std::string, std::string> unavailable = {});
+      std::vector<std::unique_ptr<ClassType>> types, std::vector<UnavailableType> unavailable = {});
 
   // Counts the holder in: the classes asked for, and the default of every other type that has one.
   // NOT_FOUND for a type or class that there isn't, with those there are; RESOURCE_EXHAUSTED when a
@@ -88,12 +97,17 @@ class Registry {
 
   // What it holds, whether the kernel agrees (asked only when `look`). Empty for no holder.
   std::map<std::string, EffectiveClass> Effective(const Target& target, bool look) const;
+  // What classes mean changes under this lock only (Reload holds it). Held, shared, from a look at
+  // OwnedFiles until all that follows from it is written: else a new definition could make a file
+  // the class's in between. Taken before any lock of the holder's that is held in other calls.
+  absl::Mutex& definitions() const ABSL_LOCK_RETURNED(definitions_) { return definitions_; }
   // Files that its classes set: they are not its client's (see ClassType::OwnedFiles).
   std::vector<std::string> OwnedFiles(const std::string& id) const;
   // See ClassType::EntryFile.
   std::vector<std::string> EntryFiles(const Target& target) const;
 
-  // `look`: with warnings, for which types look at the machine.
+  // `look`: with warnings, for which types look at the machine; among them types that can't be had,
+  // without classes.
   std::vector<TypeReport> Describe(bool look = false) const;
   // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
@@ -104,6 +118,12 @@ class Registry {
   // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
   // changed; on error nothing has.
   absl::StatusOr<std::vector<std::string>> Reload();
+
+  // Devices have come, gone or changed: see ClassType::Refresh. Every type is asked; the first
+  // error is returned.
+  absl::Status Refresh();
+  // Whoever holds classes in the kernel now, as last told, sorted by id.
+  std::vector<Target> Targets() const;
 
   // How often a request was refused, by type and reason: "unknown_type", "unknown_class",
   // "immutable", "capacity", "kernel".
@@ -134,11 +154,11 @@ class Registry {
     std::string to;
   };
 
-  Registry(std::vector<std::unique_ptr<ClassType>> types,
-           std::map<std::string, std::string> unavailable)
+  Registry(std::vector<std::unique_ptr<ClassType>> types, std::vector<UnavailableType> unavailable)
       : types_(std::move(types)), unavailable_(std::move(unavailable)) {}
 
   ClassType* Find(Level level, const std::string& name) const;
+  const UnavailableType* FindUnavailable(Level level, const std::string& name) const;
   absl::StatusOr<ClassType*> Need(Level level, const std::string& who, const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The class meant by `asked` ("" is the default), with its capacity.
@@ -163,9 +183,10 @@ class Registry {
   Holders HoldersOf(const ClassType& type) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::unique_ptr<ClassType>> types_;
-  const std::map<std::string, std::string> unavailable_;
-  absl::Mutex reloading_;  // one Reload at a time; before all others
-  // Held for reading by whatever asks the kernel, for writing by Reload. Before `mutex_`.
+  const std::vector<UnavailableType> unavailable_;
+  absl::Mutex reloading_;  // one Reload at a time
+  mutable absl::Mutex definitions_;
+  // Held for reading by whatever asks the kernel, for writing by Reload.
   mutable absl::Mutex reload_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Holder> holders_ ABSL_GUARDED_BY(mutex_);  // by id

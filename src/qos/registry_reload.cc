@@ -34,6 +34,32 @@ absl::Status Registry::CheckHolders(const ClassType& type,
   return absl::OkStatus();
 }
 
+std::vector<Target> Registry::Targets() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<Target> targets;
+  for (const auto& [id, holder] : holders_) {
+    if (!holder.target.id.empty()) targets.push_back(holder.target);
+  }
+  return targets;
+}
+
+absl::Status Registry::Refresh() {
+  absl::MutexLock one_at_a_time(&reloading_);
+  absl::MutexLock no_update(&definitions_);
+  absl::MutexLock alone(&reload_);
+  absl::Status status;
+  for (const auto& type : types_) {
+    Holders holders;
+    {
+      absl::MutexLock lock(&mutex_);
+      holders = HoldersOf(*type);
+    }
+    const absl::Status refreshed = type->Refresh(holders);
+    status = FirstError(status, Annotate(refreshed, absl::StrCat("class type ", type->name())));
+  }
+  return status;
+}
+
 absl::StatusOr<std::vector<std::string>> Registry::Reload() {
   absl::MutexLock one_at_a_time(&reloading_);
   struct Prepared {
@@ -47,6 +73,7 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     PLIMSOLL_ASSIGN_OR_RETURN(auto reload, type->PrepareReload());
     if (reload != nullptr) prepared.push_back({type.get(), std::move(reload), {}});
   }
+  absl::MutexLock no_update(&definitions_);
   absl::MutexLock alone(&reload_);
   for (Prepared& one : prepared) {
     PLIMSOLL_RETURN_IF_ERROR(CheckHolders(*one.type, one.reload->class_names()));

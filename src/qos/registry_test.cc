@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "qos/fake_type_for_test.h"
 
 namespace plimsoll::qos {
@@ -21,8 +23,7 @@ constexpr auto kContainer = Level::kContainer;
 
 class RegistryTest : public testing::Test {
  protected:
-  void Make(std::vector<FakeType::Options> options,
-            std::map<std::string, std::string> unavailable = {}) {
+  void Make(std::vector<FakeType::Options> options, std::vector<UnavailableType> unavailable = {}) {
     registry_.reset();
     fakes_.clear();
     std::vector<std::unique_ptr<ClassType>> types;
@@ -98,7 +99,7 @@ TEST_F(RegistryTest, AnEmptyNameIsTheDefaultClass) {
 
 TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
   Make({{.name = "rdt"}, {.name = "net", .level = Level::kPod}},
-       {{"blockio", "no controller blkio"}});
+       {{kContainer, "blockio", "no controller blkio"}});
   absl::Status status = Create("a", {{"rdt", "platinum"}});
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_THAT(std::string(status.message()),
@@ -112,6 +113,12 @@ TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("configured, but: no controller blkio"));
   EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
   EXPECT_EQ(registry_->Refusals().at({"rdt", "unknown_class"}), 1u);
+  // It is reported where warnings are.
+  EXPECT_THAT(registry_->Describe(), testing::SizeIs(2));
+  const std::vector<TypeReport> all = registry_->Describe(/*look=*/true);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[2].name, "blockio");
+  EXPECT_THAT(all[2].warnings, ElementsAre("no controller blkio"));
 }
 
 TEST_F(RegistryTest, CapacityIsCountedAndComesBack) {
@@ -177,6 +184,7 @@ TEST_F(RegistryTest, ARestartFindsHoldersAndEndsWhatWasBeingChanged) {
   ASSERT_TRUE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
   EXPECT_EQ(kernels_["rdt"].members["a"], "bronze");
   EXPECT_EQ(saved_["a"]["rdt"].changing_to, "");
+  EXPECT_THAT(fakes_[0]->adopted, ElementsAre(Pair("a", "bronze")));
   EXPECT_TRUE(absl::IsResourceExhausted(Create("b", {{"rdt", "bronze"}})));
   ASSERT_TRUE(registry_->Release(Container("a")).ok());
   EXPECT_TRUE(Create("b", {{"rdt", "bronze"}}).ok());
@@ -269,6 +277,52 @@ TEST_F(RegistryTest, ReloadIsAllOrNothing) {
   ASSERT_TRUE(changes.ok()) << changes.status();
   EXPECT_THAT(*changes, ElementsAre("blockio: changed", "rdt: changed"));
   EXPECT_TRUE(Create("b", {{"blockio", "new"}}).ok());
+}
+
+TEST_F(RegistryTest, AReloadKnowsWhoHoldsWhatAfterARestart) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  ASSERT_TRUE(Create("b", {{"rdt", "silver"}}).ok());
+  ASSERT_TRUE(Change("b", {{"rdt", "gold"}}).ok());
+  Make({{.name = "rdt"}});
+  for (const char* id : {"a", "b"}) {
+    ASSERT_TRUE(registry_->Adopt(Container(id), &saved_[id]).ok());
+  }
+  EXPECT_THAT(fakes_[0]->adopted, ElementsAre(Pair("a", "gold"), Pair("b", "gold")));
+  const auto changes = registry_->Reload();
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_EQ(fakes_[0]->committed.size(), 2u);
+}
+
+TEST_F(RegistryTest, EveryTypeIsRefreshedWithItsHolders) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"blockio", "silver"}}).ok());
+  ASSERT_TRUE(Create("b", {{"rdt", "gold"}}).ok());
+  fakes_[0]->refresh_status = absl::InternalError("no such disk");
+  const absl::Status status = registry_->Refresh();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("class type blockio: no such disk"));
+  ASSERT_EQ(fakes_[0]->refreshed.size(), 1u);
+  EXPECT_EQ(fakes_[0]->refreshed[0].second, "silver");
+  EXPECT_EQ(fakes_[1]->refreshed.size(), 2u);
+}
+
+TEST_F(RegistryTest, NobodyReloadsWhileFilesAreLookedAt) {
+  Make({{.name = "rdt"}});
+  absl::Notification reloaded;
+  std::thread reload;
+  {
+    absl::ReaderMutexLock no_reload(&registry_->definitions());
+    reload = std::thread([&] {
+      EXPECT_TRUE(registry_->Reload().ok());
+      reloaded.Notify();
+    });
+    // What an update does under it is possible, also while a reload waits.
+    ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+    EXPECT_TRUE(Change("a", {{"rdt", "silver"}}).ok());
+    EXPECT_FALSE(reloaded.HasBeenNotified());
+  }
+  reload.join();
+  EXPECT_TRUE(reloaded.HasBeenNotified());
 }
 
 TEST_F(RegistryTest, DescribeNamesHolders) {

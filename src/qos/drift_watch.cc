@@ -1,0 +1,49 @@
+#include "qos/drift_watch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+
+namespace plimsoll::qos {
+
+void DriftWatch::LookAt(const Target& target) {
+  std::set<Key> differs;
+  for (const auto& [type, held] : registry_.Effective(target, /*look=*/true)) {
+    // A type that can't be had any more differs for good, which is told elsewhere.
+    if (!held.drift.empty() && registry_.Has(target.level, type)) {
+      differs.insert({target.level, type, held.name});
+    }
+  }
+  Seen& seen = seen_[target.id];
+  seen.drifted.clear();
+  std::set_intersection(differs.begin(), differs.end(), seen.differs.begin(), seen.differs.end(),
+                        std::inserter(seen.drifted, seen.drifted.end()));
+  seen.differs = std::move(differs);
+}
+
+std::map<DriftWatch::Key, uint64_t> DriftWatch::Look(absl::Duration budget) {
+  const absl::Time end = absl::Now() + budget;
+  absl::MutexLock lock(&mutex_);
+  std::vector<Target> targets = registry_.Targets();  // sorted by id
+  std::set<std::string> ids;
+  for (const Target& target : targets) ids.insert(target.id);
+  std::erase_if(seen_, [&](const auto& one) { return ids.count(one.first) == 0; });
+  const auto next = std::find_if(targets.begin(), targets.end(),
+                                 [&](const Target& target) { return target.id > last_; });
+  std::rotate(targets.begin(), next, targets.end());
+  for (const Target& target : targets) {
+    LookAt(target);
+    last_ = target.id;
+    if (absl::Now() >= end) break;
+  }
+  std::map<Key, uint64_t> counts;
+  for (const auto& [id, seen] : seen_) {
+    for (const Key& key : seen.drifted) ++counts[key];
+  }
+  return counts;
+}
+
+}  // namespace plimsoll::qos

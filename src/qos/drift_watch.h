@@ -1,0 +1,49 @@
+// How many holders are not in the class that they hold, at a bounded cost.
+#ifndef PLIMSOLL_QOS_DRIFT_WATCH_H_
+#define PLIMSOLL_QOS_DRIFT_WATCH_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "qos/registry.h"
+
+namespace plimsoll::qos {
+
+// A look at a holder costs some reads of kernel files for each of its types. So not all are looked
+// at each time, but one after the other, in the order of their ids, as many as there is time for.
+// A change that is under way looks like drift: what counts is what was seen twice in a row.
+// Thread-safe.
+class DriftWatch {
+ public:
+  // `registry` must outlive it.
+  explicit DriftWatch(const Registry* registry) : registry_(*registry) {}
+
+  using Key = std::tuple<Level, std::string, std::string>;  // of a class: level, type, class
+  // Goes on looking for that long, but at one holder at least and at none twice. Returns how many
+  // holders of each class differ from it, by the last looks at each; classes of which none does are
+  // left out.
+  std::map<Key, uint64_t> Look(absl::Duration budget);
+
+ private:
+  struct Seen {
+    std::set<Key> differs;  // in the last look
+    std::set<Key> drifted;  // in the last two
+  };
+
+  void LookAt(const Target& target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Registry& registry_;
+  absl::Mutex mutex_;
+  std::map<std::string, Seen> seen_ ABSL_GUARDED_BY(mutex_);  // by id
+  std::string last_ ABSL_GUARDED_BY(mutex_);                  // the id that was looked at last
+};
+
+}  // namespace plimsoll::qos
+
+#endif  // PLIMSOLL_QOS_DRIFT_WATCH_H_
