@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
@@ -63,6 +64,9 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);
+  }
+  if (const char* descriptor = plan.Get("entered"); descriptor != nullptr) {
+    fcntl(atoi(descriptor), F_SETFD, FD_CLOEXEC);
   }
 
   static char root[4096];

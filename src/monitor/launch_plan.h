@@ -9,6 +9,7 @@
 //   bind      what to bind over `over` in the new namespace; may come in several pairs
 //   oom       oom_score_adj to take on
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
+//   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
 #define PLIMSOLL_MONITOR_LAUNCH_PLAN_H_
 

@@ -1,4 +1,5 @@
 // QoS classes of sandboxes and containers: between the registry and the records.
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -26,8 +27,23 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
   target.name = absl::StrCat("container ", record.spec.name, " (", record.id.substr(0, 12), ")");
   target.cgroup_path = record.cgroup_path;
   target.init = record.init;
-  target.underlying = [resources = record.spec.resources, adj = record.spec.oom_score_adj](
-                          absl::string_view file) { return AskedValue(resources, adj, file); };
+  target.underlying = [presence = presence_, id = record.id, resources = record.spec.resources,
+                       adj = record.spec.oom_score_adj](absl::string_view file) {
+    std::optional<std::string> value = AskedValue(resources, adj, file);
+    presence->With([&](EngineImpl& engine) {  // not found: it is being made or recovered
+      const auto container = engine.FindContainer(id);
+      if (!container.ok()) return;
+      const ContainerSpec now = (*container)->Snapshot().spec;
+      value = AskedValue(now.resources, now.oom_score_adj, file);
+    });
+    return value;
+  };
+  target.entering = [presence = presence_, id = record.id] {
+    std::vector<pid_t> pids;
+    presence->With(
+        [&](EngineImpl& engine) { pids = engine.options_.runtime->EnteringProcesses(id); });
+    return pids;
+  };
   return target;
 }
 
@@ -76,19 +92,21 @@ void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string
   Warn(sandbox_id, container_id, options_.classes->Release(target));
 }
 
-absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held) {
+absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, bool is_new,
+                                              qos::HeldClasses* held) {
   if (options_.classes == nullptr || held->empty()) return false;
   const qos::HeldClasses before = *held;
   const bool was_changing =
       absl::c_any_of(before, [](const auto& one) { return !one.second.changing_to.empty(); });
-  if (was_changing) {
+  absl::Status status;
+  if (was_changing || is_new) {
     // Who changed it may have been killed between freezing it and letting it go.
-    const absl::Status thawed = options_.cgroups->Thaw(target.cgroup_path);
-    if (!thawed.ok() && !absl::IsNotFound(thawed) && !absl::IsFailedPrecondition(thawed)) {
-      return thawed;
-    }
+    status = options_.cgroups->Thaw(target.cgroup_path);
+    if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) status = absl::OkStatus();
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.classes->Adopt(target, held));
+  status = FirstError(status, options_.classes->Adopt(target, held));
+  // What could not be put back stays on record as it was: the next start tries again.
+  PLIMSOLL_RETURN_IF_ERROR(status);
   return *held != before;
 }
 

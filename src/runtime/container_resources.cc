@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -104,6 +105,8 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
 
 absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
                                      const ResourceUpdate& update) {
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // What a class sets is the class's: the client's value is kept for when it goes.
   const std::vector<std::string> owned = ClassFiles(record.id);
   linux::CgroupSettings writable = update.cgroup;
@@ -172,11 +175,16 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       "; exec needs one that is Running"));
   }
   ExecRequest entering = request;
+  // No change of class comes between the look at what it is to enter and its having done so; later
+  // ones find it among those that are entering.
+  container->classes.ReaderLock();
+  absl::Cleanup unlock = [&] { container->classes.ReaderUnlock(); };
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
   if (options_.classes != nullptr) {
     entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
   }
+  entering.entered = [&unlock] { std::move(unlock).Invoke(); };
   return options_.runtime->Exec(record.id, record.cgroup_path, entering);
 }
 

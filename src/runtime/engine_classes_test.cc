@@ -1,4 +1,6 @@
 // QoS classes through the life of sandboxes and containers: over types whose kernel is a map.
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,6 +24,7 @@ class EngineClassesTest : public EngineTest {
   void MakeTypes() {
     std::vector<std::unique_ptr<qos::ClassType>> types;
     types.push_back(std::make_unique<qos::FakeType>(&rdt_, qos::FakeType::Options{.name = "rdt"}));
+    rdt_type_ = static_cast<qos::FakeType*>(types.back().get());
     types.push_back(std::make_unique<qos::FakeType>(
         &oom_, qos::FakeType::Options{.name = "oom", .default_class = "gold"}));
     types.push_back(std::make_unique<qos::FakeType>(
@@ -48,6 +51,7 @@ class EngineClassesTest : public EngineTest {
     return engine_->CreateContainer(pod, spec, "");
   }
 
+  qos::FakeType* rdt_type_ = nullptr;
   qos::FakeKernel rdt_;
   qos::FakeKernel oom_;
   qos::FakeKernel net_;
@@ -149,6 +153,104 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, 17);
   EXPECT_EQ(rdt_.members[id], "silver");
+}
+
+// What is kept of a holder asks its record: an update that names no class counts too, also after a
+// restart.
+TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  const auto underlying = [&] {
+    const auto reloaded = classes_->Reload();
+    EXPECT_TRUE(reloaded.ok()) << reloaded.status();
+    return *rdt_type_->committed.at(0).first.underlying("cpu.weight");
+  };
+  for (const bool restarted : {false, true}) {
+    if (restarted) Restart();
+    for (const uint64_t shares : {1024, 4096}) {
+      ResourceUpdate update;
+      update.cgroup.cpu_shares = shares;
+      ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
+    }
+  }
+  // Who asks when there is no engine any more gets what was on record at first.
+  const qos::Target target = rdt_type_->committed.at(0).first;
+  engine_.reset();
+  EXPECT_TRUE(target.underlying("cpu.weight").has_value());
+  EXPECT_THAT(target.entering(), IsEmpty());
+}
+
+TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  bool could_reload = true;
+  cgroups_.on_apply = [&] {
+    could_reload = classes_->definitions().TryLock();
+    if (could_reload) classes_->definitions().Unlock();
+  };
+  ResourceUpdate update;
+  update.cgroup.pids_limit = 17;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_FALSE(could_reload);
+}
+
+// From the look at the classes until the command is in them.
+TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  std::thread change;
+  std::string before_it_entered;
+  runtime_.on_exec = [&](const ExecRequest& request) {
+    change = std::thread([&] {
+      EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "silver"}}}).ok());
+    });
+    before_it_entered = request.entry_files.back();
+    absl::SleepFor(absl::Milliseconds(50));  // enough for a change that doesn't wait
+    EXPECT_EQ(rdt_.members[id], "gold");
+    request.entered();
+    change.join();  // and it can come while the command runs
+    EXPECT_EQ(rdt_.members[id], "silver");
+  };
+  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  EXPECT_EQ(before_it_entered, "/rdt/gold/tasks");
+  // One that never enters holds nobody up for longer than it takes.
+  runtime_.on_exec = nullptr;
+  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}}).ok());
+}
+
+TEST_F(EngineClassesTest, WhatIsOnItsWayInIsTheTypesToKnow) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  runtime_.entering = {4711};
+  ASSERT_TRUE(classes_->Reload().ok());
+  EXPECT_THAT(rdt_type_->committed.at(0).first.entering(), ElementsAre(4711));
+}
+
+// A daemon that was killed while it made one may have frozen it for its first classes.
+TEST_F(EngineClassesTest, WhatWasBeingMadeIsThawedBeforeItIsRemoved) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ContainerRecord record = *engine_->GetContainer(id);
+  engine_.reset();
+  record.state = ContainerState::kCreating;
+  ASSERT_TRUE(store_.PutContainer(record).ok());
+  Restart();
+  EXPECT_EQ(cgroups_.thawed, 1);
+  EXPECT_THAT(rdt_.members, IsEmpty());
+}
+
+// A thaw that fails is told, and the holder is known all the same.
+TEST_F(EngineClassesTest, WhatCannotBeThawedAtAStartIsKnown) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ContainerRecord record = *engine_->GetContainer(id);
+  engine_.reset();
+  record.classes["rdt"].changing_to = "silver";
+  ASSERT_TRUE(store_.PutContainer(record).ok());
+  rdt_.members[id] = "silver";
+  cgroups_.thaw_status = absl::InternalError("too many open files");
+  Restart();
+  EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre(HasSubstr("too many open files")));
+  EXPECT_EQ(rdt_.members[id], "gold");
+  EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "gold");
 }
 
 TEST_F(EngineClassesTest, ACommandEntersByTheClasssFile) {

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
@@ -30,8 +31,13 @@ constexpr absl::Duration kKillTimeout = absl::Seconds(20);
 class EngineImpl : public Engine {
  public:
   explicit EngineImpl(EngineOptions options)
-      : options_(std::move(options)), readier_(options_.cgroups, options_.host) {}
-  ~EngineImpl() override { ending_ = true; }
+      : options_(std::move(options)),
+        presence_(std::make_shared<Presence>(this)),
+        readier_(options_.cgroups, options_.host) {}
+  ~EngineImpl() override {
+    ending_ = true;
+    presence_->End();
+  }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
   absl::Status Recover();
@@ -67,6 +73,26 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override;
 
  private:
+  // The engine as the class registry sees it, which has Targets for longer than there is one.
+  class Presence {
+   public:
+    explicit Presence(EngineImpl* engine) : engine_(engine) {}
+    // Runs `ask` with the engine, or not at all.
+    void With(absl::FunctionRef<void(EngineImpl&)> ask) {
+      absl::ReaderMutexLock lock(&mutex_);
+      if (engine_ != nullptr) ask(*engine_);
+    }
+    // Returns when nobody asks any more.
+    void End() {
+      absl::MutexLock lock(&mutex_);
+      engine_ = nullptr;
+    }
+
+   private:
+    absl::Mutex mutex_;
+    EngineImpl* engine_ ABSL_GUARDED_BY(mutex_);
+  };
+
   absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
   absl::StatusOr<std::shared_ptr<Container>> FindContainer(absl::string_view id) const;
   std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
@@ -137,8 +163,8 @@ class EngineImpl : public Engine {
             const absl::Status& status);
 
   // QoS classes (class_operations.cc). Each does nothing where there are none.
-  static qos::Target TargetOf(const ContainerRecord& record);
-  static qos::Target TargetOf(const SandboxRecord& record);
+  qos::Target TargetOf(const ContainerRecord& record);
+  qos::Target TargetOf(const SandboxRecord& record);
   absl::Status ReserveClasses(const SandboxSpec& spec, SandboxRecord* record);
   absl::Status ReserveClasses(const ContainerSpec& spec, ContainerRecord* record);
   absl::Status EnforceClasses(const qos::Target& target);
@@ -146,9 +172,10 @@ class EngineImpl : public Engine {
   void CancelClasses(const std::string& id);
   void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
                       const qos::Target& target);
-  // After a restart: ends what was being changed, also in `held`; true when that changed something,
-  // which is to be saved then.
-  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, qos::HeldClasses* held);
+  // After a restart: ends what was being changed, also in `held`, and thaws what was frozen for it
+  // or, of one that is new, for its first classes. True when that changed something, which is to be
+  // saved then. Also on error the registry knows the holder.
+  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, bool is_new, qos::HeldClasses* held);
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
   // For a container that is recorded as exited, and so gets no others any more; in another thread,
@@ -167,12 +194,14 @@ class EngineImpl : public Engine {
   void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
-  // Container::classes, the class registry's (it saves under its own), cgroups_mutex_,
-  // Sandbox::mutex or Container::mutex (never two of them), mutex_. The store's, the event log's
+  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, the class
+  // registry's definitions(), Container::classes, the class registry's others (it saves, and asks
+  // what is on record, under its own), Presence's, cgroups_mutex_, Sandbox::mutex or
+  // Container::mutex (never two of them), mutex_. The store's, the event log's
   // and the watcher's come last. So a listener of the event log, which may be called under any of
   // these, must not call the engine.
   const EngineOptions options_;
+  const std::shared_ptr<Presence> presence_;
   std::string boot_id_;
   // Who owns which group changes only under this lock.
   absl::Mutex cgroups_mutex_;

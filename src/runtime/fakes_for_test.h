@@ -57,6 +57,8 @@ class FakeRuntime : public ContainerRuntime {
   Faults faults;
   std::function<void()> on_read_exit;  // before anything is read
   ExecRequest last_exec;
+  std::function<void(const ExecRequest&)> on_exec;
+  std::vector<pid_t> entering;
 
   // The monitor ends, having recorded `exit` unless that is nullopt.
   void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
@@ -116,10 +118,12 @@ class FakeRuntime : public ContainerRuntime {
   }
   absl::StatusOr<ExecResult> Exec(absl::string_view, absl::string_view,
                                   const ExecRequest& request) override {
+    if (on_exec) on_exec(request);
     absl::MutexLock lock(&mutex_);
     last_exec = request;
     return ExecResult();
   }
+  std::vector<pid_t> EnteringProcesses(absl::string_view) const override { return entering; }
   void CancelExecs() override {}
   absl::Status ReopenLog(absl::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<std::vector<std::string>> ListTraces() const override {
@@ -212,6 +216,7 @@ class FakeCgroups : public linux::CgroupManager {
   uint64_t oom_kills = 0;
   std::atomic<int> moves_in_place = 0;
   int thawed = 0;
+  absl::Status thaw_status;
   std::function<void()> on_create;
   std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
@@ -286,7 +291,7 @@ class FakeCgroups : public linux::CgroupManager {
   absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override { return true; }
   absl::Status Thaw(absl::string_view) override {
     ++thawed;
-    return absl::OkStatus();
+    return thaw_status;
   }
   absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
                                        absl::string_view) const override {

@@ -41,8 +41,8 @@ struct Container {
   // Held by create, start, stop, update and remove. Not by the recording of an exit, which may
   // happen in the middle of any of them.
   absl::Mutex operation;
-  // Held while QoS classes are changed, and while they are released at the exit: after `operation`,
-  // before `mutex`.
+  // Held while QoS classes are changed, and while they are released at the exit; shared while a
+  // command that is to enter gets into them. After `operation`, before `mutex`.
   absl::Mutex classes;
   mutable absl::Mutex mutex;
   ContainerRecord record ABSL_GUARDED_BY(mutex);

@@ -70,6 +70,9 @@ struct ExecRequest {
   std::vector<std::string> entry_files;
   // What the command is to have; crun leaves it its caller's. nullopt: that.
   std::optional<int> oom_score_adj;
+  // Called once, by Exec's thread, when what enters has all of the above (and is one of
+  // EnteringProcesses until it ends). Not called when nothing was started. May be null.
+  std::function<void()> entered;
 };
 
 struct ExecResult {
@@ -134,6 +137,8 @@ class ContainerRuntime {
   // DEADLINE_EXCEEDED after the timeout, with the whole tree that the command started killed.
   virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                           const ExecRequest& request) = 0;
+  // Processes of Execs under way for the container: what they fork goes into it.
+  virtual std::vector<pid_t> EnteringProcesses(absl::string_view /*id*/) const { return {}; }
   // Ends every Exec under way and each later one at once: UNAVAILABLE, the command killed. For a
   // daemon that stops and can't wait for them.
   virtual void CancelExecs() = 0;

@@ -266,7 +266,7 @@ absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_
     possible.oom_score_adj.reset();
   }
   const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout,
-                           cancel_execs_.get()};
+                           cancel_execs_.get(), &entering_};
   return ExecInContainer(tools, id, cgroup_path, possible);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
+#include "runtime/oci/exec_entry.h"
 #include "runtime/oci/exec_strays.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
@@ -36,6 +37,9 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) override;
   absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                   const ExecRequest& request) override;
+  std::vector<pid_t> EnteringProcesses(absl::string_view id) const override {
+    return entering_.Of(id);
+  }
   void CancelExecs() override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
@@ -70,6 +74,7 @@ class CrunRuntime : public ContainerRuntime {
   const Machine machine_;
   const std::unique_ptr<Crun> crun_;
   const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
+  runtime::EnteringProcesses entering_{options_.host};
   SeccompCompiler seccomp_;
   ImageFiles image_files_;
 };

@@ -29,6 +29,7 @@ constexpr int kSilentFailure = 255;  // of crun, when its own part of it is kill
 constexpr absl::Duration kEnding = absl::Milliseconds(100);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
+constexpr int kEnteredDescriptor = 5;
 
 // One stream of the command, collected up to a limit.
 class Output {
@@ -195,16 +196,17 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   return linux::AwaitExit(*init, absl::Now() + kEnding);
 }
 
-struct Memfds {
-  UniqueFd plan;
+struct Descriptors {
+  UniqueFd plan;  // memfds
   UniqueFd log;
+  LaunchSignal entered;
 };
 
 absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id,
                                     const ExecRequest& request,
-                                    const std::optional<ExecGroup>& group, Memfds* memfds) {
-  memfds->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
-  if (!memfds->log.valid()) return ErrnoStatus(errno, "memfd for exec");
+                                    const std::optional<ExecGroup>& group, Descriptors* own) {
+  own->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
+  if (!own->log.valid()) return ErrnoStatus(errno, "memfd for exec");
   std::vector<std::string> arguments = {absl::StrCat("--log=file:/proc/self/fd/", kLogDescriptor),
                                         "--log-format=json", "exec"};
   if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
@@ -218,22 +220,25 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   if (!has_group && plan.text().empty()) {
     Command command = tools.crun->MakeCommand(arguments);
     command.environment.push_back(ExecMark(tools.crun->state()));
-    command.descriptors = {{memfds->log.get(), kLogDescriptor}};
+    command.descriptors = {{own->log.get(), kLogDescriptor}};
     return command;
   }
   plan.Add("runtime", tools.crun->executable());
   plan.Add("root", tools.crun->state().path());
-  memfds->plan.Reset(memfd_create("exec-plan", MFD_CLOEXEC));
-  if (!memfds->plan.valid() || write(memfds->plan.get(), plan.text().data(), plan.text().size()) !=
-                                   static_cast<ssize_t>(plan.text().size())) {
+  plan.Add("entered", absl::StrCat(kEnteredDescriptor));
+  PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
+  own->plan.Reset(memfd_create("exec-plan", MFD_CLOEXEC));
+  if (!own->plan.valid() || write(own->plan.get(), plan.text().data(), plan.text().size()) !=
+                                static_cast<ssize_t>(plan.text().size())) {
     return ErrnoStatus(errno, "memfd for exec");
   }
   Command command;
   command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {tools.launcher, absl::StrCat("/proc/self/fd/", kPlanDescriptor)};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  command.descriptors = {{memfds->plan.get(), kPlanDescriptor},
-                         {memfds->log.get(), kLogDescriptor}};
+  command.descriptors = {{own->plan.get(), kPlanDescriptor},
+                         {own->log.get(), kLogDescriptor},
+                         {own->entered.writer(), kEnteredDescriptor}};
   return command;
 }
 
@@ -249,13 +254,13 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
     deadline = absl::Now() + request.timeout;
     PLIMSOLL_ASSIGN_OR_RETURN(group, ExecGroup::Make(tools.host, tools.layout, cgroup_path));
   }
-  Memfds memfds;
+  Descriptors own;
   Output out;
   Output err;
   absl::StatusOr<Child> child = [&]() -> absl::StatusOr<Child> {
     PLIMSOLL_RETURN_IF_ERROR(out.Open(request.max_output_bytes));
     PLIMSOLL_RETURN_IF_ERROR(err.Open(request.max_output_bytes));
-    PLIMSOLL_ASSIGN_OR_RETURN(Command command, MakeCommand(tools, id, request, group, &memfds));
+    PLIMSOLL_ASSIGN_OR_RETURN(Command command, MakeCommand(tools, id, request, group, &own));
     command.descriptors.emplace_back(out.writer(), 1);
     command.descriptors.emplace_back(err.writer(), 2);
     return Spawn(command);
@@ -266,6 +271,10 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   }
   out.CloseWriter();
   err.CloseWriter();
+  std::optional<EnteringProcesses::Entry> entry;
+  if (tools.entering != nullptr) entry.emplace(tools.entering, id, child->pid());
+  own.entered.Await(tools.cancel_fd);
+  if (request.entered) request.entered();
   const Ending ending = Collect(child->pidfd(), tools.cancel_fd, deadline, &out, &err);
   absl::Status killed;
   if (ending != Ending::kExit) killed = KillTree(tools.host, group, &*child);
@@ -280,7 +289,7 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
     return absl::UnavailableError(absl::StrCat(what, " not finished as the daemon stops", end));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
-  const std::string message = RuntimeMessage(memfds.log.get());
+  const std::string message = RuntimeMessage(own.log.get());
   // The launcher finds the container's group by its path, which a container that ends takes away.
   const bool launched = exit.code != 1 || !message.empty() || !err.StartsWith("plimsoll: ");
   if (group && !launched && !group->HasContainer())

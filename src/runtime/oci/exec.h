@@ -10,6 +10,7 @@
 #include "linux/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
+#include "runtime/oci/exec_entry.h"
 
 namespace plimsoll::runtime {
 
@@ -19,7 +20,8 @@ struct ExecTools {
   std::string launcher;
   FsRoot host;
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
-  int cancel_fd = -1;  // readable: end the call with UNAVAILABLE
+  int cancel_fd = -1;                     // readable: end the call with UNAVAILABLE
+  EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
 };
 
 // Runs `request` with crun, without a monitor. Standard input is /dev/null. The call ends when the

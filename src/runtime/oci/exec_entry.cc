@@ -1,0 +1,64 @@
+#include "runtime/oci/exec_entry.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/time/clock.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(1);
+
+}  // namespace
+
+std::vector<pid_t> EnteringProcesses::Of(absl::string_view container_id) const {
+  std::vector<pid_t> pids;
+  absl::MutexLock lock(&mutex_);
+  const auto [begin, end] = processes_.equal_range(std::string(container_id));
+  for (auto at = begin; at != end; ++at) {
+    // One that has ended is a stranger's pid sooner or later.
+    const auto now = linux::IdentifyProcess(host_, at->second.pid);
+    if (now.ok() && *now == at->second) pids.push_back(now->pid);
+  }
+  return pids;
+}
+
+EnteringProcesses::Entry::Entry(EnteringProcesses* all, absl::string_view container_id, pid_t pid)
+    : all_(*all) {
+  const auto process = linux::IdentifyProcess(all_.host_, pid);
+  absl::MutexLock lock(&all_.mutex_);
+  at_ = all_.processes_.emplace(std::string(container_id),
+                                process.ok() ? *process : linux::ProcessId());
+}
+
+EnteringProcesses::Entry::~Entry() {
+  absl::MutexLock lock(&all_.mutex_);
+  all_.processes_.erase(at_);
+}
+
+absl::Status LaunchSignal::Open() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  reader_.Reset(fds[0]);
+  writer_.Reset(fds[1]);
+  return absl::OkStatus();
+}
+
+void LaunchSignal::Await(int cancel_fd) {
+  writer_.Reset();
+  const absl::Time end = absl::Now() + kPatience;
+  while (reader_.valid()) {
+    struct pollfd polls[2] = {{reader_.get(), POLLIN, 0}, {cancel_fd, POLLIN, 0}};
+    const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(end - absl::Now()), 0);
+    if (poll(polls, 2, static_cast<int>(wait)) >= 0 || errno != EINTR) break;
+  }
+  reader_.Reset();
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,68 @@
+// The way of a command into a container: who is on it.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_ENTRY_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_ENTRY_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+#include "linux/process.h"
+
+namespace plimsoll::runtime {
+
+// The OCI runtime's processes of Execs under way. Thread-safe.
+class EnteringProcesses {
+ public:
+  explicit EnteringProcesses(FsRoot host) : host_(std::move(host)) {}
+
+  // Those that live.
+  std::vector<pid_t> Of(absl::string_view container_id) const;
+
+  // One of them, until this ends.
+  class Entry {
+   public:
+    Entry(EnteringProcesses* all, absl::string_view container_id, pid_t pid);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    EnteringProcesses& all_;
+    std::multimap<std::string, linux::ProcessId>::iterator at_;
+  };
+
+ private:
+  const FsRoot host_;
+  mutable absl::Mutex mutex_;
+  std::multimap<std::string, linux::ProcessId> processes_ ABSL_GUARDED_BY(mutex_);  // by container
+};
+
+// Tells when plimsoll-launch has become the OCI runtime, and so has entered all that it was told
+// to.
+class LaunchSignal {
+ public:
+  absl::Status Open();
+  // For the launcher's descriptor of the plan's "entered".
+  int writer() const { return writer_.get(); }
+  // In the parent, once the launcher has it. Returns when it has become the OCI runtime or has
+  // ended, when `cancel_fd` is readable, or when it takes longer than a second: somebody has frozen
+  // the group that it entered.
+  void Await(int cancel_fd);
+
+ private:
+  UniqueFd reader_;
+  UniqueFd writer_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_ENTRY_H_
