@@ -9,6 +9,8 @@
 namespace plimsoll::daemon {
 namespace {
 
+constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
+
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
 prometheus::MetricFamily Family(const std::string& name, const std::string& help,
@@ -33,19 +35,26 @@ void Add(prometheus::MetricFamily* family, Labels labels, uint64_t value) {
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> ClassMetrics(const qos::Registry& registry) {
+std::vector<prometheus::MetricFamily> ClassMetrics(const qos::Registry& registry,
+                                                   qos::DriftWatch& drift) {
   auto holders = Family("plimsoll_class_holders", "Pods or containers that hold a QoS class",
                         prometheus::MetricType::Gauge);
   auto capacity = Family("plimsoll_class_capacity", "How many may hold a QoS class at once",
                          prometheus::MetricType::Gauge);
   auto refusals = Family("plimsoll_class_refusals_total", "Refused requests for a QoS class",
                          prometheus::MetricType::Counter);
+  auto drifted =
+      Family("plimsoll_class_drift", "Holders of a QoS class that are not in it as last looked at",
+             prometheus::MetricType::Gauge);
+  const std::map<qos::DriftWatch::Key, uint64_t> differ = drift.Look(kTimeForDrift);
   for (const qos::TypeReport& type : registry.Describe()) {
     const std::string level = type.level == qos::Level::kPod ? "pod" : "container";
     for (const qos::ClassUse& use : type.classes) {
       const Labels labels = {{"level", level}, {"type", type.name}, {"class", use.info.name}};
       Add(&holders, labels, use.holders.size());
       if (use.info.capacity != 0) Add(&capacity, labels, use.info.capacity);
+      const auto count = differ.find({type.level, type.name, use.info.name});
+      Add(&drifted, labels, count == differ.end() ? 0 : count->second);
     }
   }
   for (const auto& [key, count] : registry.Refusals()) {
@@ -64,7 +73,7 @@ std::vector<prometheus::MetricFamily> ClassMetrics(const qos::Registry& registry
     Add(&at->second, std::move(labels), one.value);
   }
   std::vector<prometheus::MetricFamily> families = {std::move(holders), std::move(capacity),
-                                                    std::move(refusals)};
+                                                    std::move(refusals), std::move(drifted)};
   for (auto& [name, family] : measured) families.push_back(std::move(family));
   return families;
 }

@@ -35,6 +35,7 @@ TEST(ClassMetrics, ShowHoldersCapacityRefusalsAndWhatIsMeasured) {
        {R"(plimsoll_class_holders{level="container",type="rdt",class="silver"} 1)",
         R"(plimsoll_class_holders{level="container",type="rdt",class="gold"} 0)",
         R"(plimsoll_class_capacity{level="container",type="rdt",class="silver"} 2)",
+        R"(plimsoll_class_drift{level="container",type="rdt",class="silver"} 0)",
         R"(plimsoll_class_refusals_total{type="rdt",reason="unknown_class"} 1)",
         R"(plimsoll_class_llc_occupancy_bytes{type="rdt",class="silver"} 100)",
         R"(plimsoll_class_llc_occupancy_bytes{type="rdt",class="silver",id="c1"} 40)"}) {
@@ -42,6 +43,14 @@ TEST(ClassMetrics, ShowHoldersCapacityRefusalsAndWhatIsMeasured) {
   }
   EXPECT_THAT(
       text, Not(HasSubstr(R"(plimsoll_class_capacity{level="container",type="rdt",class="gold")")));
+  // Drift that is seen twice in a row counts.
+  qos::Target target;
+  target.id = "c1";
+  ASSERT_TRUE(registry->Enforce(target).ok());
+  kernel.drift = "thread 5 is elsewhere";
+  metrics.Text();
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr(R"(plimsoll_class_drift{level="container",type="rdt",class="silver"} 1)"));
 }
 
 }  // namespace

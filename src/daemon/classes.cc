@@ -23,40 +23,62 @@ namespace {
 
 using Types = std::vector<std::unique_ptr<qos::ClassType>>;
 
+// The types that can be had, and those that can't.
+struct Found {
+  Types types;
+  std::vector<qos::UnavailableType> unavailable;
+
+  // A type that says by itself whether this machine can have it.
+  template <typename Type>
+  void Add(std::unique_ptr<Type> type) {
+    if (std::string reason = type->unavailable(); !reason.empty()) {
+      unavailable.push_back({type->level(), type->name(), std::move(reason)});
+    } else {
+      types.push_back(std::move(type));
+    }
+  }
+};
+
 // Without the hardware, or with resctrl not mounted, the node serves all the same.
 absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& environment,
-                    Types* types, std::map<std::string, std::string>* unavailable) {
-  qos::RdtOptions options{
-      .config_file = config.config_file, .adopt = config.adopt, .capacity = config.common.capacity};
+                    Found* found) {
+  qos::RdtOptions options{.config_file = config.config_file,
+                          .group_prefix = config.group_prefix,
+                          .adopt = config.adopt,
+                          .capacity = config.common.capacity};
   if (!config.common.default_class.empty()) options.default_class = config.common.default_class;
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot resctrl, config.resctrl_root == "/"
+                                                ? absl::StatusOr<FsRoot>(environment.host)
+                                                : FsRoot::Open(config.resctrl_root));
   auto type = qos::MakeRdtType(options, {.host = environment.host,
-                                         .resctrl_root = environment.host,
+                                         .resctrl_root = std::move(resctrl),
                                          .cgroups = environment.cgroups,
                                          .owned = environment.owned});
   if (absl::IsFailedPrecondition(type.status())) {
-    (*unavailable)[qos::kRdt] = std::string(type.status().message());
+    found->unavailable.push_back(
+        {qos::Level::kContainer, qos::kRdt, std::string(type.status().message())});
     return absl::OkStatus();
   }
   PLIMSOLL_RETURN_IF_ERROR(type.status());
-  types->push_back(*std::move(type));
+  found->types.push_back(*std::move(type));
   return absl::OkStatus();
 }
 
 absl::Status AddBlockio(const qos::BlockioTypeConfig& config, const ClassEnvironment& environment,
-                        Types* types) {
+                        Found* found) {
   qos::BlockioOptions options{.level = qos::Level::kContainer,
                               .config_file = config.config_file,
                               .default_class = config.common.default_class,
                               .capacity = config.common.capacity};
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto containers, qos::BlockioType::Create(environment.host, environment.cgroups, options));
-  types->push_back(std::move(containers));
+  found->Add(std::move(containers));
   if (!config.pods) return absl::OkStatus();
   // A default or a capacity is one of containers: a pod's would be counted twice.
   options = {.level = qos::Level::kPod, .config_file = config.config_file};
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto pods, qos::BlockioType::Create(environment.host, environment.cgroups, options));
-  types->push_back(std::move(pods));
+  found->Add(std::move(pods));
   return absl::OkStatus();
 }
 
@@ -82,21 +104,16 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
 
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
                                                            const ClassEnvironment& environment) {
-  Types types;
-  std::map<std::string, std::string> unavailable;
-  if (config.rdt) {
-    PLIMSOLL_RETURN_IF_ERROR(AddRdt(*config.rdt, environment, &types, &unavailable));
-  }
-  if (config.blockio) {
-    PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &types));
-  }
-  if (config.oom) PLIMSOLL_RETURN_IF_ERROR(AddOom(*config.oom, environment, &types));
+  Found found;
+  if (config.rdt) PLIMSOLL_RETURN_IF_ERROR(AddRdt(*config.rdt, environment, &found));
+  if (config.blockio) PLIMSOLL_RETURN_IF_ERROR(AddBlockio(*config.blockio, environment, &found));
+  if (config.oom) PLIMSOLL_RETURN_IF_ERROR(AddOom(*config.oom, environment, &found.types));
   for (const qos::CgroupTypeConfig& one : config.cgroup) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto type, qos::CgroupClassType::Create(environment.cgroups, one));
-    types.push_back(std::move(type));
+    found.Add(std::move(type));
   }
-  if (config.pod_qos) types.push_back(std::make_unique<qos::PodQosType>());
-  return qos::Registry::Create(std::move(types), std::move(unavailable));
+  if (config.pod_qos) found.types.push_back(std::make_unique<qos::PodQosType>());
+  return qos::Registry::Create(std::move(found.types), std::move(found.unavailable));
 }
 
 absl::Status CheckClasses(const qos::ClassesConfig& config) {

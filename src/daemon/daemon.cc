@@ -29,6 +29,7 @@
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "linux/cgroup_files.h"
+#include "linux/uevents.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 #include "runtime/image_events.h"
@@ -171,6 +172,7 @@ class DaemonImpl final : public Daemon {
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
     metrics_.reset();
+    devices_.reset();
     // Before the engine, which now asks it for nothing more: containers that go on keep their
     // layers when the engine lets go of the leases, also those of an image that was removed.
     images_.reset();
@@ -222,6 +224,7 @@ class DaemonImpl final : public Daemon {
       metrics_->ObservePhase(phase, duration);
     };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
+    if (config.classes.blockio) WatchDevices();
     return absl::OkStatus();
   }
 
@@ -270,6 +273,24 @@ class DaemonImpl final : public Daemon {
   }
 
   bool ClassesAreOn() const { return options_.config.feature_gates.enabled("ClassResources"); }
+
+  // Classes of block I/O mean other things when disks come and go. Without that news they are
+  // looked at again by a reload only.
+  void WatchDevices() {
+    const auto look_again = [this](const linux::UeventNews&) {
+      const absl::Status status = classes_->Refresh();
+      if (status.ok()) return;
+      log_->WriteLimited(LogLevel::kWarning, "not all classes were brought up to new devices",
+                         {{"error", std::string(status.message())}});
+    };
+    auto devices = linux::UeventWatcher::Start({.subsystems = {"block"}}, look_again);
+    if (devices.ok()) {
+      devices_ = *std::move(devices);
+      return;
+    }
+    log_->Write(LogLevel::kWarning, "no news of devices that come and go",
+                {{"error", std::string(devices.status().message())}});
+  }
 
   void ReloadClasses() {
     const absl::StatusOr<std::vector<std::string>> changes = classes_->Reload();
@@ -335,6 +356,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<runtime::Engine> engine_;
+  std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
   std::unique_ptr<cri::Server> server_;

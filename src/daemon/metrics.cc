@@ -1,5 +1,7 @@
 #include "daemon/metrics.h"
 
+#include <optional>
+
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -85,6 +87,7 @@ struct Metrics::State {
   prometheus::Family<prometheus::Counter>& events_total;
   prometheus::Family<prometheus::Histogram>& phases;
   const qos::Registry* classes = nullptr;
+  std::optional<qos::DriftWatch> drift;  // with `classes`
   std::unique_ptr<HttpServer> server;
 };
 
@@ -103,6 +106,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::SetClasses(const qos::Registry* registry) {
   state_->classes = registry;
+  state_->drift.emplace(registry);
 }
 
 void Metrics::ObserveRpc(const std::string& method, const std::string& code,
@@ -122,7 +126,7 @@ std::string Metrics::Text() const {
     families.push_back(std::move(family));
   }
   if (state_->classes != nullptr) {
-    for (prometheus::MetricFamily& family : ClassMetrics(*state_->classes)) {
+    for (prometheus::MetricFamily& family : ClassMetrics(*state_->classes, *state_->drift)) {
       families.push_back(std::move(family));
     }
   }

@@ -12,6 +12,9 @@
 //   plimsoll_class_holders{level,type,class}     pods or containers that hold a QoS class now
 //   plimsoll_class_capacity{level,type,class}    how many may; absent: any number
 //   plimsoll_class_refusals_total{type,reason}   requests for a class that were refused
+//   plimsoll_class_drift{level,type,class}       holders that were not in their class when looked
+//   at
+//                                                last, twice; some are looked at in each scrape
 //   plimsoll_class_<metric>{type,class,id}       what a type measures, of a holder or, without id,
 //                                                of a class as a whole
 #ifndef PLIMSOLL_DAEMON_METRICS_H_

@@ -10,6 +10,10 @@ namespace plimsoll::qos {
 namespace {
 
 constexpr int64_t kMostCapacity = 1000000;
+// Of a directory's name (NAME_MAX) most is left to the class's.
+constexpr size_t kLongestPrefix = 63;
+constexpr char kPrefixCharacters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
 // Each key and value of a mapping, with the value's path.
 void ForEach(YamlReader& reader, const YAML::Node& node, const std::string& path,
@@ -67,6 +71,17 @@ RdtTypeConfig ReadRdt(YamlReader& reader, const YAML::Node& node, const std::str
   YamlMapping type(reader, node, path);
   ReadFile(reader, type, &config.config_file);
   type.Bool("adopt", config.adopt);
+  type.String("group_prefix", config.group_prefix);
+  if (const auto wrong = config.group_prefix.find_first_not_of(kPrefixCharacters);
+      wrong != std::string::npos || config.group_prefix.size() > kLongestPrefix) {
+    reader.Fail(*type.Get("group_prefix"), type.PathOf("group_prefix"),
+                absl::StrCat("expected up to ", kLongestPrefix, " of ", kPrefixCharacters));
+  }
+  type.String("resctrl_root", config.resctrl_root);
+  if (!absl::StartsWith(config.resctrl_root, "/")) {
+    reader.Fail(*type.Get("resctrl_root"), type.PathOf("resctrl_root"),
+                "expected an absolute path");
+  }
   ReadCommon(reader, type, &config.common);
   type.Finish();
   return config;

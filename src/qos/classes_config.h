@@ -27,8 +27,11 @@ struct TypeConfig {
 
 struct RdtTypeConfig {
   TypeConfig common;
-  std::string config_file;  // absolute
-  bool adopt = false;       // classes are the resctrl groups that are there already
+  std::string config_file;   // absolute
+  bool adopt = false;        // classes are the resctrl groups that are there already
+  std::string group_prefix;  // in front of a class's name, in its directory's
+  // Where sys/fs/resctrl and the proc/ that says so are; absolute. Not "/" for a stand-in only.
+  std::string resctrl_root = "/";
   bool operator==(const RdtTypeConfig&) const = default;
 };
 

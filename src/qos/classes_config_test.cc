@@ -25,7 +25,7 @@ TEST(ClassesConfig, NothingIsOnByItself) {
 
 TEST(ClassesConfig, EveryTypeIsRead) {
   const auto config = Read(R"(
-rdt: {config_file: /etc/rdt.yaml, adopt: true, default: gold, capacity: {gold: 3}}
+rdt: {config_file: /etc/rdt.yaml, adopt: true, default: gold, capacity: {gold: 3}, group_prefix: k8s.}
 blockio: {config_file: /etc/blockio.yaml, pods: true, annotations: [container, sandbox]}
 oom: {classes: {low: 900, high: -500}, default: low}
 pod-qos: {}
@@ -40,6 +40,8 @@ cgroup:
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->rdt->config_file, "/etc/rdt.yaml");
   EXPECT_TRUE(config->rdt->adopt);
+  EXPECT_EQ(config->rdt->group_prefix, "k8s.");
+  EXPECT_EQ(config->rdt->resctrl_root, "/");
   EXPECT_EQ(config->rdt->common.default_class, "gold");
   EXPECT_THAT(config->rdt->common.capacity, ElementsAre(Pair("gold", 3u)));
   EXPECT_TRUE(config->blockio->pods);
