@@ -3,16 +3,20 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/block_devices.h"
+#include "linux/uevents.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -257,6 +261,34 @@ TEST_F(ClassesTest, AReloadReachesThoseWhoHoldAClass) {
   EXPECT_EQ(ClassOf(id), "extra");
 }
 
+// The kernel tells that a disk has changed: what its class sets is looked at again, and so what
+// somebody has taken away is there again.
+TEST_F(ClassesTest, ADisksEventBringsItsThrottleBack) {
+  const std::string name = Disk().substr(Disk().rfind('/') + 1);
+  const std::string uevent = absl::StrCat("sys/class/block/", name, "/uevent");
+  auto socket = linux::UeventSocket::Open({.subsystems = {"block"}});
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  if (const absl::Status asked = Host().Write(uevent, "change"); !asked.ok()) {
+    GTEST_SKIP() << "no event can be provoked: " << asked;
+  }
+  linux::UeventNews news;
+  if (!Eventually([&] { return socket->Read(&news).ok() && !news.events.empty(); })) {
+    GTEST_SKIP() << "the kernel tells this network namespace of no devices (its user namespace is "
+                    "not the first)";
+  }
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("slow"));
+  const std::string held = ThrottleOf(CgroupOf(pod, id));
+  const std::string device = held.substr(0, held.find(' '));
+  ASSERT_TRUE(Cgroups()
+                  .WriteFile(CgroupOf(pod, id), IsV2() ? "io" : "blkio",
+                             IsV2() ? "io.max" : "blkio.throttle.read_bps_device",
+                             absl::StrCat(device, IsV2() ? " rbps=max" : " 0"))
+                  .ok());
+  ASSERT_TRUE(Host().Write(uevent, "change").ok());
+  EXPECT_TRUE(Eventually([&] { return ThrottleOf(CgroupOf(pod, id)) == held; }));
+}
+
 TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   cri::PodSandboxConfig config = PodConfig();
   (*config.mutable_annotations())["blockio.class.plimsoll.dev/sandbox"] = "slow";
@@ -301,6 +333,42 @@ TEST_F(ClassesTest, AnOomClassIsOfEveryProcess) {
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, request, &response).ok());
   EXPECT_EQ(scores(), "800 ");
+}
+
+// Commands enter all the time while the class changes, and so does what they leave running.
+TEST_F(ClassesTest, NoCommandThatEntersDuringAChangeStaysInTheOldClass) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  (*config.mutable_class_resources()->mutable_classes())["oom"] = "soon";
+  const std::string id = Start(pod, config);
+  const auto assign = [&](const char* name) {
+    cri::UpdateContainerResourcesRequest request;
+    request.set_container_id(id);
+    (*request.mutable_class_resources()->mutable_classes())["oom"] = name;
+    cri::UpdateContainerResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, request, &response);
+  };
+  std::atomic<bool> done = false;
+  std::thread entering([&] {
+    for (int i = 0; i < 60 && !done; ++i) ExecOutput(id, "sleep 1001 > /dev/null 2>&1 &");
+  });
+  const absl::Time end = absl::Now() + absl::Seconds(40);  // on a very busy machine it is fewer
+  bool is_first = false;
+  for (int i = 0; i < 100 && absl::Now() < end; ++i) {
+    is_first = !is_first;
+    const grpc::Status changed = assign(is_first ? "first" : "soon");
+    ASSERT_TRUE(changed.ok()) << changed.error_message();
+  }
+  done = true;
+  entering.join();
+  const std::vector<pid_t> processes = *Cgroups().Processes(CgroupOf(pod, id), /*recursive=*/true);
+  EXPECT_GE(processes.size(), 2u);
+  for (const pid_t process : processes) {
+    EXPECT_EQ(*Host().Read(absl::StrCat("proc/", process, "/oom_score_adj")),
+              is_first ? "800\n" : "300\n")
+        << process << " of " << processes.size();
+  }
 }
 
 // A class that configuration alone defines; and a client's own value for a file of its.

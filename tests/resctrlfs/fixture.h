@@ -94,6 +94,11 @@ class ResctrlFsFixture {
   // Lets `skip` commands pass and refuses the next: verb "mkdir", "rmdir", "rename" or "write".
   absl::Status RefuseNext(const std::string& verb, const std::string& path, int error,
                           int skip = 0);
+  // The program stops before the next such command, which its caller waits for: SIGCONT to pid()
+  // lets it go on.
+  absl::Status StopBeforeNext(const std::string& verb, const std::string& path) {
+    return RefuseNext(verb, path, 0);
+  }
   // Every command since the last call: "mkdir gold", "write gold/tasks 17", "rmdir x: EPERM".
   absl::StatusOr<std::vector<std::string>> TakeJournal();
 

@@ -1,5 +1,6 @@
 #include "resctrlfs/script.h"
 
+#include <csignal>
 #include <cstring>
 
 #include "absl/strings/ascii.h"
@@ -17,6 +18,7 @@ Errno Script::Refusal(absl::string_view verb, absl::string_view path) {
     if (order->skip-- > 0) return 0;
     const Errno error = order->error;
     orders_.erase(order);
+    if (error == 0) raise(SIGSTOP);
     return error;
   }
   return 0;

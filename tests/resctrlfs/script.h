@@ -16,6 +16,8 @@ namespace plimsoll::resctrlfs {
 class Script {
  public:
   // Of the commands that match, lets `skip` pass and refuses the next one, once, with nothing done.
+  // With an error of 0 the program stops itself (SIGSTOP) before that command, and does it when it
+  // is let go on.
   void RefuseNext(const std::string& verb, const std::string& path, Errno error, int skip);
   // 0, or with what a command is to fail. Commands must be asked about in their order.
   Errno Refusal(absl::string_view verb, absl::string_view path);
