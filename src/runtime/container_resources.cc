@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
@@ -12,6 +13,9 @@
 
 namespace plimsoll::runtime {
 namespace {
+
+constexpr absl::Duration kFrozen = absl::Seconds(5);  // longer than any change of class takes
+constexpr absl::Duration kThawed = absl::Milliseconds(5);
 
 absl::Status CheckLive(const ContainerRecord& record, const char* what) {
   if (IsLive(record.state)) return absl::OkStatus();
@@ -174,11 +178,26 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       StateName(record.state),
                                                       "; exec needs one that is Running"));
   }
+  // A change of class freezes it for some milliseconds; the OCI runtime refuses to enter it then.
+  const absl::Time end = absl::Now() + kFrozen;
+  while (true) {
+    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, request);
+    if (!absl::IsAborted(result.status())) return result;
+    if (absl::Now() >= end) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(result.status().message(), " by somebody who doesn't let it go on"));
+    }
+    absl::SleepFor(kThawed);
+  }
+}
+
+absl::StatusOr<ExecResult> EngineImpl::ExecOnce(Container& container, const ContainerRecord& record,
+                                                const ExecRequest& request) {
   ExecRequest entering = request;
   // No change of class comes between the look at what it is to enter and its having done so; later
   // ones find it among those that are entering.
-  container->classes.ReaderLock();
-  absl::Cleanup unlock = [&] { container->classes.ReaderUnlock(); };
+  container.classes.ReaderLock();
+  absl::Cleanup unlock = [&] { container.classes.ReaderUnlock(); };
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
   if (options_.classes != nullptr) {

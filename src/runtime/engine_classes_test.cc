@@ -219,6 +219,18 @@ TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
   EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}}).ok());
 }
 
+// A change of class freezes the container, and the OCI runtime enters no frozen one.
+TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  runtime_.faults.FailNext("Exec", absl::AbortedError("frozen"));
+  int tries = 0;
+  runtime_.on_exec = [&](const ExecRequest&) { ++tries; };
+  const auto result = engine_->ExecSync(id, {.argv = {"true"}});
+  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(tries, 2);
+}
+
 TEST_F(EngineClassesTest, WhatIsOnItsWayInIsTheTypesToKnow) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   runtime_.entering = {4711};

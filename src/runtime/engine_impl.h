@@ -159,6 +159,9 @@ class EngineImpl : public Engine {
   // What an update means in the kernel, all or nothing; an error says what could not be put back.
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
+  // ABORTED while the container is frozen.
+  absl::StatusOr<ExecResult> ExecOnce(Container& container, const ContainerRecord& record,
+                                      const ExecRequest& request);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
 

@@ -119,6 +119,7 @@ class FakeRuntime : public ContainerRuntime {
   absl::StatusOr<ExecResult> Exec(absl::string_view, absl::string_view,
                                   const ExecRequest& request) override {
     if (on_exec) on_exec(request);
+    if (absl::Status fault = faults.Check("Exec"); !fault.ok()) return fault;
     absl::MutexLock lock(&mutex_);
     last_exec = request;
     return ExecResult();

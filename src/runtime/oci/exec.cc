@@ -177,6 +177,9 @@ absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecReque
         .exit_code = 126,
         .err = absl::StrCat("exec: ", program, ": can't be executed (", message, ")\n")};
   }
+  if (absl::StrContains(message, "is paused")) {
+    return absl::AbortedError(absl::StrCat("exec: container ", id, " is frozen"));
+  }
   if (absl::StrContains(message, "is not running") ||
       absl::StrContains(message, "does not exist")) {
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
