@@ -105,6 +105,7 @@ class ClassesTest : private ClassFile, public NodeTest {
     return node_.node().ReloadClasses(&context, plimsoll::v1::ReloadClassesRequest(), &response);
   }
 
+  using ClassFile::Disk;
   using ClassFile::files_;
   using ClassFile::WriteClasses;
 };

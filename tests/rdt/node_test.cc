@@ -95,7 +95,7 @@ class RdtNodeTest : private RdtMachine, public NodeTest {
   }
 
   cri::ContainerConfig InClass(const std::string& name,
-                               const std::string& script = "sleep 1000 & sleep 1001") {
+                               const std::string& script = "sleep 1000 & sleep 1001 & wait") {
     cri::ContainerConfig config = Shell(script);
     (*config.mutable_class_resources()->mutable_classes())["rdt"] = name;
     return config;
@@ -340,7 +340,8 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("gold"));
   WriteClasses(
-      "partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, tin: }}}");
+      "partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, tin: , bronze: "
+      "}}}");
   const auto ask = [&] { return kill(node_.daemon_pid(), SIGHUP) == 0; };
   ASSERT_TRUE(ask());
   ASSERT_TRUE(Eventually([&] { return HasGroup("node.tin") && !HasGroup("node.silver"); }));
@@ -348,7 +349,7 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 1u);
   ASSERT_TRUE(Assign(id, "tin").ok());
   // A file without a class that somebody holds changes nothing.
-  WriteClasses("partitions: {p: {l3Allocation: 100%, classes: {gold: }}}");
+  WriteClasses("partitions: {p: {l3Allocation: 100%, classes: {gold: , bronze: }}}");
   ASSERT_TRUE(ask());
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(node_.Log(), "class \\\"tin\\\" of type \\\"rdt\\\"") ||
