@@ -16,6 +16,9 @@ echo
 echo "== the node's runtime, call by call"
 "$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
 echo
+echo "== a change of a running container's class"
+"$bin/bench_classes"
+echo
 echo "== libraries"
 "$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null
 echo
