@@ -12,13 +12,16 @@ namespace {
 // Zones by the name of their parent; those of a parent that is no zone by the root's name.
 using Children = std::map<std::string, std::vector<const Zone*>>;
 
+constexpr size_t kLongestValue = 40;
+
 std::string Describe(const Zone& zone) {
   std::string line = absl::StrCat(zone.name, " ", zone.type);
   for (const ZoneResource& resource : zone.resources) {
     absl::StrAppend(&line, "  ", resource.name, " ", resource.capacity.text());
   }
   for (const auto& [name, value] : zone.attributes) {
-    absl::StrAppend(&line, "  ", name, "=", value);
+    const bool long_one = value.size() > kLongestValue;
+    absl::StrAppend(&line, "  ", name, "=", value.substr(0, kLongestValue), long_one ? "…" : "");
   }
   return line;
 }

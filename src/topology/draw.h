@@ -8,7 +8,7 @@
 
 namespace plimsoll::topology {
 
-// A line a zone, indented by its depth: name, type, resources, attributes.
+// A line a zone, indented by its depth: name, type, resources, attributes; long values are cut.
 //
 //   root Machine
 //   └─ package-0 Package  cpu-model=…

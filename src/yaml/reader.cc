@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -118,6 +119,20 @@ void YamlReader::Each(const YAML::Node& node, absl::string_view path,
     return;
   }
   for (size_t i = 0; i < node.size(); ++i) read(node[i], absl::StrCat(path, "[", i, "]"));
+}
+
+void YamlReader::Entries(
+    const YAML::Node& node, absl::string_view path,
+    const std::function<void(const std::string&, const YAML::Node&, const std::string&)>& read) {
+  if (!node.IsMap()) return Fail(node, path, "expected a mapping");
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    const std::optional<std::string> key = AsText(entry.first, path);
+    if (!key.has_value()) return;
+    const std::string value_path = absl::StrCat(path, ".", *key);
+    if (!seen.insert(*key).second) return Fail(entry.first, value_path, "is there twice");
+    read(*key, entry.second, value_path);
+  }
 }
 
 void YamlReader::Strings(const YAML::Node& node, absl::string_view path,

@@ -51,6 +51,11 @@ class YamlReader {
   // Calls `read` with each element and its path "<path>[i]".
   void Each(const YAML::Node& node, absl::string_view path,
             const std::function<void(const YAML::Node&, const std::string&)>& read);
+  // Calls `read` with each key and value of a mapping whose keys are the user's to choose, and the
+  // value's path "<path>.<key>". A key that is there twice is an error.
+  void Entries(const YAML::Node& node, absl::string_view path,
+               const std::function<void(const std::string& key, const YAML::Node& value,
+                                        const std::string& value_path)>& read);
   void Strings(const YAML::Node& node, absl::string_view path, std::vector<std::string>& out);
   void StringMap(const YAML::Node& node, absl::string_view path,
                  std::map<std::string, std::string>& out);

@@ -1,0 +1,234 @@
+#include "topology/partition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "topology/show.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using resources::Quantity;
+
+absl::Status DoesNotFit(absl::string_view what) {
+  return absl::FailedPreconditionError(absl::StrCat("nodeResources: ", what));
+}
+
+absl::Status CheckSubset(absl::string_view key, const CpuSet& cpus, const CpuSet& machine) {
+  if (cpus.IsSubsetOf(machine)) return absl::OkStatus();
+  return DoesNotFit(absl::StrCat(key, ": CPUs ", cpus.Difference(machine).ToString(),
+                                 " are not there or offline; this machine has ",
+                                 machine.ToString()));
+}
+
+absl::StatusOr<CpuSet> LastCpus(const ZoneTree& machine, uint32_t count) {
+  if (count > machine.Cpus().Size()) {
+    return DoesNotFit(absl::StrCat("cpus.count: ", count, " of ", machine.Cpus().Size(), " CPUs"));
+  }
+  CpuSet chosen;
+  const size_t zones = machine.topology().zones.size();
+  const auto take = [&](size_t zone, bool whole) {
+    const std::vector<uint32_t> cpus = machine.Cpus(zone).Difference(chosen).ToVector();
+    const size_t missing = count - chosen.Size();
+    if (whole && cpus.size() > missing) return;
+    for (size_t i = cpus.size() - std::min(missing, cpus.size()); i < cpus.size(); ++i) {
+      chosen.Add(cpus[i]);
+    }
+  };
+  for (const bool whole : {true, false}) {
+    for (size_t i = zones; i-- > 0 && chosen.Size() < count;) {
+      if (machine.Children(i).empty()) take(i, whole);
+    }
+  }
+  return chosen;
+}
+
+absl::StatusOr<CpuSet> ChooseCpus(const CpuChoice& choice, const ZoneTree& machine) {
+  const CpuSet& all = machine.Cpus();
+  CpuSet chosen = all;
+  if (choice.list) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSubset("cpus.list", *choice.list, all));
+    chosen = *choice.list;
+  } else if (choice.count) {
+    PLIMSOLL_ASSIGN_OR_RETURN(chosen, LastCpus(machine, *choice.count));
+  } else if (!choice.zones.empty()) {
+    chosen = CpuSet();
+    for (const std::string& name : choice.zones) {
+      const auto zone = machine.Find(name);
+      if (!zone)
+        return DoesNotFit(absl::StrCat("cpus.zones: this machine has no zone \"", name, "\""));
+      chosen = chosen.Union(machine.Cpus(*zone));
+    }
+  } else if (choice.reserved) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSubset("cpus.reserved", *choice.reserved, all));
+    chosen = all.Difference(*choice.reserved);
+  }
+  if (chosen.Empty()) return DoesNotFit("cpus: no CPU is left for Kubernetes");
+  return chosen;
+}
+
+// How much of a resource of a NUMA node the partition has.
+absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, const Amount& amount,
+                               const Quantity& there) {
+  if (amount.quantity) {
+    if (*amount.quantity <= there) return Quantity::Parse(amount.quantity->Canonical());
+    return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",
+                                   node.name, "\", which has ", there.text()));
+  }
+  const auto bytes =
+      static_cast<int64_t>(static_cast<double>(there.Value()) * amount.percent / 100);
+  // A part of a huge page is no page.
+  int64_t unit = 1;
+  absl::string_view page = resource;
+  if (absl::ConsumePrefix(&page, kHugepagesPrefix)) {
+    const auto size = Quantity::Parse(page);
+    if (size.ok() && size->Value() > 0) unit = size->Value();
+  }
+  return Quantity::FromInt(bytes / unit * unit, Quantity::Format::kBinarySi);
+}
+
+// The machine cut down, zone by zone; keeps the order.
+class Cut {
+ public:
+  Cut(const PartitionConfig& config, const ZoneTree& machine, CpuSet cpus)
+      : config_(config), machine_(machine), cpus_(std::move(cpus)) {}
+
+  absl::StatusOr<Partition> Make() {
+    PLIMSOLL_RETURN_IF_ERROR(CheckNodeNames());
+    Topology cut;
+    bool all_nodes = true;
+    CpuSet nodes;
+    for (size_t i = 0; i < machine_.topology().zones.size(); ++i) {
+      Zone zone = machine_.zone(i);
+      if (zone.type == kNumaNode) {
+        PLIMSOLL_RETURN_IF_ERROR(CutMemory(i, zone));
+        const Quantity* memory = FindResource(zone, kMemory);
+        const bool used = memory != nullptr && !memory->IsZero();
+        const auto number = NumaNodeNumber(zone.name);
+        if (used && number) nodes.Add(*number);
+        const Quantity* had = FindResource(machine_.zone(i), kMemory);
+        all_nodes = all_nodes && (used || had == nullptr || had->IsZero());
+      }
+      CutCpus(zone);
+      if (IsLeft(i, zone)) cut.zones.push_back(std::move(zone));
+    }
+    KeepOuterZones(cut);
+    PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(std::move(cut)));
+    PLIMSOLL_ASSIGN_OR_RETURN(Topology shown, Shown(config_.show, tree));
+    return Partition{.cpus = cpus_,
+                     .memory_nodes = std::move(nodes),
+                     .shown = std::move(shown),
+                     .is_whole = all_nodes && cpus_ == machine_.Cpus()};
+  }
+
+ private:
+  absl::Status CheckNodeNames() const {
+    for (const auto& [resource, nodes] : config_.memory) {
+      for (const auto& [name, amount] : nodes) {
+        const auto zone = machine_.Find(name);
+        if (zone && machine_.zone(*zone).type == kNumaNode &&
+            FindResource(machine_.zone(*zone), resource) != nullptr) {
+          continue;
+        }
+        return DoesNotFit(absl::StrCat(resource, ": there is no NUMA node \"", name,
+                                       "\" with such memory on this machine"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CutMemory(size_t index, Zone& zone) const {
+    const CpuSet& own = machine_.Cpus(index);
+    const bool in_partition = own.Empty() || !own.Intersection(cpus_).Empty();
+    for (ZoneResource& resource : zone.resources) {
+      const auto nodes = config_.memory.find(resource.name);
+      const Amount* amount = nullptr;
+      if (nodes != config_.memory.end()) {
+        const auto named = nodes->second.find(zone.name);
+        if (named != nodes->second.end()) amount = &named->second;
+      }
+      if (amount != nullptr) {
+        PLIMSOLL_ASSIGN_OR_RETURN(resource.capacity,
+                                  Share(resource.name, zone, *amount, resource.capacity));
+      } else if (!in_partition) {
+        resource.capacity = Quantity::FromInt(0);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void CutCpus(Zone& zone) const {
+    const auto ids = zone.attributes.find(kCpuIds);
+    if (ids == zone.attributes.end()) return;
+    const CpuSet own = CpuSet::Parse(ids->second).value_or(CpuSet());
+    const CpuSet left = own.Intersection(cpus_);
+    if (left == own) return;
+    ids->second = left.ToString();
+    for (ZoneResource& resource : zone.resources) {
+      if (resource.name == kCpu) {
+        resource.capacity = Quantity::FromInt(static_cast<int64_t>(left.Size()));
+      }
+    }
+  }
+
+  // Zones that had CPUs and have none in the partition go, unless there is memory in them.
+  bool IsLeft(size_t index, const Zone& zone) const {
+    const CpuSet& own = machine_.Cpus(index);
+    if (own.Empty() || !own.Intersection(cpus_).Empty()) return true;
+    return std::any_of(zone.resources.begin(), zone.resources.end(),
+                       [](const ZoneResource& resource) {
+                         return resource.name != kCpu && !resource.capacity.IsZero();
+                       });
+  }
+
+  // What is left hangs on zones that are not: they come back, without their CPUs.
+  void KeepOuterZones(Topology& cut) const {
+    std::set<std::string> names;
+    for (const Zone& zone : cut.zones) names.insert(zone.name);
+    for (const Zone& zone : cut.zones) {
+      const auto index = machine_.Find(zone.name);
+      for (auto outer = machine_.Parent(*index); outer; outer = machine_.Parent(*outer)) {
+        names.insert(machine_.zone(*outer).name);
+      }
+    }
+    std::vector<Zone> kept;
+    for (const Zone& zone : machine_.topology().zones) {
+      if (!names.contains(zone.name)) continue;
+      const auto cut_zone = std::find_if(cut.zones.begin(), cut.zones.end(),
+                                         [&](const Zone& each) { return each.name == zone.name; });
+      kept.push_back(cut_zone == cut.zones.end() ? Emptied(zone) : std::move(*cut_zone));
+    }
+    cut.zones = std::move(kept);
+  }
+  static Zone Emptied(Zone zone) {
+    zone.resources.clear();
+    zone.attributes.erase(kCpuIds);
+    return zone;
+  }
+
+  const PartitionConfig& config_;
+  const ZoneTree& machine_;
+  const CpuSet cpus_;
+};
+
+}  // namespace
+
+std::optional<uint32_t> NumaNodeNumber(const std::string& zone_name) {
+  absl::string_view text = zone_name;
+  uint32_t number = 0;
+  if (!absl::ConsumePrefix(&text, "numa-") || !absl::SimpleAtoi(text, &number)) return std::nullopt;
+  return number;
+}
+
+absl::StatusOr<Partition> MakePartition(const PartitionConfig& config, const ZoneTree& machine) {
+  PLIMSOLL_ASSIGN_OR_RETURN(CpuSet cpus, ChooseCpus(config.cpus, machine));
+  return Cut(config, machine, std::move(cpus)).Make();
+}
+
+}  // namespace plimsoll::topology

@@ -1,0 +1,46 @@
+// The section `nodeResources` of plimsolld's configuration.
+//
+//   nodeResources:
+//     cpus: {reserved: 0-1}            # or list: 2-7, count: 6, zones: [numa-1]
+//     memory: {numa-0: 75%, numa-1: 16Gi}
+//     hugepages-2Mi: {numa-0: 1Gi}
+//     show:
+//       hide: [Core, CacheGroup]
+//       hideSiblings: true
+//       cores: 6
+//       attributes: {numa-1: {tier: slow}}
+//     outsidePartition: refuse         # or clip
+//     pollInterval: 5s
+#ifndef PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
+#define PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "topology/partition.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::topology {
+
+// What becomes of a cpuset that a client sends and that reaches outside of the partition.
+enum class OutsidePartition {
+  kByClient,  // as kClip until a client has taken the topology, as kRefuse from then on
+  kClip,      // what is inside of it is used
+  kRefuse,
+};
+
+struct NodeResourcesConfig {
+  PartitionConfig partition;
+  OutsidePartition outside = OutsidePartition::kByClient;
+  absl::Duration poll_interval = absl::Seconds(5);  // 100ms to 1h
+  bool operator==(const NodeResourcesConfig&) const = default;
+};
+
+// Mistakes are the reader's. `path` is the section's, for messages.
+void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                       NodeResourcesConfig* out);
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_

@@ -1,0 +1,183 @@
+#include "topology/partition.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/draw.h"
+#include "topology/hwloc_reader.h"
+#include "topology/make_zones.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using resources::Quantity;
+using ::testing::HasSubstr;
+
+// Two packages, a NUMA node each, of two cores with two threads.
+class PartitionTest : public ::testing::Test {
+ protected:
+  static ZoneTree Tree(const std::string& synthetic) {
+    Machine machine = *ReadHwlocSynthetic(synthetic);
+    for (NumaNode& node : machine.nodes) node.hugepages[2 << 20] = 4;
+    return *ZoneTree::Build(MakeZones(machine));
+  }
+  std::string Text() {
+    const auto partition = MakePartition(config_, tree_);
+    EXPECT_TRUE(partition.ok()) << partition.status();
+    if (!partition.ok()) return "";
+    partition_ = *partition;
+    const auto again = ZoneTree::Build(partition_.shown);
+    EXPECT_TRUE(again.ok()) << again.status();
+    return "\n" + TopologyText(partition_.shown);
+  }
+  std::string Why() {
+    const auto partition = MakePartition(config_, tree_);
+    EXPECT_TRUE(absl::IsFailedPrecondition(partition.status())) << partition.status();
+    return std::string(partition.status().message());
+  }
+
+  ZoneTree tree_ = Tree("pack:2 numa:1(memory=1073741824) core:2 pu:2");
+  PartitionConfig config_;
+  Partition partition_;
+};
+
+TEST_F(PartitionTest, NothingSaidIsTheWholeMachine) {
+  Text();
+  EXPECT_EQ(partition_.shown, tree_.topology());
+  EXPECT_TRUE(partition_.is_whole);
+  EXPECT_EQ(partition_.cpus.ToString(), "0-7");
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "0-1");
+}
+
+TEST_F(PartitionTest, CpusByList) {
+  config_.cpus.list = *CpuSet::Parse("1-3");
+  EXPECT_EQ(Text(), R"(
+root Machine
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+      ├─ core-0-0 Core  cpu 1  cpu-ids=1
+      └─ core-0-1 Core  cpu 2  cpu-ids=2-3
+)");
+  EXPECT_FALSE(partition_.is_whole);
+  EXPECT_EQ(partition_.cpus.ToString(), "1-3");
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "0");
+}
+
+TEST_F(PartitionTest, CpusByCountZoneAndReserve) {
+  const auto cpus = [&](CpuChoice choice) {
+    config_.cpus = std::move(choice);
+    Text();
+    return partition_.cpus.ToString();
+  };
+  EXPECT_EQ(cpus({.count = 4}), "4-7");
+  EXPECT_EQ(cpus({.count = 3}), "5-7") << "a whole core, then a part of the next";
+  EXPECT_EQ(cpus({.count = 8}), "0-7");
+  EXPECT_EQ(cpus({.zones = {"numa-1"}}), "4-7");
+  EXPECT_EQ(cpus({.zones = {"package-0", "core-1-2"}}), "0-5");
+  EXPECT_EQ(cpus({.reserved = *CpuSet::Parse("0,4")}), "1-3,5-7");
+}
+
+TEST_F(PartitionTest, MemoryByAmountAndShare) {
+  config_.memory["memory"] = {{"numa-0", {.percent = 25}},
+                              {"numa-1", {.quantity = *Quantity::Parse("0.5Gi")}}};
+  config_.memory["hugepages-2Mi"] = {{"numa-0", {.percent = 40}}};
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 256Mi  hugepages-2Mi 2Mi
+│     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
+│     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
+└─ package-1 Package
+   └─ numa-1 NUMANode  memory 512Mi  hugepages-2Mi 8Mi
+      ├─ core-1-2 Core  cpu 2  cpu-ids=4-5
+      └─ core-1-3 Core  cpu 2  cpu-ids=6-7
+)");
+  EXPECT_TRUE(partition_.is_whole) << "amounts are reported and not enforced";
+}
+
+TEST_F(PartitionTest, ANodeWithoutAShareIsLeftToOthers) {
+  config_.memory["memory"] = {{"numa-0", {.percent = 0}}};
+  Text();
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "1");
+  EXPECT_FALSE(partition_.is_whole);
+}
+
+TEST_F(PartitionTest, MemoryOfANodeWithoutCpusInThePartition) {
+  config_.cpus.zones = {"package-0"};
+  config_.memory["memory"] = {{"numa-1", {.percent = 50}}};
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+│     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
+│     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
+└─ package-1 Package
+   └─ numa-1 NUMANode  memory 512Mi  hugepages-2Mi 0
+)");
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "0-1");
+}
+
+TEST_F(PartitionTest, LevelsAreHidden) {
+  config_.show.hidden_types = {kCore, kPackage};
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  cpu 4  cpu-ids=0-3
+└─ numa-1 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  cpu 4  cpu-ids=4-7
+)");
+  EXPECT_TRUE(partition_.is_whole) << "what is hidden stays usable";
+}
+
+TEST_F(PartitionTest, HiddenNodesGiveTheirMemoryToThePackage) {
+  config_.show.hidden_types = {kNumaNode};
+  config_.show.hide_siblings = true;
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ package-0 Package  memory 1Gi  hugepages-2Mi 8Mi
+│  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+│  └─ core-0-1 Core  cpu 1  cpu-ids=2
+└─ package-1 Package  memory 1Gi  hugepages-2Mi 8Mi
+   ├─ core-1-2 Core  cpu 1  cpu-ids=4
+   └─ core-1-3 Core  cpu 1  cpu-ids=6
+)");
+}
+
+TEST_F(PartitionTest, FewerCoresAndMoreAttributes) {
+  config_.show.cores = 3;
+  config_.show.attributes = {{"numa-1", {{"tier", "slow"}}}};
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+│     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
+│     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
+└─ package-1 Package
+   └─ numa-1 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  tier=slow
+      └─ core-1-2 Core  cpu 2  cpu-ids=4-5
+)");
+  EXPECT_EQ(partition_.cpus.ToString(), "0-7");
+}
+
+TEST_F(PartitionTest, SaysWhatDoesNotFit) {
+  config_.cpus = {.list = *CpuSet::Parse("6-9")};
+  EXPECT_EQ(Why(),
+            "nodeResources: cpus.list: CPUs 8-9 are not there or offline; this machine has 0-7");
+  config_.cpus = {.count = 9};
+  EXPECT_EQ(Why(), "nodeResources: cpus.count: 9 of 8 CPUs");
+  config_.cpus = {.zones = {"numa-2"}};
+  EXPECT_EQ(Why(), "nodeResources: cpus.zones: this machine has no zone \"numa-2\"");
+  config_.cpus = {.reserved = *CpuSet::Parse("0-7")};
+  EXPECT_EQ(Why(), "nodeResources: cpus: no CPU is left for Kubernetes");
+  config_.cpus = {.reserved = *CpuSet::Parse("8")};
+  EXPECT_THAT(Why(), HasSubstr("cpus.reserved: CPUs 8 are not there"));
+  config_.cpus = {};
+  config_.memory["memory"] = {{"numa-0", {.quantity = *Quantity::Parse("2Gi")}}};
+  EXPECT_EQ(Why(), "nodeResources: memory: 2Gi of zone \"numa-0\", which has 1Gi");
+  config_.memory = {{"hugepages-1Gi", {{"numa-0", {}}}}};
+  EXPECT_THAT(Why(), HasSubstr("hugepages-1Gi: there is no NUMA node \"numa-0\" with such memory"));
+  config_.memory = {};
+  config_.show.attributes = {{"core-9-9", {{"a", "b"}}}};
+  EXPECT_THAT(Why(), HasSubstr("no zone \"core-9-9\" is shown"));
+}
+
+}  // namespace
+}  // namespace plimsoll::topology

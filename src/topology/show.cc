@@ -1,0 +1,120 @@
+#include "topology/show.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using resources::Quantity;
+
+CpuSet CpuIds(const Zone& zone) {
+  const auto ids = zone.attributes.find(kCpuIds);
+  // Checked by ZoneTree.
+  return ids == zone.attributes.end() ? CpuSet() : CpuSet::Parse(ids->second).value_or(CpuSet());
+}
+
+Quantity* MutableResource(Zone& zone, const std::string& name) {
+  for (ZoneResource& resource : zone.resources) {
+    if (resource.name == name) return &resource.capacity;
+  }
+  return nullptr;
+}
+
+void KeepFirstCpu(Zone& core) {
+  const CpuSet cpus = CpuIds(core);
+  if (cpus.Size() < 2) return;
+  core.attributes[kCpuIds] = absl::StrCat(cpus.ToVector().front());
+  if (Quantity* cpu = MutableResource(core, kCpu)) *cpu = Quantity::FromInt(1);
+}
+
+// What a hidden zone has goes to `outer`.
+void MoveInto(const Zone& hidden, Zone& outer) {
+  for (const ZoneResource& resource : hidden.resources) {
+    if (Quantity* sum = MutableResource(outer, resource.name)) {
+      *sum = *sum + resource.capacity;
+    } else {
+      outer.resources.push_back(resource);
+    }
+  }
+  const CpuSet cpus = CpuIds(hidden);
+  if (!cpus.Empty()) outer.attributes[kCpuIds] = CpuIds(outer).Union(cpus).ToString();
+}
+
+// What becomes of each zone.
+enum class Fate { kShown, kHidden, kLeftOut };
+
+std::vector<Fate> Fates(const Show& show, const std::vector<Zone>& zones) {
+  std::vector<Fate> fates;
+  uint32_t cores = 0;
+  for (const Zone& zone : zones) {
+    const bool too_many = zone.type == kCore && ++cores > show.cores.value_or(UINT32_MAX);
+    const bool hidden = show.hidden_types.contains(zone.type);
+    fates.push_back(too_many ? Fate::kLeftOut : hidden ? Fate::kHidden : Fate::kShown);
+  }
+  return fates;
+}
+
+std::vector<Zone> OnlyShown(const std::vector<Fate>& fates, const ZoneTree& tree,
+                            std::vector<Zone> zones) {
+  const auto shown_outer = [&](size_t i) {
+    auto outer = tree.Parent(i);
+    while (outer && fates[*outer] != Fate::kShown) outer = tree.Parent(*outer);
+    return outer;
+  };
+  for (size_t i = 0; i < zones.size(); ++i) {
+    const auto outer = shown_outer(i);
+    if (tree.Parent(i)) zones[i].parent = outer ? zones[*outer].name : kRootName;
+    if (fates[i] == Fate::kHidden && outer) MoveInto(zones[i], zones[*outer]);
+  }
+  std::vector<Zone> shown;
+  for (size_t i = 0; i < zones.size(); ++i) {
+    if (fates[i] == Fate::kShown) shown.push_back(std::move(zones[i]));
+  }
+  return shown;
+}
+
+void DropCostsToNobody(std::vector<Zone>& zones) {
+  std::set<std::string> names;
+  for (const Zone& zone : zones) names.insert(zone.name);
+  for (Zone& zone : zones) {
+    std::erase_if(zone.costs, [&](const Cost& cost) { return !names.contains(cost.name); });
+  }
+}
+
+absl::Status AddAttributes(const Show& show, std::vector<Zone>& zones) {
+  for (const auto& [name, attributes] : show.attributes) {
+    const auto zone = std::find_if(zones.begin(), zones.end(),
+                                   [&](const Zone& each) { return each.name == name; });
+    if (zone == zones.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("show.attributes: no zone \"", name, "\" is shown"));
+    }
+    for (const auto& [attribute, value] : attributes) zone->attributes[attribute] = value;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Topology> Shown(const Show& show, const ZoneTree& tree) {
+  std::vector<Zone> zones = tree.topology().zones;
+  for (Zone& zone : zones) {
+    if (show.hide_siblings && zone.type == kCore) KeepFirstCpu(zone);
+  }
+  const std::vector<Fate> fates = Fates(show, zones);
+  zones = OnlyShown(fates, tree, std::move(zones));
+  DropCostsToNobody(zones);
+  PLIMSOLL_RETURN_IF_ERROR(AddAttributes(show, zones));
+  return Topology{std::move(zones)};
+}
+
+}  // namespace plimsoll::topology

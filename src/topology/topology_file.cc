@@ -1,0 +1,137 @@
+#include "topology/topology_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "yaml/documents.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::topology {
+namespace {
+
+Cost ReadCost(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  Cost cost;
+  YamlMapping mapping(reader, node, path);
+  mapping.Required("name", cost.name);
+  std::optional<int64_t> value;
+  mapping.Int("value", value, 0, UINT32_MAX);
+  cost.value = static_cast<uint32_t>(value.value_or(0));
+  mapping.Finish();
+  return cost;
+}
+
+ZoneResource ReadResource(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  ZoneResource resource;
+  YamlMapping mapping(reader, node, path);
+  mapping.Required("name", resource.name);
+  if (const auto capacity = mapping.Get("capacity")) {
+    if (const auto text = reader.AsText(*capacity, mapping.PathOf("capacity"))) {
+      auto quantity = resources::Quantity::Parse(*text);
+      if (quantity.ok()) {
+        resource.capacity = *std::move(quantity);
+      } else {
+        reader.Fail(*capacity, mapping.PathOf("capacity"), quantity.status().message());
+      }
+    }
+  } else {
+    reader.Fail(node, path, "capacity: is missing");
+  }
+  mapping.Finish();
+  return resource;
+}
+
+Zone ReadZone(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+  Zone zone;
+  YamlMapping mapping(reader, node, path);
+  mapping.Required("name", zone.name);
+  mapping.String("type", zone.type);
+  mapping.String("parent", zone.parent);
+  mapping.Each("costs", [&](const YAML::Node& cost, const std::string& cost_path) {
+    zone.costs.push_back(ReadCost(reader, cost, cost_path));
+  });
+  if (const auto attributes = mapping.Get("attributes")) {
+    // A list of one CPU is a number to YAML.
+    reader.Entries(
+        *attributes, mapping.PathOf("attributes"),
+        [&](const std::string& name, const YAML::Node& value, const std::string& value_path) {
+          if (auto text = reader.AsText(value, value_path)) {
+            zone.attributes[name] = *std::move(text);
+          }
+        });
+  }
+  mapping.Each("resources", [&](const YAML::Node& resource, const std::string& resource_path) {
+    zone.resources.push_back(ReadResource(reader, resource, resource_path));
+  });
+  mapping.Finish();
+  return zone;
+}
+
+void Write(YAML::Emitter& out, const Zone& zone) {
+  out << YAML::BeginMap << YAML::Key << "name" << YAML::Value << zone.name;
+  out << YAML::Key << "type" << YAML::Value << zone.type;
+  if (!zone.parent.empty()) out << YAML::Key << "parent" << YAML::Value << zone.parent;
+  if (!zone.costs.empty()) {
+    out << YAML::Key << "costs" << YAML::Value << YAML::BeginSeq;
+    for (const Cost& cost : zone.costs) {
+      out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << cost.name
+          << YAML::Key << "value" << YAML::Value << cost.value << YAML::EndMap;
+    }
+    out << YAML::EndSeq;
+  }
+  if (!zone.attributes.empty()) {
+    out << YAML::Key << "attributes" << YAML::Value << YAML::BeginMap;
+    for (const auto& [name, value] : zone.attributes) {
+      out << YAML::Key << name << YAML::Value << YAML::DoubleQuoted << value;
+    }
+    out << YAML::EndMap;
+  }
+  if (!zone.resources.empty()) {
+    out << YAML::Key << "resources" << YAML::Value << YAML::BeginSeq;
+    for (const ZoneResource& resource : zone.resources) {
+      out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << resource.name
+          << YAML::Key << "capacity" << YAML::Value << resource.capacity.text() << YAML::EndMap;
+    }
+    out << YAML::EndSeq;
+  }
+  out << YAML::EndMap;
+}
+
+}  // namespace
+
+absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file) {
+  Topology topology;
+  YamlReader reader(file);
+  try {
+    const std::vector<YAML::Node> documents = LoadYamlDocuments(std::string(text));
+    if (documents.size() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ": expected one document, found ", documents.size()));
+    }
+    YamlMapping root(reader, documents[0], "");
+    if (!root.Get("zones")) reader.Fail(documents[0], "", "zones: is missing");
+    root.Each("zones", [&](const YAML::Node& node, const std::string& path) {
+      topology.zones.push_back(ReadZone(reader, node, path));
+    });
+    root.Finish();
+  } catch (const YAML::Exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
+                                                   error.mark.column + 1,
+                                                   ": not valid YAML: ", error.msg));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(reader.status());
+  return topology;
+}
+
+std::string TopologyYaml(const Topology& topology) {
+  YAML::Emitter out;
+  out << YAML::BeginMap << YAML::Key << "zones" << YAML::Value << YAML::BeginSeq;
+  for (const Zone& zone : topology.zones) Write(out, zone);
+  out << YAML::EndSeq << YAML::EndMap;
+  return absl::StrCat(out.c_str(), "\n");
+}
+
+}  // namespace plimsoll::topology

@@ -1,0 +1,67 @@
+#include "topology/topology_file.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/hwloc_reader.h"
+#include "topology/make_zones.h"
+#include "topology/zone_tree.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Why(absl::string_view text) {
+  const auto topology = ParseTopology(text, "t.yaml");
+  EXPECT_TRUE(absl::IsInvalidArgument(topology.status())) << topology.status();
+  return std::string(topology.status().message());
+}
+
+// The proposal's example, word for word in its keys: no zone "root", a bare number.
+TEST(TopologyFileTest, ReadsTheProposalsExample) {
+  const auto topology = ParseTopology(R"(
+zones:
+  - name: "socket-1"
+    type: "socket"
+    parent: "root"
+  - name: "core-1"
+    type: "core"
+    parent: "socket-1"
+    resources:
+      - name: "cpu"
+        capacity: 1
+)",
+                                      "t.yaml");
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_TRUE(ZoneTree::Build(*topology).ok());
+  EXPECT_EQ(topology->zones[1].resources[0].capacity.text(), "1");
+}
+
+TEST(TopologyFileTest, WhatIsWrittenIsReadAgain) {
+  for (const char* machine : {"pack:2 numa:2(memory=1073741824) l3:2 core:2 pu:2", "pu:1"}) {
+    Topology topology = MakeZones(*ReadHwlocSynthetic(machine));
+    topology.zones[0].attributes["odd"] = "yes: \"no\"\n";
+    const auto again = ParseTopology(TopologyYaml(topology), "t.yaml");
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, topology);
+  }
+}
+
+TEST(TopologyFileTest, SaysWhereAndWhat) {
+  EXPECT_THAT(Why("zones:\n- type: Core\n"), HasSubstr("t.yaml:2:3: zones[0]: \"name\" is missing"));
+  EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu, capacity: many}]\n"),
+              HasSubstr("t.yaml:3:"));
+  EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu}]\n"),
+              HasSubstr("capacity: is missing"));
+  EXPECT_THAT(Why("zones:\n- name: a\n  costs: [{name: b, value: -1}]\n"), HasSubstr("value"));
+  EXPECT_THAT(Why("zones:\n- name: a\n  attributes: {cpu-ids: 1, cpu-ids: 2}\n"),
+              HasSubstr("twice"));
+  EXPECT_THAT(Why("zones:\n- {name: a, color: red}\n"), HasSubstr("color"));
+  EXPECT_THAT(Why("{}"), HasSubstr("zones: is missing"));
+  EXPECT_THAT(Why(""), HasSubstr("t.yaml"));
+  EXPECT_THAT(Why("a: ["), HasSubstr("not valid YAML"));
+  EXPECT_THAT(Why("zones: []\n---\nzones: []\n"), HasSubstr("expected one document, found 2"));
+}
+
+}  // namespace
+}  // namespace plimsoll::topology
