@@ -1,5 +1,6 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/services.h"
+#include "cri/topology_feed.h"
 #include "cri/unary_method.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.RuntimeService/"
@@ -14,9 +15,14 @@ constexpr char kNoStats[] = "statistics are not served yet";
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 constexpr char kUseList[] = "use the List call that it is a variant of";
 
-class RuntimeService final : public v1::RuntimeService::CallbackService {
+// GetDynamicRuntimeConfig takes its messages as bytes, which all its streams share.
+using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
+    v1::RuntimeService::CallbackService>;
+
+class RuntimeService final : public Base {
  public:
-  RuntimeService(Calls* calls, RuntimeHandlers* handlers) : calls_(calls), handlers_(handlers) {}
+  RuntimeService(Calls* calls, RuntimeHandlers* handlers, TopologyFeed* topology)
+      : calls_(calls), handlers_(handlers), topology_(topology) {}
 
   PLIMSOLL_CRI_UNARY(Version, Lane::kQuick)
   PLIMSOLL_CRI_UNARY(Status, Lane::kQuick)
@@ -65,19 +71,30 @@ class RuntimeService final : public v1::RuntimeService::CallbackService {
                                   StreamPodSandboxMetricsResponse, kNoStats)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetContainerEvents, GetEventsRequest, ContainerEventResponse,
                                   "list containers instead")
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetDynamicRuntimeConfig, DynamicRuntimeConfigRequest,
-                                  DynamicRuntimeConfigResponse,
-                                  "resource topology is not served yet")
+
+  TopologyFeed::Reactor* GetDynamicRuntimeConfig(grpc::CallbackServerContext*,
+                                                 const grpc::ByteBuffer*) override {
+    static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "GetDynamicRuntimeConfig";
+    if (topology_ == nullptr) {
+      return calls_->RefuseStream<grpc::ByteBuffer>(
+          kMethod, "the feature gate KubeletResourceDiscoveryFromCRI is off");
+    }
+    return topology_->Open([this, start = absl::Now()](const absl::Status& status) {
+      calls_->Observe(kMethod, start, status);
+    });
+  }
 
  private:
   Calls* const calls_;
   RuntimeHandlers* const handlers_;
+  TopologyFeed* const topology_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers) {
-  return std::make_unique<RuntimeService>(calls, handlers);
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
+                                                 TopologyFeed* topology) {
+  return std::make_unique<RuntimeService>(calls, handlers, topology);
 }
 
 }  // namespace plimsoll::cri

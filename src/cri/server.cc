@@ -93,7 +93,11 @@ class GrpcServer final : public Server {
         runtime_handlers_(options_.engine, options_.events, options_.info),
         image_handlers_(options_.images),
         calls_(options_.calls),
-        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_)),
+        topology_feed_(
+            options_.topology == nullptr
+                ? nullptr
+                : std::make_unique<TopologyFeed>(options_.topology, options_.on_topology_sent)),
+        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_, topology_feed_.get())),
         image_service_(NewImageService(&calls_, &image_handlers_)),
         node_service_(NewNodeService(
             &calls_, {options_.engine, options_.events, options_.images, options_.info})) {}
@@ -155,6 +159,7 @@ class GrpcServer final : public Server {
   RuntimeHandlers runtime_handlers_;
   ImageHandlers image_handlers_;
   Calls calls_;
+  const std::unique_ptr<TopologyFeed> topology_feed_;
   std::unique_ptr<grpc::Service> runtime_service_;
   std::unique_ptr<grpc::Service> image_service_;
   std::unique_ptr<grpc::Service> node_service_;

@@ -22,6 +22,7 @@
 #include "image/image_service.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "topology/publisher.h"
 
 namespace plimsoll::cri {
 
@@ -34,6 +35,9 @@ struct ServerOptions {
   runtime::Engine* engine = nullptr;  // this and the next two must outlive the server
   image::ImageService* images = nullptr;
   runtime::EventLog* events = nullptr;
+  // What GetDynamicRuntimeConfig tells; null: UNIMPLEMENTED. Outlives the server.
+  topology::Publisher* topology = nullptr;
+  std::function<void()> on_topology_sent;  // each message that a client has got; may be null
   // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
   std::function<void()> abandon_calls;
 };

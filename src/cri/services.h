@@ -10,14 +10,16 @@
 #include "cri/image_handlers.h"
 #include "cri/node_info.h"
 #include "cri/runtime_handlers.h"
+#include "cri/topology_feed.h"
 #include "image/image_service.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 
 namespace plimsoll::cri {
 
-// runtime.v1.RuntimeService (runtime_service.cc)
-std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers);
+// runtime.v1.RuntimeService (runtime_service.cc). `topology`: null where it is not to be told.
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
+                                                 TopologyFeed* topology);
 
 // runtime.v1.ImageService (image_service.cc)
 std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* handlers);

@@ -36,6 +36,8 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/store.h"
+#include "topology/publisher.h"
+#include "topology/tracker.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -132,6 +134,8 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
+    PLIMSOLL_ASSIGN_OR_RETURN(tracker_,
+                              topology::Tracker::Start({.host = host_}, &topology_, nullptr));
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
@@ -169,6 +173,7 @@ class DaemonImpl final : public Daemon {
   // What asks the engine goes before it.
   void CloseEngine() {
     server_.reset();
+    tracker_.reset();
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
     metrics_.reset();
@@ -249,6 +254,10 @@ class DaemonImpl final : public Daemon {
     server.engine = engine_.get();
     server.images = images_.get();
     server.events = &*events_;
+    if (config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
+      server.topology = &topology_;
+    }
+    server.on_topology_sent = [this] { metrics_->ObserveTopologySent(); };
     server.abandon_calls = [this] { runtime_->CancelExecs(); };
     PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
     serving_ = true;
@@ -265,7 +274,11 @@ class DaemonImpl final : public Daemon {
     info.programs = {NameAndVersion(runtime_->runtime_version())};
     info.cgroup_layout = LayoutName(cgroups_->layout());
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
-    info.limitations = [this] { return runtime_->Limitations(); };
+    info.limitations = [this] {
+      std::vector<std::string> all = runtime_->Limitations();
+      for (std::string& trouble : tracker_->Troubles()) all.push_back(std::move(trouble));
+      return all;
+    };
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
@@ -359,6 +372,8 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
+  topology::Publisher topology_;
+  std::unique_ptr<topology::Tracker> tracker_;
   std::unique_ptr<cri::Server> server_;
   std::atomic<bool> serving_ = false;
 };

@@ -77,7 +77,12 @@ struct Metrics::State {
         phases(prometheus::BuildHistogram()
                    .Name("plimsoll_start_phase_duration_seconds")
                    .Help("Time that each part of starting a pod or container took")
-                   .Register(*registry)) {}
+                   .Register(*registry)),
+        topologies_sent(prometheus::BuildCounter()
+                            .Name("cri_dynamic_runtime_config_responses_total")
+                            .Help("Node topologies sent to clients of GetDynamicRuntimeConfig")
+                            .Register(*registry)
+                            .Add({})) {}
 
   const std::function<absl::Status()> health;
   std::shared_ptr<prometheus::Registry> registry;
@@ -86,6 +91,7 @@ struct Metrics::State {
   prometheus::Family<prometheus::Histogram>& rpc_duration;
   prometheus::Family<prometheus::Counter>& events_total;
   prometheus::Family<prometheus::Histogram>& phases;
+  prometheus::Counter& topologies_sent;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // with `classes`
   std::unique_ptr<HttpServer> server;
@@ -118,6 +124,10 @@ void Metrics::ObserveRpc(const std::string& method, const std::string& code,
 
 void Metrics::ObserveEvent(const std::string& type) {
   state_->events_total.Add({{"type", type}}).Increment();
+}
+
+void Metrics::ObserveTopologySent() {
+  state_->topologies_sent.Increment();
 }
 
 std::string Metrics::Text() const {

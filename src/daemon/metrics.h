@@ -9,6 +9,9 @@
 //   plimsoll_sandboxes{state}                now
 //   plimsoll_containers{state}               now
 //   plimsoll_events_total{type}              entries of the event log
+//   cri_dynamic_runtime_config_responses_total
+//                                            topologies that clients of GetDynamicRuntimeConfig
+//                                            have got (KEP-5224 names it)
 //   plimsoll_class_holders{level,type,class}     pods or containers that hold a QoS class now
 //   plimsoll_class_capacity{level,type,class}    how many may; absent: any number
 //   plimsoll_class_refusals_total{type,reason}   requests for a class that were refused
@@ -55,6 +58,7 @@ class Metrics {
   // Neither may come from a client: each different one is kept.
   void ObserveRpc(const std::string& method, const std::string& code, absl::Duration duration);
   void ObserveEvent(const std::string& type);
+  void ObserveTopologySent();
   void ObservePhase(const std::string& phase, absl::Duration duration);
 
   // The exposition format's text.

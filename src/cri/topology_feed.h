@@ -1,0 +1,55 @@
+// GetDynamicRuntimeConfig (KEP-5224): the node's topology to any number of streams.
+#ifndef PLIMSOLL_CRI_TOPOLOGY_FEED_H_
+#define PLIMSOLL_CRI_TOPOLOGY_FEED_H_
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "topology/publisher.h"
+
+namespace plimsoll::cri {
+
+// Each edition is put on the wire's form once and shared by all streams, each of which has at most
+// one message under way: a client that reads slowly gets the newest next, and costs no more memory
+// than one that reads fast. No stream holds a thread. Thread-safe.
+class TopologyFeed {
+ public:
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+
+  // `publisher` outlives it. `on_sent` is told of each message that a client has got; may be null.
+  TopologyFeed(topology::Publisher* publisher, std::function<void()> on_sent);
+  // After the server's end: no stream is left.
+  ~TopologyFeed();
+  TopologyFeed(const TopologyFeed&) = delete;
+  TopologyFeed& operator=(const TopologyFeed&) = delete;
+
+  // A stream for a call that has come in. The newest topology goes out at once. `on_end` is called
+  // when the client has gone.
+  Reactor* Open(std::function<void(const absl::Status&)> on_end);
+
+ private:
+  class Stream;
+
+  void Take(const topology::Edition& edition);
+  void Forget(Stream* stream);
+
+  topology::Publisher* const publisher_;
+  const std::function<void()> on_sent_;
+  int subscription_ = 0;
+  // Before a stream's own.
+  absl::Mutex mutex_;
+  uint64_t number_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: nothing yet
+  grpc::ByteBuffer newest_ ABSL_GUARDED_BY(mutex_);
+  std::set<Stream*> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TOPOLOGY_FEED_H_

@@ -1,0 +1,164 @@
+// The stream of topologies through a real server.
+#include "cri/topology_feed.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cri/mocks_for_test.h"
+#include "cri/translate_topology.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+topology::Topology Of(int cpus) {
+  topology::Zone zone = {.name = "core", .type = topology::kCore, .parent = "root"};
+  zone.attributes[topology::kCpuIds] = "0";
+  zone.costs = {{"core", 10}};
+  zone.resources = {{"cpu", *resources::Quantity::Parse(absl::StrCat(cpus, "000m"))}};
+  return {{zone}};
+}
+
+class TopologyFeedTest : public ServerFixture {
+ protected:
+  struct Stream {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::DynamicRuntimeConfigResponse>> reader;
+  };
+
+  void SetUp() override {
+    options_.topology = &publisher_;
+    options_.on_topology_sent = [this] { ++sent_; };
+    Start();
+  }
+  void TearDown() override { server_.reset(); }  // before what it tells of
+
+  std::unique_ptr<Stream> Open() {
+    auto stream = std::make_unique<Stream>();
+    stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    stream->reader = runtime_->GetDynamicRuntimeConfig(&stream->context, {});
+    return stream;
+  }
+  // The capacity in the next message; "end" when there is none.
+  static std::string Next(Stream& stream) {
+    v1::DynamicRuntimeConfigResponse response;
+    if (!stream.reader->Read(&response)) return "end";
+    const auto topology = TopologyFrom(response.resource_topology());
+    EXPECT_TRUE(topology.ok()) << topology.status();
+    return topology->zones.at(0).resources.at(0).capacity.text();
+  }
+  static bool WaitFor(const std::function<bool()>& condition) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
+      if (condition()) return true;
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+    return condition();
+  }
+
+  topology::Publisher publisher_;
+  std::atomic<int> sent_ = 0;
+};
+
+TEST_F(TopologyFeedTest, TheNewestAtOnceAndThenEachChange) {
+  publisher_.Publish(Of(1));
+  const auto stream = Open();
+  EXPECT_EQ(Next(*stream), "1000m");
+  EXPECT_FALSE(publisher_.Publish(Of(1)));  // no message
+  EXPECT_TRUE(publisher_.Publish(Of(2)));
+  EXPECT_EQ(Next(*stream), "2000m");
+  EXPECT_EQ(Next(*Open()), "2000m");
+  EXPECT_TRUE(WaitFor([&] { return sent_ == 3; }));
+}
+
+TEST_F(TopologyFeedTest, AStreamMayComeBeforeTheFirstTopology) {
+  const auto stream = Open();
+  publisher_.Publish(Of(4));
+  EXPECT_EQ(Next(*stream), "4000m");
+}
+
+// More than the transport's windows hold: most of it must be skipped, and the last must come.
+TEST_F(TopologyFeedTest, ASlowClientGetsTheNewest) {
+  publisher_.Publish(Of(0));
+  const auto stream = Open();
+  ASSERT_EQ(Next(*stream), "0000m");
+  constexpr int kEditions = 200;
+  for (int i = 1; i <= kEditions; ++i) {
+    topology::Topology large = Of(i);
+    large.zones[0].attributes["ballast"] = std::string(100000, 'x');
+    publisher_.Publish(std::move(large));
+  }
+  int messages = 0;
+  std::string last;
+  while (last != absl::StrCat(kEditions, "000m")) {
+    last = Next(*stream);
+    ASSERT_NE(last, "end");
+    ++messages;
+  }
+  EXPECT_LT(messages, kEditions / 2);
+}
+
+TEST_F(TopologyFeedTest, WhoGoesCostsNothing) {
+  publisher_.Publish(Of(1));
+  for (int i = 0; i < 50; ++i) {
+    const auto stream = Open();
+    if (i % 2 == 0) {
+      EXPECT_EQ(Next(*stream), "1000m");
+    }
+    stream->context.TryCancel();
+  }
+  // One that stays is not held up by them.
+  const auto stream = Open();
+  EXPECT_EQ(Next(*stream), "1000m");
+  publisher_.Publish(Of(2));
+  EXPECT_EQ(Next(*stream), "2000m");
+}
+
+TEST_F(TopologyFeedTest, TheServersEndEndsIt) {
+  publisher_.Publish(Of(1));
+  const auto stream = Open();
+  EXPECT_EQ(Next(*stream), "1000m");
+  EXPECT_TRUE(server_->Shutdown(absl::ZeroDuration()));
+  EXPECT_EQ(Next(*stream), "end");
+}
+
+TEST_F(TopologyFeedTest, ManyStreamsAndManyChanges) {
+  publisher_.Publish(Of(0));
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 200; ++i) streams.push_back(Open());
+  for (int i = 1; i <= 200; ++i) publisher_.Publish(Of(i));
+  for (const auto& stream : streams) {
+    std::string capacity;
+    while (capacity != "200000m") {
+      capacity = Next(*stream);
+      ASSERT_NE(capacity, "end");
+    }
+  }
+}
+
+TEST_F(TopologyFeedTest, ACapacityThatIsNoQuantityIsRefused) {
+  v1::ResourceTopology message;
+  FillTopology(Of(1), &message);
+  message.mutable_zones(0)->mutable_resources(0)->mutable_capacity()->set_string("many");
+  const auto topology = TopologyFrom(message);
+  EXPECT_TRUE(absl::IsInvalidArgument(topology.status()));
+  EXPECT_THAT(topology.status().message(),
+              ::testing::HasSubstr("zone \"core\", resource \"cpu\": "));
+}
+
+TEST_F(ServerFixture, WithoutATopologyTheCallIsUnimplemented) {
+  Start();
+  grpc::ClientContext context;
+  const auto reader = runtime_->GetDynamicRuntimeConfig(&context, {});
+  v1::DynamicRuntimeConfigResponse response;
+  EXPECT_FALSE(reader->Read(&response));
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("KubeletResourceDiscoveryFromCRI"));
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

@@ -1,0 +1,140 @@
+#include "topology/tracker.h"
+
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/machine_files_for_test.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class TrackerTest : public ::testing::Test {
+ protected:
+  TrackerTest() {
+    AddCpus(files_, 1, 4, 1);
+    files_.AddCaches({{3, 8192, "0-3", 0}});
+    files_.AddNode({0, "0-3", 8 << 20, "10", {{2048, 0}}});
+  }
+  absl::Status Start() {
+    TrackerOptions options = {.host = files_.root(), .hwloc_program = PLIMSOLL_HWLOC_PROGRAM};
+    options.partition = config_;
+    options.poll_interval = absl::Milliseconds(10);
+    auto tracker = Tracker::Start(std::move(options), &publisher_, [this](const TrackerNews& news) {
+      absl::MutexLock lock(&mutex_);
+      news_.push_back(news);
+    });
+    if (tracker.ok()) tracker_ = *std::move(tracker);
+    return tracker.status();
+  }
+  void TakeCpuOffline(uint32_t cpu, const std::string& left) {
+    ASSERT_TRUE(files_.root()
+                    .RemoveTree(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/topology"))
+                    .ok());
+    files_.Cpus(left, "0-3");
+  }
+  bool AwaitEdition(uint64_t number) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
+      if (publisher_.Newest().number >= number) return true;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    return false;
+  }
+  std::string Newest(const std::string& resource) const {
+    return Capacity(*publisher_.Newest().topology)[resource].Canonical();
+  }
+  std::vector<TrackerNews> news() {
+    absl::MutexLock lock(&mutex_);
+    return news_;
+  }
+
+  MachineFiles files_;
+  Publisher publisher_;
+  PartitionConfig config_;
+  absl::Mutex mutex_;
+  std::vector<TrackerNews> news_;
+  std::unique_ptr<Tracker> tracker_;
+};
+
+TEST_F(TrackerTest, TheFirstTopologyIsThereAtOnce) {
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  EXPECT_EQ(Newest("cpu"), "4");
+  ASSERT_EQ(news().size(), 1u);
+  EXPECT_TRUE(news()[0].changed);
+  EXPECT_TRUE(news()[0].partition.is_whole);
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+}
+
+TEST_F(TrackerTest, HugePagesHaveNoEventAndAreSeenAllTheSame) {
+  ASSERT_TRUE(Start().ok());
+  files_.Put("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "16\n");
+  ASSERT_TRUE(AwaitEdition(2));
+  EXPECT_EQ(Newest("hugepages-2Mi"), "32Mi");
+  EXPECT_FALSE(news().back().changed);
+}
+
+TEST_F(TrackerTest, ACpuThatGoesLeavesThePartition) {
+  config_.cpus.reserved = *CpuSet::Parse("0");
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "1-3");
+  TakeCpuOffline(3, "0-2");
+  ASSERT_TRUE(AwaitEdition(2));
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "1-2");
+  EXPECT_TRUE(news().back().changed);
+}
+
+TEST_F(TrackerTest, APartitionThatFitsNoMoreStays) {
+  config_.cpus.list = *CpuSet::Parse("2-3");
+  ASSERT_TRUE(Start().ok());
+  TakeCpuOffline(3, "0-2");
+  const auto trouble = [&] {
+    for (const std::string& each : tracker_->Troubles()) {
+      if (each.find("stays in force") != std::string::npos) return each;
+    }
+    return std::string();
+  };
+  for (int i = 0; i < 3000 && trouble().empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_THAT(trouble(), HasSubstr("cpus.list: CPUs 3 are not there or offline"));
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "2-3");
+}
+
+TEST_F(TrackerTest, ReloadsOrLeavesEverythingAsItWas) {
+  ASSERT_TRUE(Start().ok());
+  PartitionConfig config;
+  config.cpus.list = *CpuSet::Parse("4");
+  EXPECT_TRUE(absl::IsFailedPrecondition(tracker_->Reload(config)));
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+  config.cpus.list = *CpuSet::Parse("3");
+  EXPECT_TRUE(tracker_->Reload(config).ok());
+  EXPECT_EQ(publisher_.Newest().number, 2u);
+  EXPECT_EQ(Newest("cpu"), "1");
+}
+
+TEST_F(TrackerTest, APartitionThatNeverFittedIsAnError) {
+  config_.cpus.count = 5;
+  const absl::Status status = Start();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_EQ(publisher_.Newest().number, 0u);
+}
+
+// This machine, whatever it is.
+TEST(TrackerHostTest, KnowsTheMachineItRunsOn) {
+  Publisher publisher;
+  TrackerOptions options = {.host = *FsRoot::Open("/")};
+  const auto tracker = Tracker::Start(std::move(options), &publisher, nullptr);
+  ASSERT_TRUE(tracker.ok()) << tracker.status();
+  const auto capacity = Capacity(*publisher.Newest().topology);
+  EXPECT_EQ(capacity.at("cpu").Value(), static_cast<int64_t>((*tracker)->partition().cpus.Size()));
+  EXPECT_GT(capacity.at("memory").Value(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::topology
