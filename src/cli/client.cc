@@ -346,4 +346,16 @@ absl::Status Client::ListEvents(uint64_t since, bool follow,
   return enough ? absl::OkStatus() : status;
 }
 
+absl::Status Client::WatchTopology(
+    const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology) {
+  grpc::ClientContext context;
+  const auto reader = connection_->runtime->GetDynamicRuntimeConfig(&context, {});
+  cri::DynamicRuntimeConfigResponse message;
+  bool enough = false;
+  while (!enough && reader->Read(&message)) enough = !topology(message);
+  if (enough) context.TryCancel();
+  const absl::Status status = FromGrpc(reader->Finish());
+  return enough ? absl::OkStatus() : status;
+}
+
 }  // namespace plimsoll::cli

@@ -82,6 +82,9 @@ class Client {
   // Until the stream ends or `event` returns false.
   absl::Status ListEvents(uint64_t since, bool follow,
                           const std::function<bool(const node::Event&)>& event);
+  // The node's topology now and at each change, until the stream ends or `topology` returns false.
+  absl::Status WatchTopology(
+      const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology);
 
  private:
   // The channel and what is made from it: gRPC's headers cost every file that includes them

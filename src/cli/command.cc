@@ -162,6 +162,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddRmCommand(app, context);
   AddUpdateCommand(app, context);
   AddClassesCommand(app, context);
+  AddTopologyCommand(app, context);
   AddAssignCommand(app, context);
   AddImageCommand(app, context);
   AddDaemonCommand(app, context);

@@ -50,6 +50,7 @@ void AddClassesCommand(CLI::App& app, CommandContext& context);
 // Below `plimsoll classes`.
 void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
+void AddTopologyCommand(CLI::App& app, CommandContext& context);
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
 void AddDoctorCommand(CLI::App& app, CommandContext& context);

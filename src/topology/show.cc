@@ -91,14 +91,15 @@ void DropCostsToNobody(std::vector<Zone>& zones) {
 }
 
 absl::Status AddAttributes(const Show& show, std::vector<Zone>& zones) {
-  for (const auto& [name, attributes] : show.attributes) {
+  for (const auto& entry : show.attributes) {
+    const std::string& name = entry.first;
     const auto zone = std::find_if(zones.begin(), zones.end(),
                                    [&](const Zone& each) { return each.name == name; });
     if (zone == zones.end()) {
       return absl::FailedPreconditionError(
           absl::StrCat("show.attributes: no zone \"", name, "\" is shown"));
     }
-    for (const auto& [attribute, value] : attributes) zone->attributes[attribute] = value;
+    for (const auto& [attribute, value] : entry.second) zone->attributes[attribute] = value;
   }
   return absl::OkStatus();
 }

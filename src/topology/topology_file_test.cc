@@ -48,7 +48,8 @@ TEST(TopologyFileTest, WhatIsWrittenIsReadAgain) {
 }
 
 TEST(TopologyFileTest, SaysWhereAndWhat) {
-  EXPECT_THAT(Why("zones:\n- type: Core\n"), HasSubstr("t.yaml:2:3: zones[0]: \"name\" is missing"));
+  EXPECT_THAT(Why("zones:\n- type: Core\n"),
+              HasSubstr("t.yaml:2:3: zones[0]: \"name\" is missing"));
   EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu, capacity: many}]\n"),
               HasSubstr("t.yaml:3:"));
   EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu}]\n"),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/machine_files_for_test.h"
@@ -29,8 +30,9 @@ class TrackerTest : public ::testing::Test {
       absl::MutexLock lock(&mutex_);
       news_.push_back(news);
     });
-    if (tracker.ok()) tracker_ = *std::move(tracker);
-    return tracker.status();
+    PLIMSOLL_RETURN_IF_ERROR(tracker.status());
+    tracker_ = *std::move(tracker);
+    return absl::OkStatus();
   }
   void TakeCpuOffline(uint32_t cpu, const std::string& left) {
     ASSERT_TRUE(files_.root()
