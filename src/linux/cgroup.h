@@ -109,8 +109,8 @@ class CgroupManager {
   // Stops the group and groups below where they are, forks in flight included: until Thaw no thread
   // of theirs runs and none is born. False: somebody else has it frozen already, and it is not ours
   // to thaw. DEADLINE_EXCEEDED when that takes longer (a task in an uninterruptible sleep, v1): it
-  // runs again then. ABORTED when it doesn't, because thawing it failed too: that is to be tried again.
-  // FAILED_PRECONDITION without the v1 freezer.
+  // runs again then. ABORTED when it doesn't, because thawing it failed too: that is to be tried
+  // again. FAILED_PRECONDITION without the v1 freezer.
   virtual absl::StatusOr<bool> Freeze(absl::string_view path, absl::Time deadline) = 0;
   virtual absl::Status Thaw(absl::string_view path) = 0;
 

@@ -32,8 +32,8 @@ absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
   const absl::Status thawed = thaw();
   return thawed.ok() || absl::IsNotFound(thawed)
              ? trouble
-             : absl::AbortedError(absl::StrCat(trouble.message(), "; and thawing it failed: ",
-                                               thawed.message()));
+             : absl::AbortedError(
+                   absl::StrCat(trouble.message(), "; and thawing it failed: ", thawed.message()));
 }
 
 }  // namespace

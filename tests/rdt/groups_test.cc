@@ -201,7 +201,9 @@ TEST_F(RdtGroupsTest, ClassesStayOfUseAfterAReloadThatIsRefused) {
   Mount(layout);
   Start();
   Container web(cgroups_.get(), "web");
-  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: , new2: {l3Allocation: 30%}}}}");
+  WriteConfig(
+      "partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: , new2: {l3Allocation: "
+      "30%}}}}");
   ASSERT_TRUE(resctrl_->RefuseNext("write", "new2/schemata", EINVAL).ok());
   EXPECT_THAT(Reload(), HasSubstr("class \"new2\""));
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
@@ -222,7 +224,9 @@ TEST_F(RdtGroupsTest, WhatCannotBeUndoneIsTold) {
   layout.caches[0].closids = 4;
   Mount(layout);
   Start();
-  WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: {l3Allocation: 30%}, silver: }}}");
+  WriteConfig(
+      "partitions: {p: {l3Allocation: 100%, classes: {gold: , new1: {l3Allocation: 30%}, silver: "
+      "}}}");
   ASSERT_TRUE(resctrl_->RefuseNext("write", "new1/schemata", EINVAL).ok());
   ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "bronze", EIO).ok());
   EXPECT_THAT(Reload(), AllOf(HasSubstr("class \"new1\""), HasSubstr("(and not undone: "),

@@ -265,8 +265,8 @@ absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_
   if (own || (request.oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
     possible.oom_score_adj.reset();
   }
-  const ExecTools tools = {crun_.get(), launcher_, options_.host, machine_.layout,
-                           cancel_execs_.get(), &entering_};
+  const ExecTools tools = {crun_.get(),     launcher_,           options_.host,
+                           machine_.layout, cancel_execs_.get(), &entering_};
   return ExecInContainer(tools, id, cgroup_path, possible);
 }
 
