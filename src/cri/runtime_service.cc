@@ -77,7 +77,10 @@ class RuntimeService final : public Base {
     static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "GetDynamicRuntimeConfig";
     if (topology_ == nullptr) {
       return calls_->RefuseStream<grpc::ByteBuffer>(
-          kMethod, "the feature gate KubeletResourceDiscoveryFromCRI is off");
+          kMethod,
+          "the feature gate KubeletResourceDiscoveryFromCRI is off, or the machine could not be "
+          "read "
+          "when the daemon started (its log says why)");
     }
     return topology_->Open([this, start = absl::Now()](const absl::Status& status) {
       calls_->Observe(kMethod, start, status);

@@ -37,7 +37,7 @@ struct ServerOptions {
   runtime::EventLog* events = nullptr;
   // What GetDynamicRuntimeConfig tells; null: UNIMPLEMENTED. Outlives the server.
   topology::Publisher* topology = nullptr;
-  std::function<void()> on_topology_sent;  // each message that a client has got; may be null
+  std::function<void()> on_topology_sent;  // each message that has left; may be null
   // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
   std::function<void()> abandon_calls;
 };

@@ -23,7 +23,7 @@ class TopologyFeed {
  public:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
-  // `publisher` outlives it. `on_sent` is told of each message that a client has got; may be null.
+  // `publisher` outlives it. `on_sent` is told of each message that has left; may be null.
   TopologyFeed(topology::Publisher* publisher, std::function<void()> on_sent);
   // After the server's end: no stream is left.
   ~TopologyFeed();

@@ -70,7 +70,8 @@ TEST_F(TopologyFeedTest, TheNewestAtOnceAndThenEachChange) {
   EXPECT_FALSE(publisher_.Publish(Of(1)));  // no message
   EXPECT_TRUE(publisher_.Publish(Of(2)));
   EXPECT_EQ(Next(*stream), "2000m");
-  EXPECT_EQ(Next(*Open()), "2000m");
+  const auto another = Open();
+  EXPECT_EQ(Next(*another), "2000m");
   EXPECT_TRUE(WaitFor([&] { return sent_ == 3; }));
 }
 

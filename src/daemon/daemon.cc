@@ -134,8 +134,7 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
-    PLIMSOLL_ASSIGN_OR_RETURN(tracker_,
-                              topology::Tracker::Start({.host = host_}, &topology_, nullptr));
+    TrackTopology();
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
@@ -233,6 +232,17 @@ class DaemonImpl final : public Daemon {
     return absl::OkStatus();
   }
 
+  // A machine that can't be read must not keep pods from being run.
+  void TrackTopology() {
+    auto tracker = topology::Tracker::Start({.host = host_}, &topology_, nullptr);
+    if (tracker.ok()) {
+      tracker_ = *std::move(tracker);
+      return;
+    }
+    log_->Write(LogLevel::kError, "the node's topology is not told",
+                {{"error", std::string(tracker.status().message())}});
+  }
+
   absl::Status StartMetrics() {
     if (options_.config.metrics_address.empty()) return absl::OkStatus();
     return metrics_->Serve(options_.config.metrics_address);
@@ -254,7 +264,7 @@ class DaemonImpl final : public Daemon {
     server.engine = engine_.get();
     server.images = images_.get();
     server.events = &*events_;
-    if (config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
+    if (tracker_ != nullptr && config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
       server.topology = &topology_;
     }
     server.on_topology_sent = [this] { metrics_->ObserveTopologySent(); };
@@ -276,7 +286,11 @@ class DaemonImpl final : public Daemon {
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
     info.limitations = [this] {
       std::vector<std::string> all = runtime_->Limitations();
-      for (std::string& trouble : tracker_->Troubles()) all.push_back(std::move(trouble));
+      if (tracker_ == nullptr) {
+        all.emplace_back("the node's topology is not told: it could not be read at start");
+      } else {
+        for (std::string& trouble : tracker_->Troubles()) all.push_back(std::move(trouble));
+      }
       return all;
     };
     if (ClassesAreOn()) {

@@ -11,7 +11,7 @@
 //   plimsoll_events_total{type}              entries of the event log
 //   cri_dynamic_runtime_config_responses_total
 //                                            topologies that clients of GetDynamicRuntimeConfig
-//                                            have got (KEP-5224 names it)
+//                                            were sent (KEP-5224 names it)
 //   plimsoll_class_holders{level,type,class}     pods or containers that hold a QoS class now
 //   plimsoll_class_capacity{level,type,class}    how many may; absent: any number
 //   plimsoll_class_refusals_total{type,reason}   requests for a class that were refused

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -14,8 +15,11 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kFrozen = absl::Seconds(5);  // longer than any change of class takes
+constexpr absl::Duration kFrozen = absl::Seconds(10);  // longer than any change of class takes
 constexpr absl::Duration kThawed = absl::Milliseconds(5);
+// For how much longer each further try keeps changes of class away.
+constexpr absl::Duration kHold = absl::Milliseconds(25);
+constexpr absl::Duration kLongestHold = absl::Milliseconds(500);
 
 absl::Status CheckLive(const ContainerRecord& record, const char* what) {
   if (IsLive(record.state)) return absl::OkStatus();
@@ -180,8 +184,9 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
   }
   // A change of class freezes it for some milliseconds; the OCI runtime refuses to enter it then.
   const absl::Time end = absl::Now() + kFrozen;
-  while (true) {
-    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, request);
+  for (int tries = 0; true; ++tries) {
+    const absl::Duration hold = std::min(tries * kHold, kLongestHold);
+    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, request, hold);
     if (!absl::IsAborted(result.status())) return result;
     if (absl::Now() >= end) {
       return absl::FailedPreconditionError(
@@ -192,7 +197,7 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
 }
 
 absl::StatusOr<ExecResult> EngineImpl::ExecOnce(Container& container, const ContainerRecord& record,
-                                                const ExecRequest& request) {
+                                                const ExecRequest& request, absl::Duration hold) {
   ExecRequest entering = request;
   // No change of class comes between the look at what it is to enter and its having done so; later
   // ones find it among those that are entering.
@@ -203,7 +208,11 @@ absl::StatusOr<ExecResult> EngineImpl::ExecOnce(Container& container, const Cont
   if (options_.classes != nullptr) {
     entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
   }
-  entering.entered = [&unlock] { std::move(unlock).Invoke(); };
+  entering.entered = [&unlock, hold] {
+    // Where change follows change, the OCI runtime would meet each: it is given time to look.
+    absl::SleepFor(hold);
+    std::move(unlock).Invoke();
+  };
   return options_.runtime->Exec(record.id, record.cgroup_path, entering);
 }
 

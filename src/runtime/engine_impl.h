@@ -159,9 +159,10 @@ class EngineImpl : public Engine {
   // What an update means in the kernel, all or nothing; an error says what could not be put back.
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
-  // ABORTED while the container is frozen.
+  // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
+  // command has entered, which the OCI runtime has not looked at by then.
   absl::StatusOr<ExecResult> ExecOnce(Container& container, const ContainerRecord& record,
-                                      const ExecRequest& request);
+                                      const ExecRequest& request, absl::Duration hold);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
 

@@ -17,7 +17,7 @@ absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_pr
 
 // Of the same files those that a change shows in, as text to be compared: CPUs online and allowed,
 // nodes, their memory and huge pages, swap. Costs some dozens of reads, not hwloc's thousands;
-// equal text means that Discover would find the same.
+// equal text means that nothing of that has changed.
 std::string Signature(const FsRoot& root);
 
 }  // namespace plimsoll::topology

@@ -1,5 +1,5 @@
 // What a machine is made of, as hwloc and the kernel tell it: flat lists, related by CPU sets.
-// zones.h makes the tree of zones of it.
+// make_zones.h makes the tree of zones of it.
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_H_
 #define PLIMSOLL_TOPOLOGY_MACHINE_H_
 

@@ -162,6 +162,16 @@ void AddCores(const Machine& machine, std::vector<Box>& boxes) {
   }
 }
 
+// A machine that tells nonsense may give a number twice.
+void TellApart(std::vector<Box>& boxes) {
+  std::set<std::string> names;
+  for (Box& box : boxes) {
+    if (names.insert(box.zone.name).second || box.cpus.Empty()) continue;
+    absl::StrAppend(&box.zone.name, "-cpu", First(box.cpus));
+    names.insert(box.zone.name);
+  }
+}
+
 // Each box into the smallest one around it; those without one into `root`.
 void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
   // Inner ones before outer ones.
@@ -207,6 +217,7 @@ Topology MakeZones(const Machine& machine) {
   for (const NumaNode& node : machine.nodes) boxes.push_back(NodeBox(node));
   AddCacheGroups(machine, boxes);
   AddCores(machine, boxes);
+  TellApart(boxes);
   std::vector<const Box*> top;
   Nest(boxes, top);
 

@@ -104,6 +104,17 @@ TEST(MakeZonesTest, CoresWithOneNumberAreToldApart) {
                                              "core-cpu-2"}));
 }
 
+TEST(MakeZonesTest, PackagesAndCachesWithOneNumberAreToldApart) {
+  Machine machine = *ReadHwlocSynthetic("pack:2 l3:2 core:2 pu:1");
+  for (Package& package : machine.packages) package.id = 0;
+  for (Cache& cache : machine.caches) cache.id = 5;
+  const auto tree = ZoneTree::Build(MakeZones(machine));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_TRUE(tree->Find("package-0").has_value());
+  EXPECT_TRUE(tree->Find("package-0-cpu4").has_value());
+  EXPECT_TRUE(tree->Find("cache-3-5-cpu2").has_value());
+}
+
 TEST(MakeZonesTest, HugepagesAreNamedByTheirSize) {
   EXPECT_EQ(HugepagesName(64 << 10), "hugepages-64Ki");
   EXPECT_EQ(HugepagesName(2 << 20), "hugepages-2Mi");

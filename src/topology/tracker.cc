@@ -64,7 +64,7 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
   const absl::Status status = Look(true);
   if (status.ok()) return status;
   config_ = std::move(partition);
-  misfit_.clear();
+  Look(true).IgnoreError();  // the machine may be another than at the last look
   return status;
 }
 
@@ -78,7 +78,7 @@ std::vector<std::string> Tracker::Troubles() const {
   std::vector<std::string> troubles;
   if (machine_) troubles = machine_->missing;
   if (!misfit_.empty()) {
-    troubles.push_back(absl::StrCat(misfit_, "; the last partition that fitted stays in force"));
+    troubles.push_back(absl::StrCat(misfit_, "; what was in force before stays"));
   }
   return troubles;
 }
@@ -87,12 +87,15 @@ absl::Status Tracker::Look(bool even_if_unchanged) {
   // Before the machine is read: what changes meanwhile is seen as a change by the next look.
   std::string signature = Signature(options_.host);
   if (!even_if_unchanged && signature == signature_) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, Discover(options_.host, options_.hwloc_program));
-  signature_ = std::move(signature);
-  const absl::Status applied = Apply(machine);
-  machine_ = std::move(machine);
-  misfit_ = std::string(applied.message());
-  return applied;
+  absl::StatusOr<Machine> machine = Discover(options_.host, options_.hwloc_program);
+  absl::Status status = machine.status();
+  if (machine.ok()) {
+    signature_ = std::move(signature);
+    status = Apply(*machine);
+    machine_ = *std::move(machine);
+  }
+  misfit_ = std::string(status.message());
+  return status;
 }
 
 absl::Status Tracker::Apply(const Machine& machine) {
@@ -113,16 +116,20 @@ bool Tracker::Stopping() const {
 }
 
 bool Tracker::AwaitEvent(absl::Time until) {
-  pollfd fds[] = {{.fd = events_.fd(), .events = POLLIN, .revents = 0},
-                  {.fd = stop_.get(), .events = POLLIN, .revents = 0},
-                  {.fd = swaps_.get(), .events = POLLPRI, .revents = 0}};
-  const absl::Duration left = std::max(until - absl::Now(), absl::ZeroDuration());
-  const auto timeout =
-      static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
-  if (poll(fds, 3, timeout) <= 0) return false;
-  linux::UeventNews news;
-  if (fds[0].revents != 0) events_.Read(&news).IgnoreError();  // what was lost, the look finds
-  return !news.events.empty() || news.overrun || (fds[2].revents & POLLPRI) != 0;
+  while (true) {
+    pollfd fds[] = {{.fd = events_.fd(), .events = POLLIN, .revents = 0},
+                    {.fd = stop_.get(), .events = POLLIN, .revents = 0},
+                    {.fd = swaps_.get(), .events = POLLPRI, .revents = 0}};
+    const absl::Duration left = std::max(until - absl::Now(), absl::ZeroDuration());
+    const auto timeout =
+        static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
+    if (poll(fds, 3, timeout) <= 0 || fds[1].revents != 0) return false;
+    linux::UeventNews news;
+    if (fds[0].revents != 0) events_.Read(&news).IgnoreError();  // what was lost, the look finds
+    if (!news.events.empty() || news.overrun || (fds[2].revents & POLLPRI) != 0) return true;
+    // Of another kind of device: none of ours.
+    if (absl::Now() >= until) return false;
+  }
 }
 
 void Tracker::Run() {

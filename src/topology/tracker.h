@@ -36,7 +36,7 @@ struct TrackerOptions {
   absl::Duration poll_interval = absl::Seconds(5);
 };
 
-// What a tracker tells, in its own thread.
+// What a tracker tells: from its own thread, or from Start and Reload. It must not ask the tracker.
 struct TrackerNews {
   Partition partition;   // in force from now on
   bool changed = false;  // the partition's CPUs or memory nodes, since the last time
@@ -58,8 +58,7 @@ class Tracker {
   absl::Status Reload(PartitionConfig partition);
 
   Partition partition() const;
-  // What the machine does not tell, and why the last partition that fitted is still in force: a
-  // sentence each.
+  // What the machine does not tell, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const;
 
  private:

@@ -2,10 +2,12 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/status.h"
 #include "base/subprocess.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"
@@ -75,7 +77,12 @@ TestMachine::~TestMachine() {
   runtime_.reset();  // it holds the mount below open
   const absl::Status removed = cgroups_->Remove(parent_);
   EXPECT_TRUE(removed.ok()) << removed;
-  const absl::Status unmounted = linux::Unmount(dir_.path() + "/run");
+  // A monitor that nobody waits for may be a moment from its end.
+  absl::Status unmounted = linux::Unmount(dir_.path() + "/run");
+  for (int i = 0; i < 2000 && ErrnoOf(unmounted) == EBUSY; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+    unmounted = linux::Unmount(dir_.path() + "/run");
+  }
   EXPECT_TRUE(unmounted.ok()) << unmounted;
 }
 
