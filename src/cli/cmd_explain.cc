@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/explain.h"
 #include "cli/manifest.h"
+#include "cli/paths.h"
 #include "qos/class_file.h"
 
 namespace plimsoll::cli {
@@ -24,22 +24,15 @@ struct ExplainArguments {
   std::string svg;
 };
 
-absl::StatusOr<std::string> Absolute(const std::string& path) {
-  if (absl::StartsWith(path, "/")) return path;
-  char here[PATH_MAX];
-  if (getcwd(here, sizeof(here)) == nullptr) return ErrnoStatus(errno, "getcwd");
-  return absl::StrCat(here, "/", path);
-}
-
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (path == "-") return ReadStandardInput();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
   return qos::LoadClassFile(absolute);
 }
 
 // Into what is there, and so not in its place: it may be a link, or a device.
 absl::Status WriteFile(const std::string& path, absl::string_view text) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
                             root.OpenFile(absolute, O_WRONLY | O_CREAT | O_TRUNC, 0644));
@@ -110,7 +103,7 @@ absl::StatusOr<int> Explain(const CommandContext& context, const ExplainArgument
 absl::StatusOr<int> Capture(const std::string& directory, const std::string& from) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(from));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo info, resctrl->ReadInfo());
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, Absolute(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot out, FsRoot::OpenOrCreate(absolute, 0755));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto there, out.List("."));
   if (!there.empty()) {

@@ -1,10 +1,10 @@
 // plimsoll topology
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/paths.h"
 #include "cli/text.h"
 #include "cri/translate_topology.h"
 #include "topology/discover.h"
@@ -46,10 +46,9 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, bool watch) {
 }
 
 absl::StatusOr<int> CheckFile(const std::string& path, bool any_machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot here, FsRoot::Open("."));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
-                            (absl::StartsWith(path, "/") ? host : here).Read(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read(absolute));
   PLIMSOLL_ASSIGN_OR_RETURN(topology::Topology topology, topology::ParseTopology(text, path));
   const auto tree = topology::ZoneTree::Build(std::move(topology));
   if (!tree.ok()) return Annotate(tree.status(), path);

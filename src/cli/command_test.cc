@@ -48,6 +48,19 @@ Printed RunMain(std::vector<std::string> words) {
   return {code, std::move(out), testing::internal::GetCapturedStderr()};
 }
 
+TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("good.yaml", "zones: [{name: a, type: Core}]\n").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("bad.yaml", "zones: [{name: a, parent: a}]\n").ok());
+  const std::string way = absl::StrCat("../../../../../../../../../../../../../..", dir.path());
+  const Printed good = RunMain({"topology", "check", way + "/good.yaml"});
+  EXPECT_EQ(good.code, kExitOk) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("a valid topology of 1 zones"));
+  const Printed bad = RunMain({"topology", "check", way + "/bad.yaml"});
+  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is its own parent"));
+}
+
 TEST(Command, UsageErrorsSuggest) {
   const Printed unknown = RunMain({"pss"});
   EXPECT_EQ(unknown.code, kExitUsage);

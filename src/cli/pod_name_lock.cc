@@ -49,9 +49,9 @@ absl::StatusOr<PodNameLock> PodNameLock::Take(const FsRoot& root,
     PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, root.OpenFile(path, O_RDWR | O_CREAT, 0600));
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
       if (IsAt(root, path, fd.get())) return PodNameLock(root, path, std::move(fd));
-      continue;
+    } else if (errno != EWOULDBLOCK && errno != EINTR) {
+      return ErrnoStatus(errno, "flock " + path);
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus(errno, "flock " + path);
     if (give_up && give_up()) return absl::CancelledError("interrupted");
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(

@@ -15,39 +15,19 @@ constexpr size_t kLongestPrefix = 63;
 constexpr char kPrefixCharacters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-// Each key and value of a mapping, with the value's path.
-void ForEach(YamlReader& reader, const YAML::Node& node, const std::string& path,
-             const std::function<void(const std::string& key, const YAML::Node& value,
-                                      const std::string& value_path)>& read) {
-  if (!node.IsMap()) {
-    reader.Fail(node, path, "expected a mapping");
-    return;
-  }
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    const std::optional<std::string> key = reader.AsText(entry.first, path);
-    if (!key.has_value()) return;
-    const std::string value_path = absl::StrCat(path, ".", *key);
-    if (!seen.insert(*key).second) {
-      reader.Fail(entry.first, value_path, "is there twice");
-      return;
-    }
-    read(*key, entry.second, value_path);
-  }
-}
-
 void ReadCommon(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
   type.String("default", out->default_class);
   if (const auto capacity = type.Get("capacity"); capacity.has_value()) {
-    ForEach(reader, *capacity, type.PathOf("capacity"),
-            [&](const std::string& name, const YAML::Node& node, const std::string& path) {
-              const std::optional<int64_t> places = reader.AsInt(node, path);
-              if (!places.has_value()) return;
-              if (*places < 0 || *places > kMostCapacity) {
-                reader.Fail(node, path, absl::StrCat("expected 0 (any number) to ", kMostCapacity));
-              }
-              out->capacity[name] = static_cast<uint64_t>(*places);
-            });
+    reader.Entries(*capacity, type.PathOf("capacity"),
+                   [&](const std::string& name, const YAML::Node& node, const std::string& path) {
+                     const std::optional<int64_t> places = reader.AsInt(node, path);
+                     if (!places.has_value()) return;
+                     if (*places < 0 || *places > kMostCapacity) {
+                       reader.Fail(node, path,
+                                   absl::StrCat("expected 0 (any number) to ", kMostCapacity));
+                     }
+                     out->capacity[name] = static_cast<uint64_t>(*places);
+                   });
   }
   type.Each("annotations", [&](const YAML::Node& node, const std::string& path) {
     const std::optional<std::string> word = reader.AsString(node, path);
@@ -103,15 +83,15 @@ OomTypeConfig ReadOom(YamlReader& reader, const YAML::Node& node, const std::str
   const auto classes = type.Get("classes");
   if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
   if (classes.has_value()) {
-    ForEach(reader, *classes, type.PathOf("classes"),
-            [&](const std::string& name, const YAML::Node& value, const std::string& where) {
-              const std::optional<int64_t> adj = reader.AsInt(value, where);
-              if (!adj.has_value()) return;
-              if (*adj < -1000 || *adj > 1000) {
-                reader.Fail(value, where, "expected an oom_score_adj, -1000 to 1000");
-              }
-              config.classes[name] = static_cast<int>(*adj);
-            });
+    reader.Entries(*classes, type.PathOf("classes"),
+                   [&](const std::string& name, const YAML::Node& value, const std::string& where) {
+                     const std::optional<int64_t> adj = reader.AsInt(value, where);
+                     if (!adj.has_value()) return;
+                     if (*adj < -1000 || *adj > 1000) {
+                       reader.Fail(value, where, "expected an oom_score_adj, -1000 to 1000");
+                     }
+                     config.classes[name] = static_cast<int>(*adj);
+                   });
   }
   ReadCommon(reader, type, &config.common);
   type.Finish();
@@ -129,16 +109,16 @@ CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const st
   const auto classes = type.Get("classes");
   if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
   if (classes.has_value()) {
-    ForEach(reader, *classes, type.PathOf("classes"),
-            [&](const std::string& name, const YAML::Node& files, const std::string& where) {
-              auto& values = config.classes[name];
-              ForEach(reader, files, where,
-                      [&](const std::string& file, const YAML::Node& value,
-                          const std::string& value_path) {
-                        const auto text = reader.AsText(value, value_path);
-                        if (text.has_value()) values[file] = *text;
-                      });
-            });
+    reader.Entries(*classes, type.PathOf("classes"),
+                   [&](const std::string& name, const YAML::Node& files, const std::string& where) {
+                     auto& values = config.classes[name];
+                     reader.Entries(files, where,
+                                    [&](const std::string& file, const YAML::Node& value,
+                                        const std::string& value_path) {
+                                      const auto text = reader.AsText(value, value_path);
+                                      if (text.has_value()) values[file] = *text;
+                                    });
+                   });
   }
   ReadCommon(reader, type, &config.common);
   type.Finish();

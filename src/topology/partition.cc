@@ -76,13 +76,6 @@ absl::StatusOr<CpuSet> ChooseCpus(const CpuChoice& choice, const ZoneTree& machi
 // How much of a resource of a NUMA node the partition has.
 absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, const Amount& amount,
                                const Quantity& there) {
-  if (amount.quantity) {
-    if (*amount.quantity <= there) return Quantity::Parse(amount.quantity->Canonical());
-    return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",
-                                   node.name, "\", which has ", there.text()));
-  }
-  const auto bytes =
-      static_cast<int64_t>(static_cast<double>(there.Value()) * amount.percent / 100);
   // A part of a huge page is no page.
   int64_t unit = 1;
   absl::string_view page = resource;
@@ -90,6 +83,19 @@ absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, co
     const auto size = Quantity::Parse(page);
     if (size.ok() && size->Value() > 0) unit = size->Value();
   }
+  if (amount.quantity) {
+    if (*amount.quantity > there) {
+      return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",
+                                     node.name, "\", which has ", there.text()));
+    }
+    if (amount.quantity->Value() % unit != 0) {
+      return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",
+                                     node.name, "\" is no whole number of pages"));
+    }
+    return Quantity::Parse(amount.quantity->Canonical());
+  }
+  const auto bytes =
+      static_cast<int64_t>(static_cast<double>(there.Value()) * amount.percent / 100);
   return Quantity::FromInt(bytes / unit * unit, Quantity::Format::kBinarySi);
 }
 

@@ -172,6 +172,8 @@ TEST_F(PartitionTest, SaysWhatDoesNotFit) {
   config_.cpus = {};
   config_.memory["memory"] = {{"numa-0", {.quantity = *Quantity::Parse("2Gi")}}};
   EXPECT_EQ(Why(), "nodeResources: memory: 2Gi of zone \"numa-0\", which has 1Gi");
+  config_.memory = {{"hugepages-2Mi", {{"numa-0", {.quantity = *Quantity::Parse("3Mi")}}}}};
+  EXPECT_THAT(Why(), HasSubstr("3Mi of zone \"numa-0\" is no whole number of pages"));
   config_.memory = {{"hugepages-1Gi", {{"numa-0", {}}}}};
   EXPECT_THAT(Why(), HasSubstr("hugepages-1Gi: there is no NUMA node \"numa-0\" with such memory"));
   config_.memory = {};
