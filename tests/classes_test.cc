@@ -354,7 +354,7 @@ TEST_F(ClassesTest, NoCommandThatEntersDuringAChangeStaysInTheOldClass) {
   std::thread entering([&] {
     for (int i = 0; i < 60 && !done; ++i) ExecOutput(id, "sleep 1001 > /dev/null 2>&1 &");
   });
-  const absl::Time end = absl::Now() + absl::Seconds(15);  // on a busy machine it is fewer
+  const absl::Time end = absl::Now() + absl::Seconds(8);  // on a busy machine it is fewer
   bool is_first = false;
   for (int i = 0; i < 100 && absl::Now() < end; ++i) {
     is_first = !is_first;

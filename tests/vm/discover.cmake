@@ -1,6 +1,6 @@
 # Read by CTest when it starts: one CTest test for each test of the programs that run in the virtual
 # machine, by name. CMake wrote the list of programs; their tests are asked of themselves, and again
-# when a program is newer than its list.
+# when a program, or the list of programs, is newer than what it said.
 #
 # Set by the file that includes this one: PLIMSOLL_VM_SOURCE, PLIMSOLL_VM_DIRECTORY.
 file(STRINGS ${PLIMSOLL_VM_DIRECTORY}/programs programs REGEX "^test ")
@@ -8,12 +8,13 @@ foreach(entry IN LISTS programs)
   string(REPLACE " " ";" entry "${entry}")
   list(GET entry 1 name)
   list(GET entry 2 program)
+  list(GET entry 3 filter)
   set(cache ${PLIMSOLL_VM_DIRECTORY}/${name}.tests)
   if(NOT EXISTS ${program})
     continue()
   endif()
-  if(${program} IS_NEWER_THAN ${cache})
-    execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_FILE ${cache}
+  if(${program} IS_NEWER_THAN ${cache} OR ${PLIMSOLL_VM_DIRECTORY}/programs IS_NEWER_THAN ${cache})
+    execute_process(COMMAND ${program} --gtest_list_tests --gtest_filter=${filter} OUTPUT_FILE ${cache}
       COMMAND_ERROR_IS_FATAL ANY)
   endif()
   file(STRINGS ${cache} lines)

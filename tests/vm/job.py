@@ -10,8 +10,17 @@ TOOLS = ["sh", "crun", "skopeo", "flock", "setsid"]
 
 
 def read_programs(build):
-    """[(kind, name, path)] as CMake wrote it: `program`, what a test runs; `test`, a program of the
+    """[(kind, name, path)] as CMake wrote it: `program`, one of Plimsoll's; `test`, a program of the
     suite; `job`, a program of a job of its own."""
+    return [line[:3] for line in _lines(build)]
+
+
+def read_filters(build):
+    """{name: filter of GoogleTest's} of the suite's programs."""
+    return {line[1]: line[3] for line in _lines(build) if line[0] == "test"}
+
+
+def _lines(build):
     text = (pathlib.Path(build) / "vm/programs").read_text()
     return [tuple(line.split()) for line in text.splitlines() if line]
 
@@ -28,9 +37,7 @@ def make_disk(build, directory, programs, tools=(), files=(), systemd=False):
     """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); gives the kernel.
     `systemd`: so that systemd can be process 1."""
     kernel = find_kernel()
-    # What else is a `program` only tests of the suite run.
-    paths = [path for kind, name, path in read_programs(build)
-             if kind == "program" and name.startswith("plimsoll")]
+    paths = [path for kind, _, path in read_programs(build) if kind == "program"]
     subprocess.run([HERE / "image.py", "--kernel", kernel, "--out", directory,
                     *(f"--program={path}" for path in [*paths, *programs]),
                     *(f"--tool={name}" for name in [*TOOLS, *tools]),

@@ -23,7 +23,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--filter")
+    parser.add_argument("--filter", help="of GoogleTest; also runs what left_out names")
     parser.add_argument("--show", action="store_true", help="print what the programs wrote")
     parser.add_argument("--timeout", type=float, default=1140)
     arguments = parser.parse_args()
@@ -35,14 +35,14 @@ def main():
     unknown = set(arguments.only) - {name for name, _ in tests}
     if unknown:
         parser.error(f"no test program {', '.join(sorted(unknown))} in {directory / 'programs'}")
-    programs = [path for kind, _, path in job.read_programs(build) if kind == "program"]
-    kernel = job.make_disk(build, directory, [*programs, *(path for _, path in tests)],
-                           ["docker-registry"])
+    filters = job.read_filters(build)
+    if arguments.filter:
+        filters = dict.fromkeys(filters, arguments.filter)
+    kernel = job.make_disk(build, directory, [path for _, path in tests], ["docker-registry"])
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "suite_job", timeout=arguments.timeout,
-                         arguments=[str(LANES), *(f"{name}={path}" for name, path in tests)])
-    if arguments.filter:
-        options.environment["GTEST_FILTER"] = arguments.filter
+                         arguments=[str(LANES), *(f"{name}={path}={filters[name]}"
+                                                  for name, path in tests)])
     status = vm.run(options)
     if arguments.show:
         for name, _ in tests:
