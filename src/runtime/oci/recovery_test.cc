@@ -41,8 +41,8 @@ class OciRecoveryTest : public ::testing::Test {
   std::unique_ptr<TestMachine> machine_;
 };
 
-// The least time that a file changed now gets: that of the last tick, which may be long ago on a busy
-// machine.
+// The least time that a file changed now gets: that of the last tick, which may be long ago on a
+// busy machine.
 int64_t FileSystemsClock() {
   timespec now = {};
   EXPECT_EQ(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
