@@ -31,8 +31,9 @@ std::map<DriftWatch::Key, uint64_t> DriftWatch::Look(absl::Duration budget) {
   std::set<std::string> ids;
   for (const Target& target : targets) ids.insert(target.id);
   std::erase_if(seen_, [&](const auto& one) { return ids.count(one.first) == 0; });
-  const auto next = std::find_if(targets.begin(), targets.end(),
-                                 [&](const Target& target) { return target.id > last_; });
+  const auto next =
+      std::upper_bound(targets.begin(), targets.end(), last_,
+                       [](const std::string& id, const Target& target) { return id < target.id; });
   std::rotate(targets.begin(), next, targets.end());
   for (const Target& target : targets) {
     LookAt(target);
