@@ -2,13 +2,37 @@
 
 #include <yaml-cpp/eventhandler.h>
 
+#include <cstdint>
 #include <sstream>
+
+#include "absl/strings/string_view.h"
 
 namespace plimsoll {
 namespace {
 
-// Throws when a document begins where the one before it began.
-class ProgressCheck : public YAML::EventHandler {
+bool IsNoncharacter(uint32_t code) {
+  return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+}
+
+// Takes off the code point that `text` begins with (RFC 3629); false if it isn't UTF-8.
+bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first >= 0x80 && first < 0xc2) return false;
+  const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (length > text.size()) return false;
+  code = length == 1 ? first : first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<uint8_t>(text[i]);
+    if ((next & 0xc0) != 0x80) return false;
+    code = code << 6 | (next & 0x3f);
+  }
+  text.remove_prefix(length);
+  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  return !overlong && first < 0xf8 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+}
+
+// Throws when a document begins where the one before it began, and for what is no text.
+class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos <= last_) {
@@ -19,8 +43,17 @@ class ProgressCheck : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string& value) override {
+    absl::string_view rest = value;
+    uint32_t code = 0;
+    while (!rest.empty()) {
+      if (!TakeCodePoint(rest, code)) throw YAML::ParserException(mark, "text that is not UTF-8");
+      if (IsNoncharacter(code)) {
+        throw YAML::ParserException(mark, "a code point that is no character");
+      }
+    }
+  }
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {}
   void OnSequenceEnd() override {}
@@ -37,7 +70,7 @@ class ProgressCheck : public YAML::EventHandler {
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  ProgressCheck check;
+  DocumentCheck check;
   while (parser.HandleNextDocument(check)) {
   }
   return YAML::LoadAll(text);

@@ -11,6 +11,8 @@ namespace plimsoll {
 
 // As YAML::LoadAll, and throws what that throws. But yaml-cpp 0.7 does not consume a bracket that
 // closes nothing ("a: b\n}"): it makes documents of it without end. Here that is an exception too.
+// So are keys and values that are not UTF-8 or hold a code point that Unicode calls no character
+// (U+FFFE): yaml-cpp would read them and write others, and protobuf sends no such strings.
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text);
 
 }  // namespace plimsoll

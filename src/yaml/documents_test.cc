@@ -1,5 +1,7 @@
 #include "yaml/documents.h"
 
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace plimsoll {
@@ -18,6 +20,29 @@ TEST(YamlDocuments, GivesEachDocument) {
 TEST(YamlDocuments, ABracketThatClosesNothingIsAnError) {
   for (const char* text : {"}", "]", "{a: 1}}", "{\"a\":[{\"n}]}}", "a: 1\n---\n]"}) {
     EXPECT_THROW(LoadYamlDocuments(text), YAML::Exception) << text;
+  }
+}
+
+// Found by the fuzzer: it was read, and something else was written.
+TEST(YamlDocuments, BytesThatAreNoTextAreAnError) {
+  for (const char* value :
+       {"\xff", "a\x8c", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe2\x82", "\xed\xa0\x80",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80", "\xef\xbf\xbe",
+        "\xf0\x9f\xbf\xbf", "\xef\xb7\x90", "\\uFFFF", "\\U0001FFFE"}) {
+    const std::string quoted = std::string("\"") + value + "\"";
+    EXPECT_THROW(LoadYamlDocuments("a: " + quoted), YAML::Exception) << value;
+    EXPECT_THROW(LoadYamlDocuments("{" + quoted + ": 1}"), YAML::Exception) << value;
+    EXPECT_THROW(LoadYamlDocuments("a: 1\n---\n- [" + quoted + "]"), YAML::Exception) << value;
+  }
+}
+
+TEST(YamlDocuments, TextOfEveryLengthIsRead) {
+  for (const char* value :
+       {"", "plain", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+        "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbd", "10\xc2\xb5s"}) {
+    const auto documents = LoadYamlDocuments(std::string("\"") + value + "\"");
+    ASSERT_EQ(documents.size(), 1u) << value;
+    EXPECT_EQ(documents[0].Scalar(), value);
   }
 }
 
