@@ -2,9 +2,7 @@
 
 #include <linux/netlink.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -95,65 +93,41 @@ absl::StatusOr<std::unique_ptr<UeventWatcher>> UeventWatcher::Start(
     Options options, std::function<void(const UeventNews&)> tell) {
   PLIMSOLL_ASSIGN_OR_RETURN(UeventSocket socket,
                             UeventSocket::Open({.subsystems = options.subsystems}));
-  UniqueFd stop(eventfd(0, EFD_CLOEXEC));
-  if (!stop.valid()) return ErrnoStatus(errno, "eventfd");
-  return std::unique_ptr<UeventWatcher>(
-      new UeventWatcher(std::move(options), std::move(socket), std::move(stop), std::move(tell)));
+  std::unique_ptr<UeventWatcher> watcher(
+      new UeventWatcher(std::move(options), std::move(socket), std::move(tell)));
+  UeventWatcher* const raw = watcher.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      watcher->watch_,
+      QuietWatch::Start({.quiet = raw->options_.quiet, .at_most = raw->options_.at_most},
+                        {{.fd = raw->socket_.fd(),
+                          .events = POLLIN,
+                          .heard = [raw](short) { return raw->Read(); }}},
+                        [raw] {
+                          raw->tell_(raw->news_);
+                          raw->news_ = UeventNews();
+                          return absl::InfiniteFuture();
+                        }));
+  return watcher;
 }
 
-UeventWatcher::UeventWatcher(Options options, UeventSocket socket, UniqueFd stop,
+UeventWatcher::UeventWatcher(Options options, UeventSocket socket,
                              std::function<void(const UeventNews&)> tell)
-    : options_(std::move(options)),
-      socket_(std::move(socket)),
-      stop_(std::move(stop)),
-      tell_(std::move(tell)),
-      thread_([this] { Run(); }) {}
+    : options_(std::move(options)), socket_(std::move(socket)), tell_(std::move(tell)) {}
 
-UeventWatcher::~UeventWatcher() {
-  const uint64_t one = 1;
-  while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+bool UeventWatcher::Read() {
+  const size_t before = news_.events.size();
+  const bool overrun_before = news_.overrun;
+  if (!socket_.Read(&news_).ok()) {
+    // It can't be told what is missed meanwhile.
+    news_.overrun = true;
+    absl::SleepFor(std::min(kAfterError, options_.quiet));
   }
-  thread_.join();
-}
-
-bool UeventWatcher::Wait(absl::Time until) {
-  struct pollfd polls[2] = {{socket_.fd(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-  int wait = -1;
-  if (until != absl::InfiniteFuture()) {
-    wait = static_cast<int>(
-        std::clamp<int64_t>(absl::ToInt64Milliseconds(until - absl::Now()) + 1, 0, 1 << 30));
+  const bool heard = news_.events.size() != before || news_.overrun != overrun_before;
+  if (news_.events.size() > options_.most_events) {
+    news_.events.clear();
+    news_.overrun = true;
   }
-  poll(polls, 2, wait);
-  return polls[1].revents == 0;
-}
-
-void UeventWatcher::Run() {
-  UeventNews news;
-  absl::Time first = absl::InfiniteFuture();
-  absl::Time last = absl::InfiniteFuture();
-  while (Wait(std::min(last + options_.quiet, first + options_.at_most))) {
-    const size_t before = news.events.size();
-    const bool overrun_before = news.overrun;
-    if (!socket_.Read(&news).ok()) {
-      // It can't be told what is missed meanwhile.
-      news.overrun = true;
-      if (!overrun_before) last = absl::Now();
-      absl::SleepFor(std::min(kAfterError, options_.quiet));
-    }
-    if (news.events.size() > options_.most_events) {
-      news.events.clear();
-      news.overrun = true;
-    }
-    const absl::Time now = absl::Now();
-    if (news.events.size() != before || news.overrun != overrun_before) {
-      last = now;
-      first = std::min(first, now);
-    }
-    if (now < std::min(last + options_.quiet, first + options_.at_most)) continue;
-    tell_(news);
-    news = UeventNews();
-    first = last = absl::InfiniteFuture();
-  }
+  return heard;
 }
 
 }  // namespace plimsoll::linux

@@ -16,7 +16,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
+#include "linux/quiet_watch.h"
 
 namespace plimsoll::linux {
 
@@ -53,6 +53,10 @@ class UeventSocket {
   };
   // Errors are those of socket(2) and bind(2).
   static absl::StatusOr<UeventSocket> Open(Options options);
+  // For tests: a datagram socket, not blocking, that somebody else writes events to.
+  static UeventSocket Adopt(UniqueFd fd, Options options) {
+    return UeventSocket(std::move(fd), std::move(options));
+  }
 
   int fd() const { return fd_.get(); }  // readable when there is something
   // Adds all that is there now; doesn't wait. Events of other subsystems are left out.
@@ -77,23 +81,19 @@ class UeventWatcher {
   };
   static absl::StatusOr<std::unique_ptr<UeventWatcher>> Start(
       Options options, std::function<void(const UeventNews&)> tell);
-  // Waits for what is being told.
-  ~UeventWatcher();
+  // Its end waits for what is being told.
   UeventWatcher(const UeventWatcher&) = delete;
   UeventWatcher& operator=(const UeventWatcher&) = delete;
 
  private:
-  UeventWatcher(Options options, UeventSocket socket, UniqueFd stop,
-                std::function<void(const UeventNews&)> tell);
-  void Run();
-  // False: it is to stop.
-  bool Wait(absl::Time until);
+  UeventWatcher(Options options, UeventSocket socket, std::function<void(const UeventNews&)> tell);
+  bool Read();
 
   const Options options_;
   UeventSocket socket_;
-  const UniqueFd stop_;  // eventfd
   const std::function<void(const UeventNews&)> tell_;
-  std::thread thread_;
+  UeventNews news_;                    // since it told the last; of the watch's thread
+  std::unique_ptr<QuietWatch> watch_;  // last, so that it ends first
 };
 
 }  // namespace plimsoll::linux

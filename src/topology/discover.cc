@@ -1,5 +1,8 @@
 #include "topology/discover.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,7 @@
 #include "base/subprocess.h"
 #include "topology/hwloc_reader.h"
 #include "topology/identity.h"
+#include "topology/machine_file.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -28,24 +32,45 @@ absl::StatusOr<Machine> ReadCaptured(const FsRoot& root, const std::string& hwlo
   return machine;
 }
 
-// A line of a file that has many; empty when there is none.
-std::string Line(const FsRoot& root, const std::string& file, absl::string_view word) {
-  const auto text = root.Read(file);
-  if (!text.ok()) return "";
-  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
-    if (absl::StrContains(line, word)) return std::string(line);
-  }
-  return "";
+// A file as a part of the signature: all of it, or why it can't be read.
+absl::StatusOr<std::string> Part(const FsRoot& root, const std::string& file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
+  return absl::StrCat(read.text, read.why_not);
 }
 
-std::string NodeSignature(const FsRoot& root, const std::string& node) {
-  std::string signature = Line(root, node + "/meminfo", "MemTotal:");
-  const std::string pools = node + "/hugepages";
-  const auto sizes = root.List(pools);
-  if (!sizes.ok()) return signature;
-  for (const std::string& size : *sizes) {
-    absl::StrAppend(&signature, " ", size, "=",
-                    root.Read(absl::StrCat(pools, "/", size, "/nr_hugepages")).value_or(""));
+// One line of a file that has many; empty when there is none.
+absl::StatusOr<std::string> Line(const FsRoot& root, const std::string& file,
+                                 absl::string_view word) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
+  for (const absl::string_view line : absl::StrSplit(read.text, '\n')) {
+    if (absl::StrContains(line, word)) return std::string(line);
+  }
+  return read.why_not;
+}
+
+absl::StatusOr<std::string> PoolsSignature(const FsRoot& root, const std::string& pools) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> sizes, ListMachineFiles(root, pools));
+  std::string signature;
+  for (const std::string& size : sizes) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string count,
+                              Part(root, absl::StrCat(pools, "/", size, "/nr_hugepages")));
+    absl::StrAppend(&signature, " ", size, "=", count);
+  }
+  return signature;
+}
+
+absl::StatusOr<std::string> NodesSignature(const FsRoot& root,
+                                           const std::vector<std::string>& nodes) {
+  std::string signature;
+  for (const std::string& node : nodes) {
+    if (!absl::StartsWith(node, "node") || node.size() < 5 || !absl::ascii_isdigit(node[4]))
+      continue;
+    const std::string directory = absl::StrCat(kNodes, "/", node);
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string memory,
+                              Line(root, directory + "/meminfo", "MemTotal:"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
+                              PoolsSignature(root, directory + "/hugepages"));
+    absl::StrAppend(&signature, node, " ", memory, pools, "\n");
   }
   return signature;
 }
@@ -53,33 +78,38 @@ std::string NodeSignature(const FsRoot& root, const std::string& node) {
 }  // namespace
 
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program) {
+  // Before and after, since it can't be seen in between: hwloc passes over what it can't open.
+  PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
   auto machine = root.path() == "/" ? ReadWithHwloc() : ReadCaptured(root, hwloc_program);
   PLIMSOLL_RETURN_IF_ERROR(machine.status());
-  ReadIdentity(root, *machine);
-  ReadCpuFeatures(root, *machine);
-  ReadHybridKinds(root, *machine);
-  ReadSwap(root, *machine);
+  PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
+  PLIMSOLL_RETURN_IF_ERROR(ReadIdentity(root, *machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadCpuFeatures(root, *machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadHybridKinds(root, *machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadSwap(root, *machine));
   return machine;
 }
 
-std::string Signature(const FsRoot& root) {
-  std::string signature =
-      absl::StrCat("online ", root.Read("sys/devices/system/cpu/online").value_or(""),
-                   Line(root, "proc/self/status", "Cpus_allowed_list:"), "\n",
-                   Line(root, "proc/self/status", "Mems_allowed_list:"), "\n",
-                   Line(root, "proc/meminfo", "SwapTotal:"), "\n");
-  const auto nodes = root.List(kNodes);
-  if (!nodes.ok()) {  // a kernel without NUMA
-    absl::StrAppend(&signature, Line(root, "proc/meminfo", "MemTotal:"));
-    return signature;
+absl::StatusOr<std::string> Signature(const FsRoot& root) {
+  std::string signature;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string online, Part(root, "sys/devices/system/cpu/online"));
+  absl::StrAppend(&signature, "online ", online);
+  for (const auto& [file, word] : {std::pair("proc/self/status", "Cpus_allowed_list:"),
+                                   std::pair("proc/self/status", "Mems_allowed_list:"),
+                                   std::pair("proc/meminfo", "SwapTotal:")}) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string line, Line(root, file, word));
+    absl::StrAppend(&signature, line, "\n");
   }
-  for (const std::string& node : *nodes) {
-    if (!absl::StartsWith(node, "node") || node.size() < 5 || !absl::ascii_isdigit(node[4]))
-      continue;
-    absl::StrAppend(&signature, node, " ", NodeSignature(root, absl::StrCat(kNodes, "/", node)),
-                    "\n");
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, ListMachineFiles(root, kNodes));
+  if (!nodes.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string all, NodesSignature(root, nodes));
+    return signature + all;
   }
-  return signature;
+  // A kernel without NUMA.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string memory, Line(root, "proc/meminfo", "MemTotal:"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
+                            PoolsSignature(root, "sys/kernel/mm/hugepages"));
+  return absl::StrCat(signature, memory, pools);
 }
 
 }  // namespace plimsoll::topology

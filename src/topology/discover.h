@@ -12,13 +12,14 @@ namespace plimsoll::topology {
 
 // `root` is "/" or a directory with a captured machine's sys/, proc/ and etc/. `hwloc_program` is
 // plimsoll-hwloc; it is run for a captured machine only, and may be empty otherwise. What is not
-// told is named in Machine::missing and no error. Thread-safe.
+// told is named in Machine::missing and no error. What can't be read just now (no descriptors left,
+// say) is one: look again. Thread-safe.
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program);
 
 // Of the same files those that a change shows in, as text to be compared: CPUs online and allowed,
 // nodes, their memory and huge pages, swap. Costs some dozens of reads, not hwloc's thousands;
-// equal text means that nothing of that has changed.
-std::string Signature(const FsRoot& root);
+// equal text means that nothing of that has changed. An error as Discover's.
+absl::StatusOr<std::string> Signature(const FsRoot& root);
 
 }  // namespace plimsoll::topology
 

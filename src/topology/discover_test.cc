@@ -5,15 +5,19 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/draw.h"
+#include "topology/identity.h"
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
 
 namespace plimsoll::topology {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -358,6 +362,47 @@ TEST(DiscoverTest, WrongCaches) {
       ├─ core-1-0 Core  cpu 1  cpu-ids=2
       └─ core-1-1 Core  cpu 1  cpu-ids=3
 )");
+}
+
+// That nothing can be opened just now does not make it another machine.
+TEST(DiscoverTest, WhatCannotBeReadJustNowIsAnError) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  files.AddNode({0, "0-1", 8 << 20, "10", {{2048, 4}}});
+  const FsRoot root = files.root();
+  const FsRoot host = *FsRoot::Open("/");
+  const auto before = Signature(root);
+  ASSERT_TRUE(before.ok()) << before.status();
+  {
+    NoDescriptors none;
+    EXPECT_TRUE(absl::IsResourceExhausted(Signature(root).status()));
+    EXPECT_TRUE(absl::IsResourceExhausted(Discover(root, PLIMSOLL_HWLOC_PROGRAM).status()));
+    EXPECT_TRUE(absl::IsResourceExhausted(Discover(host, "").status()))
+        << "hwloc would see a machine without CPUs";
+    Machine machine;
+    EXPECT_FALSE(ReadIdentity(root, machine).ok());
+    EXPECT_FALSE(ReadSwap(root, machine).ok());
+    EXPECT_THAT(machine.missing, IsEmpty());
+  }
+  EXPECT_EQ(*Signature(root), *before);
+}
+
+// A directory in place of the file: what is there and can't be read, for good.
+TEST(DiscoverTest, WhatCanNeverBeReadIsMissing) {
+  MachineFiles files;
+  AddCpus(files, 1, 1, 1);
+  files.AddNode({0, "0", 8 << 20, "10", {{2048, 4}}});
+  for (const char* file :
+       {"sys/class/dmi/id/product_uuid",
+        "sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"}) {
+    ASSERT_TRUE(files.root().RemoveFile(file).ok());
+    ASSERT_TRUE(files.root().MakeDirs(file).ok());
+  }
+  EXPECT_THAT(Read(files).missing, Contains(AllOf(HasSubstr("no system-uuid"),
+                                                  HasSubstr("product_uuid: Is a directory"))));
+  const auto signature = Signature(files.root());
+  ASSERT_TRUE(signature.ok()) << signature.status();
+  EXPECT_THAT(*signature, HasSubstr("Is a directory"));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "base/status.h"
+#include "topology/machine_file.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
@@ -21,15 +23,16 @@ namespace {
 using Features = std::set<std::string>;
 
 // The first of the files that says something. A device tree's text ends with a NUL.
-std::string FirstOf(const FsRoot& root, const std::vector<const char*>& files) {
+absl::StatusOr<MachineFile> FirstOf(const FsRoot& root, const std::vector<const char*>& files) {
+  MachineFile none;
   for (const char* file : files) {
-    const auto text = root.Read(file, 4096);
-    if (!text.ok()) continue;
-    absl::string_view value = *text;
+    PLIMSOLL_ASSIGN_OR_RETURN(MachineFile read, ReadMachineFile(root, file, 4096));
+    absl::string_view value = read.text;
     value = absl::StripAsciiWhitespace(value.substr(0, value.find('\0')));
-    if (!value.empty()) return std::string(value);
+    if (!value.empty()) return MachineFile{.text = std::string(value), .why_not = ""};
+    if (none.why_not.empty()) none.why_not = std::move(read.why_not);
   }
-  return "";
+  return none;
 }
 
 Features Common(const Features& a, const Features& b) {
@@ -65,7 +68,7 @@ CpuFeatures ParseCpuInfo(absl::string_view text) {
 
 }  // namespace
 
-void ReadIdentity(const FsRoot& root, Machine& machine) {
+absl::Status ReadIdentity(const FsRoot& root, Machine& machine) {
   const std::pair<const char*, std::vector<const char*>> sources[] = {
       {kMachineId, {"etc/machine-id", "var/lib/dbus/machine-id"}},
       {kBootId, {"proc/sys/kernel/random/boot_id"}},
@@ -73,20 +76,23 @@ void ReadIdentity(const FsRoot& root, Machine& machine) {
        {"sys/class/dmi/id/product_uuid", "sys/hypervisor/uuid",
         "sys/firmware/devicetree/base/system-id", "sys/firmware/devicetree/base/vm,uuid"}}};
   for (const auto& [attribute, files] : sources) {
-    std::string value = FirstOf(root, files);
-    if (value.empty()) {
-      machine.missing.push_back(absl::StrCat("there is no ", attribute, ": nothing to be read in ",
-                                             absl::StrJoin(files, ", ")));
-    } else {
-      machine.attributes[attribute] = std::move(value);
+    PLIMSOLL_ASSIGN_OR_RETURN(MachineFile value, FirstOf(root, files));
+    if (!value.text.empty()) {
+      machine.attributes[attribute] = std::move(value.text);
+      continue;
     }
+    machine.missing.push_back(absl::StrCat(
+        "there is no ", attribute, ": ",
+        value.why_not.empty() ? absl::StrCat("nothing to be read in ", absl::StrJoin(files, ", "))
+                              : value.why_not));
   }
+  return absl::OkStatus();
 }
 
-void ReadCpuFeatures(const FsRoot& root, Machine& machine) {
-  const auto text = root.Read("proc/cpuinfo", 64 * 1024 * 1024);
-  if (!text.ok()) return;
-  const CpuFeatures found = ParseCpuInfo(*text);
+absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile info,
+                            ReadMachineFile(root, "proc/cpuinfo", 64 * 1024 * 1024));
+  const CpuFeatures found = ParseCpuInfo(info.text);
   for (Package& package : machine.packages) {
     std::optional<Features> common;
     for (const uint32_t cpu : package.cpus.ToVector()) {
@@ -98,29 +104,30 @@ void ReadCpuFeatures(const FsRoot& root, Machine& machine) {
       package.attributes["cpu-features"] = absl::StrJoin(*common, ",");
     }
   }
+  return absl::OkStatus();
 }
 
-void ReadHybridKinds(const FsRoot& root, Machine& machine) {
+absl::Status ReadHybridKinds(const FsRoot& root, Machine& machine) {
   for (const auto& [file, core_type] : {std::pair("sys/devices/cpu_core/cpus", "IntelCore"),
                                         std::pair("sys/devices/cpu_atom/cpus", "IntelAtom")}) {
-    const auto text = root.Read(file);
-    if (!text.ok()) continue;
-    const auto cpus = resources::CpuSet::Parse(*text);
-    if (!cpus.ok()) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile list, ReadMachineFile(root, file));
+    const auto cpus = resources::CpuSet::Parse(list.text);
+    if (!cpus.ok() || cpus->Empty()) continue;
     for (CoreKind& kind : machine.core_kinds) {
       if (kind.core_type.empty() && kind.cpus.IsSubsetOf(*cpus)) kind.core_type = core_type;
     }
   }
+  return absl::OkStatus();
 }
 
-void ReadSwap(const FsRoot& root, Machine& machine) {
-  const auto text = root.Read("proc/meminfo");
-  if (!text.ok()) return;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+absl::Status ReadSwap(const FsRoot& root, Machine& machine) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile info, ReadMachineFile(root, "proc/meminfo"));
+  for (absl::string_view line : absl::StrSplit(info.text, '\n')) {
     if (!absl::ConsumePrefix(&line, "SwapTotal:")) continue;
     uint64_t kib = 0;
     if (absl::SimpleAtoi(absl::StripSuffix(line, "kB"), &kib)) machine.swap_bytes = kib * 1024;
   }
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::topology

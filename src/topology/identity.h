@@ -2,26 +2,29 @@
 #ifndef PLIMSOLL_TOPOLOGY_IDENTITY_H_
 #define PLIMSOLL_TOPOLOGY_IDENTITY_H_
 
+#include "absl/status/status.h"
 #include "base/fs_root.h"
 #include "topology/machine.h"
 
 namespace plimsoll::topology {
 
+// Errors are passing ones (machine_file.h).
+
 // Attributes machine-id, boot-id and system-uuid (what cAdvisor calls MachineID, BootID and
-// SystemUUID); what is not to be had goes to `missing`.
-void ReadIdentity(const FsRoot& root, Machine& machine);
+// SystemUUID); what is not to be had goes to `missing`, with the reason.
+absl::Status ReadIdentity(const FsRoot& root, Machine& machine);
 
 // Attribute cpu-features of each package: the features that all its CPUs have, sorted, separated by
 // commas, as /proc/cpuinfo names them ("flags" on x86, "Features" on arm64, "features" on s390x).
 // Absent where /proc/cpuinfo names none.
-void ReadCpuFeatures(const FsRoot& root, Machine& machine);
+absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine);
 
 // Kinds of cores of a hybrid Intel machine, which the kernel names in sys/devices/cpu_core and
 // cpu_atom, where hwloc has told none.
-void ReadHybridKinds(const FsRoot& root, Machine& machine);
+absl::Status ReadHybridKinds(const FsRoot& root, Machine& machine);
 
 // SwapTotal of /proc/meminfo.
-void ReadSwap(const FsRoot& root, Machine& machine);
+absl::Status ReadSwap(const FsRoot& root, Machine& machine);
 
 }  // namespace plimsoll::topology
 

@@ -33,8 +33,9 @@ absl::StatusOr<CpuSet> LastCpus(const ZoneTree& machine, uint32_t count) {
   }
   CpuSet chosen;
   const size_t zones = machine.topology().zones.size();
+  // CPUs are in cores, but another's topology may have them anywhere.
   const auto take = [&](size_t zone, bool whole) {
-    const std::vector<uint32_t> cpus = machine.Cpus(zone).Difference(chosen).ToVector();
+    const std::vector<uint32_t> cpus = machine.OwnCpus(zone).Difference(chosen).ToVector();
     const size_t missing = count - chosen.Size();
     if (whole && cpus.size() > missing) return;
     for (size_t i = cpus.size() - std::min(missing, cpus.size()); i < cpus.size(); ++i) {
@@ -43,7 +44,7 @@ absl::StatusOr<CpuSet> LastCpus(const ZoneTree& machine, uint32_t count) {
   };
   for (const bool whole : {true, false}) {
     for (size_t i = zones; i-- > 0 && chosen.Size() < count;) {
-      if (machine.Children(i).empty()) take(i, whole);
+      take(i, whole);
     }
   }
   return chosen;
@@ -114,12 +115,9 @@ class Cut {
       Zone zone = machine_.zone(i);
       if (zone.type == kNumaNode) {
         PLIMSOLL_RETURN_IF_ERROR(CutMemory(i, zone));
-        const Quantity* memory = FindResource(zone, kMemory);
-        const bool used = memory != nullptr && !memory->IsZero();
         const auto number = NumaNodeNumber(zone.name);
-        if (used && number) nodes.Add(*number);
-        const Quantity* had = FindResource(machine_.zone(i), kMemory);
-        all_nodes = all_nodes && (used || had == nullptr || had->IsZero());
+        if (HasMemory(zone) && number) nodes.Add(*number);
+        all_nodes = all_nodes && (HasMemory(zone) || !HasMemory(machine_.zone(i)));
       }
       CutCpus(zone);
       if (IsLeft(i, zone)) cut.zones.push_back(std::move(zone));
@@ -149,17 +147,22 @@ class Cut {
     return absl::OkStatus();
   }
 
+  // Null: not named.
+  const Amount* AmountOf(const std::string& resource, const std::string& node) const {
+    const auto nodes = config_.memory.find(resource);
+    if (nodes == config_.memory.end()) return nullptr;
+    const auto named = nodes->second.find(node);
+    return named == nodes->second.end() ? nullptr : &named->second;
+  }
+
   absl::Status CutMemory(size_t index, Zone& zone) const {
-    const CpuSet& own = machine_.Cpus(index);
-    const bool in_partition = own.Empty() || !own.Intersection(cpus_).Empty();
+    const CpuSet own = machine_.Cpus(index);
+    const Amount* memory = AmountOf(kMemory, zone.name);
+    const bool left_to_others =
+        memory != nullptr && (memory->quantity ? memory->quantity->IsZero() : memory->percent == 0);
+    const bool in_partition = !left_to_others && (own.Empty() || !own.Intersection(cpus_).Empty());
     for (ZoneResource& resource : zone.resources) {
-      const auto nodes = config_.memory.find(resource.name);
-      const Amount* amount = nullptr;
-      if (nodes != config_.memory.end()) {
-        const auto named = nodes->second.find(zone.name);
-        if (named != nodes->second.end()) amount = &named->second;
-      }
-      if (amount != nullptr) {
+      if (const Amount* amount = AmountOf(resource.name, zone.name)) {
         PLIMSOLL_ASSIGN_OR_RETURN(resource.capacity,
                                   Share(resource.name, zone, *amount, resource.capacity));
       } else if (!in_partition) {
@@ -183,32 +186,33 @@ class Cut {
     }
   }
 
-  // Zones that had CPUs and have none in the partition go, unless there is memory in them.
-  bool IsLeft(size_t index, const Zone& zone) const {
-    const CpuSet& own = machine_.Cpus(index);
-    if (own.Empty() || !own.Intersection(cpus_).Empty()) return true;
+  // Of any kind, huge pages alone too.
+  static bool HasMemory(const Zone& zone) {
     return std::any_of(zone.resources.begin(), zone.resources.end(),
                        [](const ZoneResource& resource) {
                          return resource.name != kCpu && !resource.capacity.IsZero();
                        });
   }
 
+  // Zones that had CPUs and have none in the partition go, unless there is memory in them.
+  bool IsLeft(size_t index, const Zone& zone) const {
+    const CpuSet own = machine_.Cpus(index);
+    return own.Empty() || !own.Intersection(cpus_).Empty() || HasMemory(zone);
+  }
+
   // What is left hangs on zones that are not: they come back, without their CPUs.
   void KeepOuterZones(Topology& cut) const {
-    std::set<std::string> names;
-    for (const Zone& zone : cut.zones) names.insert(zone.name);
-    for (const Zone& zone : cut.zones) {
-      const auto index = machine_.Find(zone.name);
-      for (auto outer = machine_.Parent(*index); outer; outer = machine_.Parent(*outer)) {
-        names.insert(machine_.zone(*outer).name);
+    std::map<size_t, Zone*> left;  // by index in the machine; null: as an outer zone only
+    for (Zone& zone : cut.zones) {
+      const size_t index = *machine_.Find(zone.name);
+      left[index] = &zone;
+      for (auto outer = machine_.Parent(index); outer; outer = machine_.Parent(*outer)) {
+        left.emplace(*outer, nullptr);
       }
     }
     std::vector<Zone> kept;
-    for (const Zone& zone : machine_.topology().zones) {
-      if (!names.contains(zone.name)) continue;
-      const auto cut_zone = std::find_if(cut.zones.begin(), cut.zones.end(),
-                                         [&](const Zone& each) { return each.name == zone.name; });
-      kept.push_back(cut_zone == cut.zones.end() ? Emptied(zone) : std::move(*cut_zone));
+    for (const auto& [index, zone] : left) {
+      kept.push_back(zone == nullptr ? Emptied(machine_.zone(index)) : std::move(*zone));
     }
     cut.zones = std::move(kept);
   }

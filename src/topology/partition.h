@@ -50,7 +50,8 @@ struct Show {
 struct PartitionConfig {
   CpuChoice cpus;
   // "memory" or "hugepages-2Mi" -> NUMA node's zone -> how much. A node that isn't named gives all
-  // it has, if it has CPUs of the partition or no CPUs at all.
+  // it has, if it has CPUs of the partition or no CPUs at all, and not if its memory is named and
+  // is none: then it is left to others but for what is named.
   std::map<std::string, std::map<std::string, Amount>> memory;
   Show show;
   bool operator==(const PartitionConfig&) const = default;

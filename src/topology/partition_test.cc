@@ -77,6 +77,29 @@ TEST_F(PartitionTest, CpusByCountZoneAndReserve) {
   EXPECT_EQ(cpus({.reserved = *CpuSet::Parse("0,4")}), "1-3,5-7");
 }
 
+// Another's topology may have CPUs beside zones, not only in those without any in them.
+TEST_F(PartitionTest, CpusByCountFromZonesWithOthersInThem) {
+  const auto zone = [](const std::string& name, const std::string& parent,
+                       const std::string& cpus) {
+    return Zone{.name = name, .type = "socket", .parent = parent, .attributes = {{kCpuIds, cpus}}};
+  };
+  tree_ = *ZoneTree::Build({{zone("a", "", "0-3"), zone("b", "a", "2-3"), zone("c", "b", "3")}});
+  for (uint32_t count = 1; count <= 4; ++count) {
+    config_.cpus.count = count;
+    const auto partition = MakePartition(config_, tree_);
+    ASSERT_TRUE(partition.ok()) << partition.status();
+    EXPECT_EQ(partition->cpus.ToString(), (std::vector{"3", "2-3", "1-3", "0-3"})[count - 1]);
+  }
+}
+
+TEST_F(PartitionTest, HugePagesAloneMakeAMemoryNode) {
+  config_.memory["memory"] = {{"numa-1", {.percent = 0}}};
+  config_.memory["hugepages-2Mi"] = {{"numa-1", {.percent = 50}}};
+  EXPECT_THAT(Text(), HasSubstr("numa-1 NUMANode  memory 0  hugepages-2Mi 4Mi"));
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "0-1");
+  EXPECT_TRUE(partition_.is_whole) << "both nodes may be used";
+}
+
 TEST_F(PartitionTest, MemoryByAmountAndShare) {
   config_.memory["memory"] = {{"numa-0", {.percent = 25}},
                               {"numa-1", {.quantity = *Quantity::Parse("0.5Gi")}}};
@@ -97,7 +120,7 @@ root Machine
 
 TEST_F(PartitionTest, ANodeWithoutAShareIsLeftToOthers) {
   config_.memory["memory"] = {{"numa-0", {.percent = 0}}};
-  Text();
+  EXPECT_THAT(Text(), HasSubstr("numa-0 NUMANode  memory 0  hugepages-2Mi 0"));
   EXPECT_EQ(partition_.memory_nodes.ToString(), "1");
   EXPECT_FALSE(partition_.is_whole);
 }

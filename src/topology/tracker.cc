@@ -2,12 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,53 +14,82 @@
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
+namespace {
+
+// After a look that failed; doubled each time, up to the usual interval.
+constexpr absl::Duration kFirstRest = absl::Milliseconds(100);
+
+bool IsSame(const Partition& a, const Partition& b) {
+  return a.cpus == b.cpus && a.memory_nodes == b.memory_nodes && a.is_whole == b.is_whole;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Start(
     TrackerOptions options, Publisher* publisher,
     std::function<void(const TrackerNews&)> on_partition) {
   // Before the first look, so that nothing is missed in between.
-  PLIMSOLL_ASSIGN_OR_RETURN(linux::UeventSocket events,
-                            linux::UeventSocket::Open({.subsystems = {"cpu", "memory", "node"}}));
-  UniqueFd stop(eventfd(0, EFD_CLOEXEC));
-  if (!stop.valid()) return ErrnoStatus(errno, "eventfd");
+  if (options.events == nullptr) {
+    PLIMSOLL_ASSIGN_OR_RETURN(linux::UeventSocket events,
+                              linux::UeventSocket::Open({.subsystems = {"cpu", "memory", "node"}}));
+    options.events = std::make_shared<linux::UeventSocket>(std::move(events));
+  }
   // A kernel without swap has no such file.
   auto swaps = options.host.OpenFile("proc/swaps", O_RDONLY);
-  std::unique_ptr<Tracker> tracker(
-      new Tracker(std::move(options), publisher, std::move(on_partition), std::move(events),
-                  swaps.ok() ? *std::move(swaps) : UniqueFd(), std::move(stop)));
+  std::unique_ptr<Tracker> tracker(new Tracker(std::move(options), publisher,
+                                               std::move(on_partition),
+                                               swaps.ok() ? *std::move(swaps) : UniqueFd()));
   {
-    absl::MutexLock lock(&tracker->mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(tracker->Look(true));
+    absl::MutexLock lock(&tracker->look_mutex_);
+    PLIMSOLL_RETURN_IF_ERROR(tracker->Look());
   }
-  tracker->thread_ = std::thread([raw = tracker.get()] { raw->Run(); });
+  PLIMSOLL_RETURN_IF_ERROR(tracker->Watch());
   return tracker;
 }
 
 Tracker::Tracker(TrackerOptions options, Publisher* publisher,
-                 std::function<void(const TrackerNews&)> on_partition, linux::UeventSocket events,
-                 UniqueFd swaps, UniqueFd stop)
+                 std::function<void(const TrackerNews&)> on_partition, UniqueFd swaps)
     : options_(std::move(options)),
       publisher_(publisher),
       on_partition_(std::move(on_partition)),
-      events_(std::move(events)),
       swaps_(std::move(swaps)),
-      stop_(std::move(stop)),
       config_(options_.partition) {}
 
-Tracker::~Tracker() {
-  const uint64_t one = 1;
-  while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
-  }
-  if (thread_.joinable()) thread_.join();
+absl::Status Tracker::Watch() {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      watch_,
+      linux::QuietWatch::Start({.quiet = options_.quiet,
+                                .at_most = options_.at_most,
+                                .first = absl::Now() + options_.poll_interval},
+                               {{.fd = options_.events->fd(),
+                                 .events = POLLIN,
+                                 .heard = [this](short) { return ReadEvents(); }},
+                                {.fd = swaps_.get(),
+                                 .events = POLLPRI,
+                                 .heard = [](short found) { return (found & POLLPRI) != 0; }}},
+                               [this] { return LookAndRest(); }));
+  return absl::OkStatus();
+}
+
+bool Tracker::ReadEvents() {
+  linux::UeventNews news;
+  // What was lost by an error, the look finds.
+  const bool failed = !options_.events->Read(&news).ok();
+  if (failed) absl::SleepFor(options_.quiet);
+  return failed || news.overrun || !news.events.empty();
 }
 
 absl::Status Tracker::Reload(PartitionConfig partition) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&look_mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(ReadMachine().status());
   std::swap(config_, partition);
-  const absl::Status status = Look(true);
-  if (status.ok()) return status;
+  const absl::Status status = Apply();
+  if (status.ok()) {
+    Note(&Tracker::misfit_, status);
+    return status;
+  }
   config_ = std::move(partition);
-  Look(true).IgnoreError();  // the machine may be another than at the last look
+  Note(&Tracker::misfit_, Apply());  // the machine may be another than at the last look
   return status;
 }
 
@@ -75,77 +100,70 @@ Partition Tracker::partition() const {
 
 std::vector<std::string> Tracker::Troubles() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<std::string> troubles;
-  if (machine_) troubles = machine_->missing;
-  if (!misfit_.empty()) {
-    troubles.push_back(absl::StrCat(misfit_, "; what was in force before stays"));
+  std::vector<std::string> troubles = missing_;
+  for (const std::string* trouble : {&blind_, &misfit_}) {
+    if (trouble->empty()) continue;
+    troubles.push_back(absl::StrCat(*trouble, "; what was in force before stays"));
   }
   return troubles;
 }
 
-absl::Status Tracker::Look(bool even_if_unchanged) {
-  // Before the machine is read: what changes meanwhile is seen as a change by the next look.
-  std::string signature = Signature(options_.host);
-  if (!even_if_unchanged && signature == signature_) return absl::OkStatus();
-  absl::StatusOr<Machine> machine = Discover(options_.host, options_.hwloc_program);
-  absl::Status status = machine.status();
-  if (machine.ok()) {
-    signature_ = std::move(signature);
-    status = Apply(*machine);
-    machine_ = *std::move(machine);
-  }
-  misfit_ = std::string(status.message());
+void Tracker::Note(std::string Tracker::*trouble, const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  this->*trouble = std::string(status.message());
+}
+
+absl::Time Tracker::LookAndRest() {
+  absl::MutexLock lock(&look_mutex_);
+  // An error is kept for Troubles.
+  Look().IgnoreError();
+  absl::Duration rest = options_.poll_interval;
+  if (blind_looks_ > 0) rest = std::min(rest, kFirstRest * (1 << std::min(blind_looks_ - 1, 16)));
+  return absl::Now() + rest;
+}
+
+absl::Status Tracker::Look() {
+  const absl::StatusOr<bool> changed = ReadMachine();
+  PLIMSOLL_RETURN_IF_ERROR(changed.status());
+  if (!*changed) return absl::OkStatus();
+  const absl::Status status = Apply();
+  Note(&Tracker::misfit_, status);
   return status;
 }
 
-absl::Status Tracker::Apply(const Machine& machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(MakeZones(machine)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
-  const bool changed = partition.cpus != partition_.cpus ||
-                       partition.memory_nodes != partition_.memory_nodes ||
-                       partition.is_whole != partition_.is_whole;
-  publisher_->Publish(partition.shown);
-  partition_ = std::move(partition);
-  if (on_partition_) on_partition_({partition_, changed});
-  return absl::OkStatus();
-}
-
-bool Tracker::Stopping() const {
-  pollfd stop = {.fd = stop_.get(), .events = POLLIN, .revents = 0};
-  return poll(&stop, 1, 0) > 0;
-}
-
-bool Tracker::AwaitEvent(absl::Time until) {
-  while (true) {
-    pollfd fds[] = {{.fd = events_.fd(), .events = POLLIN, .revents = 0},
-                    {.fd = stop_.get(), .events = POLLIN, .revents = 0},
-                    {.fd = swaps_.get(), .events = POLLPRI, .revents = 0}};
-    const absl::Duration left = std::max(until - absl::Now(), absl::ZeroDuration());
-    const auto timeout =
-        static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
-    if (poll(fds, 3, timeout) <= 0 || fds[1].revents != 0) return false;
-    linux::UeventNews news;
-    if (fds[0].revents != 0) events_.Read(&news).IgnoreError();  // what was lost, the look finds
-    if (!news.events.empty() || news.overrun || (fds[2].revents & POLLPRI) != 0) return true;
-    // Of another kind of device: none of ours.
-    if (absl::Now() >= until) return false;
-  }
-}
-
-void Tracker::Run() {
-  while (!Stopping()) {
-    if (AwaitEvent(absl::Now() + options_.poll_interval)) {
-      const absl::Time end = absl::Now() + options_.at_most;
-      for (absl::Time until = absl::Now() + options_.quiet;
-           absl::Now() < end && AwaitEvent(until);) {
-        until = absl::Now() + options_.quiet;
-      }
+absl::StatusOr<bool> Tracker::ReadMachine() {
+  // The signature comes first: what changes meanwhile is seen as a change by the next look.
+  absl::StatusOr<std::string> signature = Signature(options_.host);
+  const bool changed = signature.ok() && (!machine_ || *signature != signature_);
+  absl::Status status = signature.status();
+  if (changed) {
+    absl::StatusOr<Machine> machine = Discover(options_.host, options_.hwloc_program);
+    status = machine.status();
+    if (machine.ok()) {
+      signature_ = *std::move(signature);
+      machine_ = *std::move(machine);
+      absl::MutexLock lock(&mutex_);
+      missing_ = machine_->missing;
     }
-    if (Stopping()) return;
-    absl::MutexLock lock(&mutex_);
-    // An error is kept for Troubles; the next change is another chance.
-    Look(false).IgnoreError();
   }
+  Note(&Tracker::blind_, status);
+  blind_looks_ = status.ok() ? 0 : blind_looks_ + 1;
+  if (status.ok()) return changed;
+  return status;
+}
+
+absl::Status Tracker::Apply() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(MakeZones(*machine_)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Partition partition, MakePartition(config_, tree));
+  TrackerNews news = {.partition = partition};
+  {
+    absl::MutexLock lock(&mutex_);
+    news.changed = !IsSame(partition, partition_);
+    partition_ = partition;
+  }
+  publisher_->Publish(partition.shown);
+  if (on_partition_) on_partition_(news);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::topology

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -17,6 +16,7 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
+#include "linux/quiet_watch.h"
 #include "linux/uevents.h"
 #include "topology/machine.h"
 #include "topology/partition.h"
@@ -34,15 +34,19 @@ struct TrackerOptions {
   absl::Duration at_most = absl::Seconds(1);
   // For what the kernel has no event of: huge page pools, and memory that a balloon takes or gives.
   absl::Duration poll_interval = absl::Seconds(5);
+  // Null: the kernel's. A test has its own.
+  std::shared_ptr<linux::UeventSocket> events;
 };
 
-// What a tracker tells: from its own thread, or from Start and Reload. It must not ask the tracker.
+// What a tracker tells: from its own thread, or from Start and Reload, one after the other. It may
+// ask the tracker, but not Reload it.
 struct TrackerNews {
   Partition partition;   // in force from now on
   bool changed = false;  // the partition's CPUs or memory nodes, since the last time
 };
 
-// Thread-safe. One thread, asleep but for events and one cheap look at each poll.
+// Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
+// for a passing reason (no descriptors left) leaves everything as it was and is made again soon.
 class Tracker {
  public:
   // Publishes the first topology before it returns. FAILED_PRECONDITION when the partition does not
@@ -50,43 +54,53 @@ class Tracker {
   static absl::StatusOr<std::unique_ptr<Tracker>> Start(
       TrackerOptions options, Publisher* publisher,
       std::function<void(const TrackerNews&)> on_partition);
-  ~Tracker();
+  // Its end waits for a look under way.
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
   // Another description of the partition. On error the old one stays in force.
   absl::Status Reload(PartitionConfig partition);
 
+  // Neither waits for a look that is under way.
   Partition partition() const;
   // What the machine does not tell, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const;
 
  private:
   Tracker(TrackerOptions options, Publisher* publisher,
-          std::function<void(const TrackerNews&)> on_partition, linux::UeventSocket events,
-          UniqueFd swaps, UniqueFd stop);
+          std::function<void(const TrackerNews&)> on_partition, UniqueFd swaps);
 
-  absl::Status Look(bool even_if_unchanged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Apply(const Machine& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Run();
-  // True when there was an event; false at `until`. Stopping ends it too.
-  bool AwaitEvent(absl::Time until);
-  bool Stopping() const;
+  absl::Status Watch();
+  bool ReadEvents();
+  // In the watch's thread: looks, and says when to look again at the latest.
+  absl::Time LookAndRest();
+  // All that changes anything is in here.
+  absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  // True: the machine is not the one it was.
+  absl::StatusOr<bool> ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  void Note(std::string Tracker::*trouble, const absl::Status& status);
 
   const TrackerOptions options_;
   Publisher* const publisher_;
   const std::function<void(const TrackerNews&)> on_partition_;
-  linux::UeventSocket events_;
   const UniqueFd swaps_;  // proc/swaps polls as exceptional when it has changed
-  const UniqueFd stop_;   // eventfd
 
+  // Held over a look, which may take long. Taken before mutex_.
+  absl::Mutex look_mutex_;
+  PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
+  std::string signature_ ABSL_GUARDED_BY(look_mutex_);
+  std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
+  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;  // that failed, one after the other
+
+  // Held for moments: what others ask for.
   mutable absl::Mutex mutex_;
-  PartitionConfig config_ ABSL_GUARDED_BY(mutex_);
-  std::string signature_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Machine> machine_ ABSL_GUARDED_BY(mutex_);
   Partition partition_ ABSL_GUARDED_BY(mutex_);
-  std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why the last look changed nothing
-  std::thread thread_;
+  std::vector<std::string> missing_ ABSL_GUARDED_BY(mutex_);
+  std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look saw nothing
+  std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
+
+  std::unique_ptr<linux::QuietWatch> watch_;  // last, so that it ends first
 };
 
 }  // namespace plimsoll::topology

@@ -1,8 +1,12 @@
 #include "topology/tracker.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/no_descriptors_for_test.h"
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,9 +27,8 @@ class TrackerTest : public ::testing::Test {
     files_.AddNode({0, "0-3", 8 << 20, "10", {{2048, 0}}});
   }
   absl::Status Start() {
-    TrackerOptions options = {.host = files_.root(), .hwloc_program = PLIMSOLL_HWLOC_PROGRAM};
+    TrackerOptions options = options_;
     options.partition = config_;
-    options.poll_interval = absl::Milliseconds(10);
     auto tracker = Tracker::Start(std::move(options), &publisher_, [this](const TrackerNews& news) {
       absl::MutexLock lock(&mutex_);
       news_.push_back(news);
@@ -39,6 +42,16 @@ class TrackerTest : public ::testing::Test {
                     .RemoveTree(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/topology"))
                     .ok());
     files_.Cpus(left, "0-3");
+  }
+  // Of the tracker's troubles the first that says `text`.
+  std::string AwaitTrouble(const std::string& text) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
+      for (const std::string& each : tracker_->Troubles()) {
+        if (each.find(text) != std::string::npos) return each;
+      }
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    return "";
   }
   // The edition is out before that.
   bool AwaitNews(size_t count) {
@@ -57,6 +70,9 @@ class TrackerTest : public ::testing::Test {
   }
 
   MachineFiles files_;
+  TrackerOptions options_ = {.host = files_.root(),
+                             .hwloc_program = PLIMSOLL_HWLOC_PROGRAM,
+                             .poll_interval = absl::Milliseconds(10)};
   Publisher publisher_;
   PartitionConfig config_;
   absl::Mutex mutex_;
@@ -97,14 +113,8 @@ TEST_F(TrackerTest, APartitionThatFitsNoMoreStays) {
   config_.cpus.list = *CpuSet::Parse("2-3");
   ASSERT_TRUE(Start().ok());
   TakeCpuOffline(3, "0-2");
-  const auto trouble = [&] {
-    for (const std::string& each : tracker_->Troubles()) {
-      if (each.find("before stays") != std::string::npos) return each;
-    }
-    return std::string();
-  };
-  for (int i = 0; i < 3000 && trouble().empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
-  EXPECT_THAT(trouble(), HasSubstr("cpus.list: CPUs 3 are not there or offline"));
+  EXPECT_THAT(AwaitTrouble("before stays"),
+              HasSubstr("cpus.list: CPUs 3 are not there or offline"));
   EXPECT_EQ(publisher_.Newest().number, 1u);
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "2-3");
 }
@@ -127,6 +137,74 @@ TEST_F(TrackerTest, APartitionThatNeverFittedIsAnError) {
   const absl::Status status = Start();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_EQ(publisher_.Newest().number, 0u);
+}
+
+// A program in hwloc's place that waits, once its gate is shut, for somebody to open it.
+class GatedTrackerTest : public TrackerTest {
+ protected:
+  GatedTrackerTest() {
+    EXPECT_EQ(mkfifo((gate_.path() + "/door").c_str(), 0600), 0);
+    Put("hwloc", absl::StrCat("#!/bin/sh\ncd ", gate_.path(),
+                              "\nif [ -e shut ]; then read key < door; fi\nexec ",
+                              PLIMSOLL_HWLOC_PROGRAM, "\n"));
+    options_.hwloc_program = gate_.path() + "/hwloc";
+  }
+  void Put(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(gate_.root().ReplaceFile(name, text, 0755).ok());
+  }
+  // Returns when the program waits at the door; it goes on when what is returned is closed.
+  UniqueFd AwaitAtTheDoor() {
+    return UniqueFd(open((gate_.path() + "/door").c_str(), O_WRONLY | O_CLOEXEC));
+  }
+  TestDir gate_;
+};
+
+TEST_F(GatedTrackerTest, ASlowLookKeepsNobodyWaiting) {
+  ASSERT_TRUE(Start().ok());
+  Put("shut", "");
+  TakeCpuOffline(3, "0-2");
+  UniqueFd door = AwaitAtTheDoor();
+  // Were they kept waiting, this would last for ever.
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-3");
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+  ASSERT_TRUE(gate_.root().RemoveFile("shut").ok());
+  door.Reset();
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
+}
+
+// What is told may ask.
+TEST_F(TrackerTest, WhoIsToldMayAskTheTracker) {
+  std::string asked;
+  auto tracker = Tracker::Start(options_, &publisher_, [&](const TrackerNews&) {
+    absl::MutexLock lock(&mutex_);
+    if (tracker_ != nullptr) asked = tracker_->partition().cpus.ToString();
+  });
+  ASSERT_TRUE(tracker.ok()) << tracker.status();
+  {
+    absl::MutexLock lock(&mutex_);
+    tracker_ = *std::move(tracker);
+  }
+  PartitionConfig config;
+  config.cpus.list = *CpuSet::Parse("3");
+  ASSERT_TRUE(tracker_->Reload(config).ok());
+  absl::MutexLock lock(&mutex_);
+  EXPECT_EQ(asked, "3");
+}
+
+TEST_F(TrackerTest, WhatCannotBeReadIsLookedAtAgain) {
+  ASSERT_TRUE(Start().ok());
+  {
+    NoDescriptors none;
+    EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("Too many open files"));
+    EXPECT_TRUE(absl::IsResourceExhausted(tracker_->Reload({})));
+    EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-3");
+  }
+  TakeCpuOffline(3, "0-2");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+  EXPECT_EQ(publisher_.Newest().number, 2u) << "nothing else was published";
 }
 
 // This machine, whatever it is.

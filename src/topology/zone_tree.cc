@@ -1,5 +1,6 @@
 #include "topology/zone_tree.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -15,7 +16,8 @@ absl::Status Bad(const Zone& zone, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
 }
 
-absl::StatusOr<CpuSet> OwnCpus(const Zone& zone) {
+// What a zone's own attribute says.
+absl::StatusOr<CpuSet> CpuIds(const Zone& zone) {
   const auto ids = zone.attributes.find(kCpuIds);
   if (ids == zone.attributes.end()) return CpuSet();
   auto cpus = CpuSet::Parse(ids->second);
@@ -34,7 +36,7 @@ absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology) {
   PLIMSOLL_RETURN_IF_ERROR(tree.IndexNames());
   PLIMSOLL_RETURN_IF_ERROR(tree.CheckResources());
   PLIMSOLL_RETURN_IF_ERROR(tree.LinkParents());
-  PLIMSOLL_RETURN_IF_ERROR(tree.CheckCycles());
+  PLIMSOLL_RETURN_IF_ERROR(tree.Walk());
   PLIMSOLL_RETURN_IF_ERROR(tree.GatherCpus());
   return tree;
 }
@@ -86,49 +88,85 @@ absl::Status ZoneTree::LinkParents() {
   return absl::OkStatus();
 }
 
-// From every zone the way up must end. Zones of a way that is known to end are not walked again.
-absl::Status ZoneTree::CheckCycles() const {
-  std::vector<bool> ends(topology_.zones.size());
-  for (size_t i = 0; i < topology_.zones.size(); ++i) {
-    std::vector<size_t> way;
-    std::vector<size_t>::size_type longest = topology_.zones.size();
-    for (std::optional<size_t> at = i; at && !ends[*at]; at = shapes_[*at].parent) {
-      if (way.size() >= longest)
-        return Bad(topology_.zones[i], "is within itself: its parents go round");
-      way.push_back(*at);
+absl::Status ZoneTree::Walk() {
+  size_t place = 0;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (!shapes_[i].parent) PLIMSOLL_RETURN_IF_ERROR(WalkFrom(i, place));
+  }
+  if (place == shapes_.size()) return absl::OkStatus();
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (shapes_[i].end == 0) return Bad(zone(i), "is within itself: its parents go round");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ZoneTree::WalkFrom(size_t top, size_t& place) {
+  std::vector<std::pair<size_t, size_t>> way;  // a zone, and how many of its children are done
+  const auto enter = [&](size_t zone) {
+    shapes_[zone].first = place++;
+    way.emplace_back(zone, 0);
+  };
+  for (enter(top); !way.empty();) {
+    if (way.size() > kMaxDepth) {
+      return Bad(zone(way.back().first),
+                 absl::StrCat("is within more than ", kMaxDepth - 1, " others"));
     }
-    for (const size_t zone : way) ends[zone] = true;
+    auto& [at, done] = way.back();
+    if (done < shapes_[at].children.size()) {
+      enter(shapes_[at].children[done++]);
+    } else {
+      shapes_[at].end = place;
+      way.pop_back();
+    }
   }
   return absl::OkStatus();
 }
 
 bool ZoneTree::IsWithin(size_t index, size_t ancestor) const {
-  for (std::optional<size_t> at = index; at; at = shapes_[*at].parent) {
-    if (*at == ancestor) return true;
-  }
-  return false;
+  return shapes_[ancestor].first <= shapes_[index].first &&
+         shapes_[index].first < shapes_[ancestor].end;
 }
 
 absl::Status ZoneTree::GatherCpus() {
-  std::map<uint32_t, size_t> innermost;
+  const size_t none = topology_.zones.size();
+  std::vector<size_t> innermost;  // zone by CPU
   for (size_t i = 0; i < topology_.zones.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, OwnCpus(topology_.zones[i]));
+    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, CpuIds(topology_.zones[i]));
     for (const uint32_t cpu : own.ToVector()) {
-      const auto [other, is_new] = innermost.emplace(cpu, i);
-      if (is_new || IsWithin(other->second, i)) continue;
-      if (!IsWithin(i, other->second)) {
+      if (cpu >= innermost.size()) innermost.resize(cpu + 1, none);
+      size_t& inner = innermost[cpu];
+      if (inner != none && !IsWithin(inner, i) && !IsWithin(i, inner)) {
         return Bad(topology_.zones[i],
-                   absl::StrCat("has CPU ", cpu, ", which zone \"", zone(other->second).name,
+                   absl::StrCat("has CPU ", cpu, ", which zone \"", zone(inner).name,
                                 "\" has too, and neither is within the other"));
       }
-      other->second = i;
+      if (inner == none || IsWithin(i, inner)) inner = i;
     }
-    for (std::optional<size_t> at = i; at && !own.Empty(); at = shapes_[*at].parent) {
-      shapes_[*at].cpus = shapes_[*at].cpus.Union(own);
-    }
-    cpus_ = cpus_.Union(own);
   }
+  for (uint32_t cpu = 0; cpu < innermost.size(); ++cpu) {
+    if (innermost[cpu] == none) continue;
+    cpus_.Add(cpu);
+    cpus_at_.emplace_back(shapes_[innermost[cpu]].first, cpu);
+  }
+  std::sort(cpus_at_.begin(), cpus_at_.end());
   return absl::OkStatus();
+}
+
+CpuSet ZoneTree::CpusAt(size_t first, size_t end) const {
+  CpuSet cpus;
+  for (auto at = std::lower_bound(cpus_at_.begin(), cpus_at_.end(), std::pair(first, uint32_t{0}));
+       at != cpus_at_.end() && at->first < end; ++at) {
+    cpus.Add(at->second);
+  }
+  return cpus;
+}
+
+CpuSet ZoneTree::Cpus(size_t index) const {
+  return CpusAt(shapes_[index].first, shapes_[index].end);
+}
+
+CpuSet ZoneTree::OwnCpus(size_t index) const {
+  return CpusAt(shapes_[index].first, shapes_[index].first + 1);
 }
 
 std::optional<size_t> ZoneTree::Find(const std::string& name) const {
@@ -146,7 +184,7 @@ std::optional<size_t> ZoneTree::Enclosing(size_t index, absl::string_view type) 
 
 absl::Status CheckCpusExist(const ZoneTree& tree, const CpuSet& machine) {
   for (size_t i = 0; i < tree.topology().zones.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, OwnCpus(tree.zone(i)));
+    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, CpuIds(tree.zone(i)));
     if (own.IsSubsetOf(machine)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "zone \"", tree.zone(i).name, "\" has CPUs ", own.Difference(machine).ToString(),

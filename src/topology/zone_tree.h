@@ -5,9 +5,11 @@
 #define PLIMSOLL_TOPOLOGY_ZONE_TREE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,10 +25,13 @@ class ZoneTree {
  public:
   // What one machine can have, many times over: no node has a hundredth of it.
   static constexpr size_t kMaxZones = 100000;
+  // Zones within one another.
+  static constexpr size_t kMaxDepth = 100;
 
   // INVALID_ARGUMENT names the zone and what is wrong: no name, a name twice, an unknown parent,
-  // zones that are each other's parents, a negative capacity, a resource twice, cpu-ids that are no
-  // CPU list, a CPU in two zones of which neither is within the other, too many zones.
+  // zones that are each other's parents or too deep in one another, a negative capacity, a resource
+  // twice, cpu-ids that are no CPU list, a CPU in two zones of which neither is within the other,
+  // too many zones.
   static absl::StatusOr<ZoneTree> Build(Topology topology);
 
   const Topology& topology() const { return topology_; }
@@ -38,8 +43,10 @@ class ZoneTree {
   // The nearest of a type, the zone itself included.
   std::optional<size_t> Enclosing(size_t index, absl::string_view type) const;
 
-  // CPUs of a zone: its own cpu-ids and those of all zones within it.
-  const resources::CpuSet& Cpus(size_t index) const { return shapes_[index].cpus; }
+  // CPUs of a zone: its own cpu-ids and those of all zones within it. Made anew by each call.
+  resources::CpuSet Cpus(size_t index) const;
+  // Those that it names and no zone within it does.
+  resources::CpuSet OwnCpus(size_t index) const;
   // Of all zones.
   const resources::CpuSet& Cpus() const { return cpus_; }
 
@@ -47,20 +54,28 @@ class ZoneTree {
   struct Shape {
     std::optional<size_t> parent;
     std::vector<size_t> children;
-    resources::CpuSet cpus;
+    // In the order in which a walk from the top meets zones: its place, and that after the last
+    // zone within it.
+    size_t first = 0;
+    size_t end = 0;
   };
 
   explicit ZoneTree(Topology topology) : topology_(std::move(topology)) {}
   absl::Status IndexNames();
   absl::Status CheckResources() const;
   absl::Status LinkParents();
-  absl::Status CheckCycles() const;
+  // Gives the zones their places. What it doesn't come by hangs on itself.
+  absl::Status Walk();
+  absl::Status WalkFrom(size_t top, size_t& place);
   absl::Status GatherCpus();
   bool IsWithin(size_t index, size_t ancestor) const;
+  resources::CpuSet CpusAt(size_t first, size_t end) const;
 
   Topology topology_;
   std::vector<Shape> shapes_;
   std::map<std::string, size_t> by_name_;
+  // The place of the innermost zone that has a CPU, and the CPU; sorted.
+  std::vector<std::pair<size_t, uint32_t>> cpus_at_;
   resources::CpuSet cpus_;
 };
 

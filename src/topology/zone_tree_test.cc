@@ -96,16 +96,52 @@ TEST(ZoneTreeTest, CpusMustExist) {
   EXPECT_THAT(lacking.message(), HasSubstr("zone \"b\" has CPUs 5, which"));
 }
 
-// A chain as long as there may be zones: the work must not grow with its square.
-TEST(ZoneTreeTest, ALongChainIsRead) {
+// As many zones and CPUs as there may be, as deep in one another as they may: each outer zone names
+// the CPUs of the inner ones. The work must not grow with the square.
+TEST(ZoneTreeTest, DeepAndManyZonesWithCpusAreRead) {
+  constexpr size_t kChains = ZoneTree::kMaxZones / ZoneTree::kMaxDepth;
+  constexpr uint32_t kCpusEach = 8;
   Topology topology;
-  for (size_t i = 0; i < ZoneTree::kMaxZones; ++i) {
-    topology.zones.push_back(
-        Of(absl::StrCat("z", i), i + 1 == ZoneTree::kMaxZones ? "" : absl::StrCat("z", i + 1)));
+  for (size_t chain = 0; chain < kChains; ++chain) {
+    const std::string cpus =
+        absl::StrCat(chain * kCpusEach, "-", chain * kCpusEach + kCpusEach - 1);
+    for (size_t depth = 0; depth < ZoneTree::kMaxDepth; ++depth) {
+      topology.zones.push_back(Of(
+          absl::StrCat("z", chain, "-", depth),
+          depth + 1 == ZoneTree::kMaxDepth ? "" : absl::StrCat("z", chain, "-", depth + 1), cpus));
+    }
   }
-  EXPECT_TRUE(ZoneTree::Build(topology).ok());
+  const auto tree = ZoneTree::Build(topology);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->Cpus().Size(), kChains * kCpusEach);
+  size_t own = 0;
+  for (size_t i = 0; i < topology.zones.size(); ++i) {
+    EXPECT_EQ(tree->Cpus(i).Size(), kCpusEach);
+    own += tree->OwnCpus(i).Size();
+  }
+  EXPECT_EQ(own, kChains * kCpusEach);
   topology.zones.push_back(Of("more", ""));
   EXPECT_THAT(Why(std::move(topology)), HasSubstr("at most 100000 are read"));
+}
+
+TEST(ZoneTreeTest, DepthHasABound) {
+  Topology topology;
+  for (size_t i = 0; i < ZoneTree::kMaxDepth; ++i) {
+    topology.zones.push_back(
+        Of(absl::StrCat("z", i), i == 0 ? "root" : absl::StrCat("z", i - 1), absl::StrCat(i)));
+  }
+  EXPECT_TRUE(ZoneTree::Build(topology).ok());
+  topology.zones.push_back(Of("low", absl::StrCat("z", ZoneTree::kMaxDepth - 1)));
+  EXPECT_EQ(Why(topology), "zone \"low\" is within more than 99 others");
+}
+
+TEST(ZoneTreeTest, KnowsWhichCpusAreAZonesOwn) {
+  const auto tree = ZoneTree::Build({{Of("p", "", "0-3"), Of("c", "p", "0-1"), Of("d", "c", "1")}});
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->OwnCpus(0).ToString(), "2-3");
+  EXPECT_EQ(tree->OwnCpus(1).ToString(), "0");
+  EXPECT_EQ(tree->OwnCpus(2).ToString(), "1");
+  EXPECT_EQ(tree->Cpus(1).ToString(), "0-1");
 }
 
 }  // namespace
