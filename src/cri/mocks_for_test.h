@@ -43,6 +43,8 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<Classes>, SandboxClasses, (absl::string_view, bool), (override));
   MOCK_METHOD(absl::Status, UpdateSandboxClasses, (absl::string_view, const qos::ClassNames&),
               (override));
+  MOCK_METHOD(void, SetNodeShare, (const runtime::NodeShare&), (override));
+  MOCK_METHOD(void, RefuseOutsideShare, (bool), (override));
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
               (absl::string_view, const runtime::ExecRequest&), (override));

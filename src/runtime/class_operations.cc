@@ -30,10 +30,13 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
   target.underlying = [presence = presence_, id = record.id, resources = record.spec.resources,
                        adj = record.spec.oom_score_adj](absl::string_view file) {
     std::optional<std::string> value = AskedValue(resources, adj, file);
-    presence->With([&](EngineImpl& engine) {  // not found: it is being made or recovered
+    presence->With([&](EngineImpl& engine) {
       const auto container = engine.FindContainer(id);
-      if (!container.ok()) return;
-      const ContainerSpec now = (*container)->Snapshot().spec;
+      ContainerSpec now;
+      now.resources = resources;  // while it is being made or recovered
+      now.oom_score_adj = adj;
+      if (container.ok()) now = (*container)->Snapshot().spec;
+      engine.PutIntoShare(&now.resources);
       value = AskedValue(now.resources, now.oom_score_adj, file);
     });
     return value;

@@ -7,7 +7,6 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
-#include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -104,8 +103,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                      StateName(sandbox_record.state), "; it must be Ready"));
   }
   readier_.Expect();
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(CheckCpuset(options_.host, spec.resources), absl::StrCat("container ", spec.name)));
+  const ShareNow share = CurrentShare();
+  const absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
+  if (!confined.ok()) return Annotate(confined.status(), absl::StrCat("container ", spec.name));
   StartPhase phase(options_.observe_phase);
   absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), absl::StrCat("container ", spec.name));
@@ -130,8 +130,11 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
       key, record.id, absl::StrCat("container ", spec.name, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] { ReleaseName(record.id); };
-  PLIMSOLL_ASSIGN_OR_RETURN(const CreateRequest request,
+  PLIMSOLL_ASSIGN_OR_RETURN(CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
+  ContainerSpec given = spec;
+  given.resources = confined->settings;
+  request.spec = &given;
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
   absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
@@ -173,6 +176,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
+  if (!confined->lost.empty()) TellLost(*container, *confined);
+  // Another share, set while this one was being made, has not reached it.
+  if (CurrentShare().epoch != share.epoch) FollowShare(*container);
   return id;
 }
 

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
-#include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
 #include "runtime/state_machine.h"
 
@@ -150,7 +149,10 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   const std::string what = absl::StrCat("update container ", record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckCpuset(options_.host, update.cgroup), what));
+  absl::MutexLock cpuset(&container->cpuset);
+  const ShareNow share = CurrentShare();
+  const absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
+  if (!confined.ok()) return Annotate(confined.status(), what);
   if (options_.classes != nullptr && !update.classes.empty()) {
     const absl::Status possible = options_.classes->CheckChange(TargetOf(record), update.classes);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
@@ -161,8 +163,11 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
-  const absl::Status done = ApplyUpdate(*container, record, update);
+  ResourceUpdate given = update;
+  given.cgroup = confined->settings;
+  const absl::Status done = ApplyUpdate(*container, record, given);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
+  if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }

@@ -29,6 +29,7 @@
 #include "qos/registry.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
+#include "runtime/node_share.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
@@ -114,6 +115,13 @@ class Engine {
   // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
   // with any other error as before. Where putting back fails too, the error says what and why.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
+
+  // What of the node pods may use, from now on; until the first call nothing is known, and nobody
+  // is confined. Those that are there follow, in another thread, with an event for each that loses
+  // or gets back CPUs or memory nodes that it asked for.
+  virtual void SetNodeShare(const NodeShare& share) = 0;
+  // What becomes of a request for more than the share: refused, else clipped, as at first.
+  virtual void RefuseOutsideShare(bool refuse) = 0;
 
   // The effective class of every type, implicit defaults included; of what has ended, those it held
   // last. `look`: ask the kernel whether it agrees, too.

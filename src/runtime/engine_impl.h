@@ -1,6 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
-// class_operations.cc and recovery.cc.
+// container_cpuset.cc, class_operations.cc
+// and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -60,6 +61,8 @@ class EngineImpl : public Engine {
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
+  void SetNodeShare(const NodeShare& share) override;
+  void RefuseOutsideShare(bool refuse) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
                                                                               bool look) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
@@ -159,6 +162,27 @@ class EngineImpl : public Engine {
   // What an update means in the kernel, all or nothing; an error says what could not be put back.
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
+  // Cpusets (container_cpuset.cc).
+  struct ShareNow {
+    NodeShare share;
+    OutsideShare outside;
+    int64_t epoch;  // of the share: another one has been set when it differs
+  };
+  ShareNow CurrentShare() const;
+  bool HasCpusets() const;
+  // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
+  // what this machine lacks.
+  absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
+                                        bool is_new) const;
+  // The same for a container that is there already.
+  void PutIntoShare(linux::CgroupSettings* asked) const;
+  // An event when what it lost of what it asked for is other than before.
+  void TellLost(Container& container, const Confined& confined);
+  void FollowShare();
+  void FollowInParents(const std::vector<std::shared_ptr<Sandbox>>& sandboxes);
+  void FollowShare(const Sandbox& sandbox);
+  void FollowShare(Container& container);
+
   // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
   // command has entered, which the OCI runtime has not looked at by then.
   absl::StatusOr<ExecResult> ExecOnce(Container& container, const ContainerRecord& record,
@@ -198,12 +222,12 @@ class EngineImpl : public Engine {
   void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, the class
-  // registry's definitions(), Container::classes, the class registry's others (it saves, and asks
-  // what is on record, under its own), Presence's, cgroups_mutex_, Sandbox::mutex or
-  // Container::mutex (never two of them), mutex_. The store's, the event log's
-  // and the watcher's come last. So a listener of the event log, which may be called under any of
-  // these, must not call the engine.
+  // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
+  // Container::cpuset, the class registry's definitions(), Container::classes, the class registry's
+  // others (it saves, and asks what is on record, under its own), Presence's, cgroups_mutex_,
+  // Sandbox::mutex or Container::mutex (never two of them), mutex_, share_mutex_. The store's, the
+  // event log's and the watcher's come last. So a listener of the event log, which may be called
+  // under any of these, must not call the engine.
   const EngineOptions options_;
   const std::shared_ptr<Presence> presence_;
   std::string boot_id_;
@@ -218,10 +242,15 @@ class EngineImpl : public Engine {
   IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
   IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
+  mutable absl::Mutex share_mutex_;
+  NodeShare share_ ABSL_GUARDED_BY(share_mutex_);
+  OutsideShare outside_ ABSL_GUARDED_BY(share_mutex_) = OutsideShare::kClip;
+  int64_t share_epoch_ ABSL_GUARDED_BY(share_mutex_) = 0;
+  std::atomic<bool> follow_is_due_ = false;
   std::atomic<bool> ending_ = false;
   // Told at the beginning of what ends with a process in a new group.
   linux::CgroupReadier readier_;
-  // For what of an exit takes time.
+  // For what of an exit takes time, and for those that follow the node's share.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
@@ -230,6 +259,8 @@ class EngineImpl : public Engine {
 // Keys for ReserveName.
 std::string NameKey(const SandboxSpec& spec);
 std::string NameKey(const std::string& sandbox_id, const ContainerSpec& spec);
+// The group of the init of a pod's own PID namespace.
+std::string PauseCgroupOf(const SandboxRecord& sandbox);
 
 }  // namespace plimsoll::runtime
 

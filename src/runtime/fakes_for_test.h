@@ -57,6 +57,8 @@ class FakeRuntime : public ContainerRuntime {
   Faults faults;
   std::function<void()> on_read_exit;  // before anything is read
   ExecRequest last_exec;
+  linux::CgroupSettings last_created;  // resources of the last Create
+  std::function<void()> on_create;
   std::function<void(const ExecRequest&)> on_exec;
   std::vector<pid_t> entering;
 
@@ -88,6 +90,11 @@ class FakeRuntime : public ContainerRuntime {
   std::string runtime_version() const override { return "fake 1"; }
   absl::StatusOr<Created> Create(const CreateRequest& request) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
+    if (on_create) on_create();
+    {
+      absl::MutexLock lock(&mutex_);
+      last_created = request.spec->resources;
+    }
     absl::StatusOr<Child> monitor = Spawn({.argv = {"/bin/sleep", "300"}});
     if (!monitor.ok()) return monitor.status();
     Created created;
@@ -232,7 +239,8 @@ class FakeCgroups : public linux::CgroupManager {
   }
 
   linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
-  std::vector<std::string> Controllers() const override { return {}; }
+  std::vector<std::string> Controllers() const override { return controllers; }
+  std::vector<std::string> controllers = {"cpuset"};
   std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
@@ -267,13 +275,25 @@ class FakeCgroups : public linux::CgroupManager {
     groups_.erase(std::string(path));
     return absl::OkStatus();
   }
-  absl::Status Apply(absl::string_view, const linux::CgroupSettings& settings) override {
+  absl::Status Apply(absl::string_view path, const linux::CgroupSettings& settings) override {
     if (on_apply) on_apply();
     if (absl::Status fault = faults.Check("Apply"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
     settings_ = settings;
+    cpusets_[std::string(path)] = {settings.cpuset_cpus.value_or("-"),
+                                   settings.cpuset_mems.value_or("-")};
     return absl::OkStatus();
   }
-  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override { return settings_; }
+  // What was last applied to the group: CPUs and memory nodes, "-" for none.
+  std::pair<std::string, std::string> cpuset(const std::string& path) const {
+    absl::MutexLock lock(&mutex_);
+    const auto it = cpusets_.find(path);
+    return it == cpusets_.end() ? std::pair<std::string, std::string>() : it->second;
+  }
+  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override {
+    absl::MutexLock lock(&mutex_);
+    return settings_;
+  }
   absl::Status AddProcess(absl::string_view, pid_t) override { return faults.Check("AddProcess"); }
   absl::Status MoveInPlace(const FsRoot&) override {
     ++moves_in_place;
@@ -312,6 +332,7 @@ class FakeCgroups : public linux::CgroupManager {
 
  private:
   linux::CgroupSettings settings_;
+  std::map<std::string, std::pair<std::string, std::string>> cpusets_;
   mutable absl::Mutex mutex_;
   std::set<std::string> groups_;  // the exit watcher's thread removes some
 };

@@ -41,12 +41,15 @@ struct Container {
   // Held by create, start, stop, update and remove. Not by the recording of an exit, which may
   // happen in the middle of any of them.
   absl::Mutex operation;
+  // Held while its cpuset is decided upon and written. After `operation`.
+  absl::Mutex cpuset;
   // Held while QoS classes are changed, and while they are released at the exit; shared while a
-  // command that is to enter gets into them. After `operation`, before `mutex`.
+  // command that is to enter gets into them. After `cpuset`, before `mutex`.
   absl::Mutex classes;
   mutable absl::Mutex mutex;
   ContainerRecord record ABSL_GUARDED_BY(mutex);
   std::shared_ptr<image::LayerLease> layers ABSL_GUARDED_BY(mutex);
+  std::string lost_cpus ABSL_GUARDED_BY(mutex);  // Confined::lost, as it was told last
 
   ContainerRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

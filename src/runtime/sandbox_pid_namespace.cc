@@ -13,15 +13,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-// With the id: several pods may name one cgroup parent.
-std::string PauseCgroupOf(const SandboxRecord& sandbox) {
-  const std::string name = absl::StrCat("pause-", sandbox.id);
-  if (!absl::EndsWith(sandbox.cgroup_path, ".slice")) {
-    return absl::StrCat(sandbox.cgroup_path, "/", name);
-  }
-  return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", name, ".scope");
-}
-
 std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
   std::vector<std::string> paths = {place.network_namespace, place.ipc_namespace,
                                     place.uts_namespace};
@@ -31,9 +22,22 @@ std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
 
 }  // namespace
 
+// With the id: several pods may name one cgroup parent.
+std::string PauseCgroupOf(const SandboxRecord& sandbox) {
+  const std::string name = absl::StrCat("pause-", sandbox.id);
+  if (!absl::EndsWith(sandbox.cgroup_path, ".slice")) {
+    return absl::StrCat(sandbox.cgroup_path, "/", name);
+  }
+  return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", name, ".scope");
+}
+
 absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record) {
   // The row that names the pod's group has been written: a daemon that finds it removes this one.
-  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(PauseCgroupOf(*record)).status());
+  const std::string group = PauseCgroupOf(*record);
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(group).status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const Confined confined,
+                            ConfineAsked(linux::CgroupSettings(), CurrentShare(), /*is_new=*/true));
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(group, confined.settings));
   const SandboxPlace place = PlaceOf(options_.run, record->id, record->spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory,
                             options_.run.Sub(absl::StrCat("sandboxes/", record->id)));
@@ -45,7 +49,7 @@ absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record)
     record->pause = pause.id();             // the caller's to end from here on
   }
   PLIMSOLL_RETURN_IF_ERROR(linux::PinPidNamespace(directory, pause.id().pid));
-  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->AddProcess(PauseCgroupOf(*record), pause.id().pid));
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->AddProcess(group, pause.id().pid));
   return pause;
 }
 

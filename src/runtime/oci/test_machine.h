@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/test_dir.h"
+#include "base/wait_until_for_test.h"
 #include "linux/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 
@@ -55,9 +56,6 @@ class TestMachine {
   ContainerSpec spec_;
   image::ImageConfig image_;
 };
-
-// Polls until `done` or half a minute has passed; whether it was done.
-bool WaitUntil(const std::function<bool()>& done);
 
 }  // namespace plimsoll::runtime
 

@@ -44,15 +44,6 @@ std::string TestParent() {
 
 }  // namespace
 
-bool WaitUntil(const std::function<bool()>& done) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
-  while (!done()) {
-    if (absl::Now() > deadline) return false;
-    absl::SleepFor(absl::Milliseconds(2));
-  }
-  return true;
-}
-
 TestMachine::TestMachine()
     : host_(*FsRoot::Open("/")),
       parent_(TestParent()),

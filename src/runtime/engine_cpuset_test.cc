@@ -1,0 +1,172 @@
+// Containers in the share of the node that pods may use, over stand-ins; tests/ asks the kernel.
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/engine_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using resources::CpuSet;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+NodeShare Share(const char* cpus, const char* nodes = "0", bool is_whole = false) {
+  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), is_whole};
+}
+
+class EngineCpusetTest : public EngineTest {
+ protected:
+  std::string Pod() {
+    const auto pod = engine_->RunSandbox(PodSpec(), "");
+    EXPECT_TRUE(pod.ok()) << pod.status();
+    return pod.value_or("");
+  }
+  absl::StatusOr<std::string> TryCreate(const std::string& pod, const linux::CgroupSettings& asked,
+                                        const std::string& name = "container") {
+    ContainerSpec spec = Spec(name);
+    spec.resources = asked;
+    return engine_->CreateContainer(pod, spec, "");
+  }
+  std::string Create(const std::string& pod, const linux::CgroupSettings& asked,
+                     const std::string& name = "container") {
+    const auto id = TryCreate(pod, asked, name);
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+  std::pair<std::string, std::string> CpusetOf(const std::string& id) {
+    return cgroups_.cpuset(engine_->GetContainer(id)->cgroup_path);
+  }
+  // Messages of events of that type about that container.
+  std::vector<std::string> Told(EventType type, const std::string& id) {
+    std::vector<std::string> messages;
+    for (const Event& event : events_.Since(0)) {
+      if (event.type == type && event.container_id == id) messages.push_back(event.message);
+    }
+    return messages;
+  }
+  bool Becomes(const std::string& id, const std::string& cpus) {
+    return WaitUntil([&] { return CpusetOf(id).first == cpus; });
+  }
+};
+
+TEST_F(EngineCpusetTest, NewOnesAreMadeInTheShareAndKeepWhatTheyAskedFor) {
+  engine_->SetNodeShare(Share("2-5"));
+  const std::string pod = Pod();
+  Create(pod, {}, "a");
+  EXPECT_EQ(runtime_.last_created,
+            (linux::CgroupSettings{.cpuset_cpus = "2-5", .cpuset_mems = "0"}));
+  const std::string id = Create(pod, {.cpuset_cpus = "4-9"}, "b");
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "4-5");
+  EXPECT_EQ(*engine_->GetContainer(id)->spec.resources.cpuset_cpus, "4-9");
+  EXPECT_THAT(Told(EventType::kWarning, id),
+              ElementsAre("asked for CPUs 6-9, which this node does not have or does not give to "
+                          "pods (nodeResources); it runs on CPUs 4-5 and memory nodes 0"));
+}
+
+TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
+  engine_->SetNodeShare(Share("0", "0"));
+  engine_->RefuseOutsideShare(true);
+  const std::string pod = Pod();
+  const absl::Status refused = TryCreate(pod, {.cpuset_cpus = "0-1"}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("CPUs 1 are outside"));
+  EXPECT_THAT(engine_->ListContainers(), IsEmpty());
+  const std::string id = Create(pod, {});
+  ResourceUpdate update;
+  update.cgroup.cpuset_cpus = "1";
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(id, update)));
+  EXPECT_FALSE(engine_->GetContainer(id)->spec.resources.cpuset_cpus.has_value());
+  engine_->RefuseOutsideShare(false);
+  update.cgroup.cpuset_cpus = "0-1";
+  EXPECT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(CpusetOf(id).first, "0");
+}
+
+TEST_F(EngineCpusetTest, AClientThatAsksAgainAndAgainIsToldOnce) {
+  engine_->SetNodeShare(Share("2-5"));
+  const std::string id = Create(Pod(), {});
+  ResourceUpdate update;
+  update.cgroup.cpuset_cpus = "0-5";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(Told(EventType::kWarning, id).size(), 1u);
+  EXPECT_EQ(CpusetOf(id).first, "2-5");
+}
+
+TEST_F(EngineCpusetTest, ThoseThatRunFollow) {
+  const std::string pod = Pod();
+  const std::string all = Create(pod, {}, "all");
+  const std::string pinned = Create(pod, {.cpuset_cpus = "0-1"}, "pinned");
+  engine_->SetNodeShare(Share("0"));
+  EXPECT_TRUE(Becomes(all, "0"));
+  EXPECT_TRUE(Becomes(pinned, "0"));
+  EXPECT_TRUE(WaitUntil([&] { return !Told(EventType::kWarning, pinned).empty(); }));
+  engine_->SetNodeShare(Share("1"));
+  EXPECT_TRUE(Becomes(all, "1"));
+  EXPECT_TRUE(Becomes(pinned, "1"));
+  engine_->SetNodeShare(Share("0-1", "0", /*is_whole=*/true));
+  EXPECT_TRUE(Becomes(all, ""));
+  EXPECT_TRUE(Becomes(pinned, "0-1"));
+  EXPECT_TRUE(WaitUntil([&] { return Told(EventType::kContainerUpdated, pinned).size() == 1; }));
+  // Who asked for nothing lost nothing.
+  EXPECT_THAT(Told(EventType::kWarning, all), IsEmpty());
+  EXPECT_THAT(Told(EventType::kContainerUpdated, all), IsEmpty());
+}
+
+// Its only CPUs go: it gets what there is, and its own when they come back.
+TEST_F(EngineCpusetTest, WhereNothingIsLeftItWidens) {
+  const std::string id = Create(Pod(), {.cpuset_cpus = "1"});
+  engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
+  EXPECT_TRUE(Becomes(id, "0"));
+  EXPECT_TRUE(WaitUntil([&] { return Told(EventType::kWarning, id).size() == 1; }));
+  engine_->SetNodeShare(Share("0-1", "0", /*is_whole=*/true));
+  EXPECT_TRUE(Becomes(id, "1"));
+}
+
+TEST_F(EngineCpusetTest, AShareThatIsSetDuringACreateIsNotMissed) {
+  engine_->SetNodeShare(Share("0"));
+  const std::string pod = Pod();
+  runtime_.on_create = [&] { engine_->SetNodeShare(Share("1")); };
+  const std::string id = Create(pod, {});
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+  EXPECT_THAT(CpusetOf(id), Pair("1", "0"));
+}
+
+TEST_F(EngineCpusetTest, ThePodsInitIsConfinedToo) {
+  pause_program_ = "";
+  engine_->SetNodeShare(Share("0"));
+  const auto pod = engine_->RunSandbox(SharedPid(), "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  const std::string group = engine_->GetSandbox(*pod)->cgroup_path + "/pause-" + *pod;
+  EXPECT_THAT(cgroups_.cpuset(group), Pair("0", "0"));
+  engine_->SetNodeShare(Share("1"));
+  EXPECT_TRUE(WaitUntil([&] { return cgroups_.cpuset(group).first == "1"; }));
+  ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
+}
+
+TEST_F(EngineCpusetTest, AFailureToFollowIsToldAndTheOthersFollow) {
+  const std::string pod = Pod();
+  const std::string first = Create(pod, {}, "first");
+  const std::string second = Create(pod, {}, "second");
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("cpuset.cpus: no"));
+  engine_->SetNodeShare(Share("0"));
+  const std::string failed = std::min(first, second);
+  EXPECT_TRUE(Becomes(std::max(first, second), "0"));
+  EXPECT_TRUE(WaitUntil([&] { return !Told(EventType::kWarning, failed).empty(); }));
+  EXPECT_THAT(Told(EventType::kWarning, failed),
+              ElementsAre("give it its part of the node: cpuset.cpus: no"));
+}
+
+TEST_F(EngineCpusetTest, WithoutCpusetsThatIsSaid) {
+  cgroups_.controllers = {};
+  engine_->SetNodeShare(Share("0"));
+  Create(Pod(), {});
+  EXPECT_FALSE(runtime_.last_created.cpuset_cpus.has_value());
+  EXPECT_THAT(Told(EventType::kWarning, ""),
+              ElementsAre("nodeResources is told, but not enforced: this machine has no cgroup "
+                          "controller \"cpuset\""));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

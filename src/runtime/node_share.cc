@@ -1,0 +1,101 @@
+#include "runtime/node_share.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using resources::CpuSet;
+
+// One of the two lists of a cpuset.
+struct Kind {
+  std::optional<std::string> linux::CgroupSettings::*member;
+  const char* file;  // of cgroup v2, as a raw file of the client's names it
+  CpuSet NodeShare::*share;
+  const char* field;
+  const char* what;
+};
+constexpr Kind kKinds[] = {
+    {&linux::CgroupSettings::cpuset_cpus, "cpuset.cpus", &NodeShare::cpus, "cpuset_cpus", "CPUs"},
+    {&linux::CgroupSettings::cpuset_mems, "cpuset.mems", &NodeShare::memory_nodes, "cpuset_mems",
+     "memory nodes"},
+};
+
+void AddLost(const Kind& kind, const CpuSet& lost, std::string* out) {
+  if (lost.Empty()) return;
+  absl::StrAppend(out, out->empty() ? "" : " and ", kind.what, " ", lost.ToString());
+}
+
+// The list itself, a raw file of that name, or nothing.
+std::string* Asked(const Kind& kind, linux::CgroupSettings& settings) {
+  const auto raw = settings.unified.find(kind.file);
+  if (raw != settings.unified.end()) return &raw->second;  // written after the other
+  std::optional<std::string>& member = settings.*kind.member;
+  return member.has_value() ? &*member : nullptr;
+}
+
+absl::Status ConfineList(const Kind& kind, const NodeShare& share, OutsideShare outside,
+                         std::string* list, std::string* lost) {
+  const CpuSet& has = share.*kind.share;
+  const absl::StatusOr<CpuSet> asked = CpuSet::Parse(*list);
+  if (!asked.ok()) return Annotate(asked.status(), kind.field);
+  if (asked->Empty()) {
+    *list = has.ToString();
+    return absl::OkStatus();
+  }
+  const CpuSet beyond = asked->Difference(has);
+  if (beyond.Empty()) return absl::OkStatus();
+  const CpuSet left = asked->Intersection(has);
+  if (outside == OutsideShare::kRefuse || left.Empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        kind.field, " is \"", *list, "\", but ", kind.what, " ", beyond.ToString(),
+        " are outside of what this node gives to pods (nodeResources): ", has.ToString()));
+  }
+  *list = left.ToString();
+  AddLost(kind, beyond, lost);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
+                                 OutsideShare outside, bool is_new) {
+  Confined confined{asked, ""};
+  if (share.is_whole) return confined;
+  for (const Kind& kind : kKinds) {
+    if ((share.*kind.share).Empty()) continue;
+    std::optional<std::string>& member = confined.settings.*kind.member;
+    if (is_new && Asked(kind, confined.settings) == nullptr) member = "";
+    std::string* const list = Asked(kind, confined.settings);
+    if (list == nullptr) continue;
+    PLIMSOLL_RETURN_IF_ERROR(ConfineList(kind, share, outside, list, &confined.lost));
+  }
+  return confined;
+}
+
+Confined Follow(const linux::CgroupSettings& asked, const NodeShare& share) {
+  Confined confined;
+  linux::CgroupSettings settings = asked;
+  for (const Kind& kind : kKinds) {
+    const CpuSet& has = share.*kind.share;
+    if (has.Empty()) continue;
+    const std::string* const list = Asked(kind, settings);
+    const CpuSet wanted = list == nullptr ? CpuSet() : CpuSet::Parse(*list).value_or(CpuSet());
+    AddLost(kind, wanted.Difference(has), &confined.lost);
+    const CpuSet left = wanted.Intersection(has);
+    std::optional<std::string>& given = confined.settings.*kind.member;
+    if (!left.Empty()) {
+      given = left.ToString();
+    } else {
+      // Who asked for nothing in particular is as the parent, which knows of CPUs yet to come.
+      given = share.is_whole && wanted.Empty() ? "" : has.ToString();
+    }
+  }
+  return confined;
+}
+
+}  // namespace plimsoll::runtime

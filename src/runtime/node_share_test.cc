@@ -1,0 +1,125 @@
+#include "runtime/node_share.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using linux::CgroupSettings;
+using resources::CpuSet;
+
+NodeShare Share(const char* cpus, const char* nodes, bool is_whole = false) {
+  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), is_whole};
+}
+
+absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside) {
+  return Confine(asked, Share("2-5", "0"), outside, /*is_new=*/true);
+}
+
+TEST(ConfineTest, WhoBringsNoCpusetGetsTheShare) {
+  for (const OutsideShare outside : {OutsideShare::kClip, OutsideShare::kRefuse}) {
+    for (const CgroupSettings& asked :
+         {CgroupSettings{.cpu_shares = 5},
+          CgroupSettings{.cpu_shares = 5, .cpuset_cpus = "", .cpuset_mems = ""}}) {
+      const auto confined = New(asked, outside);
+      ASSERT_TRUE(confined.ok()) << confined.status();
+      EXPECT_EQ(confined->settings,
+                (CgroupSettings{.cpu_shares = 5, .cpuset_cpus = "2-5", .cpuset_mems = "0"}));
+      EXPECT_EQ(confined->lost, "");
+    }
+  }
+}
+
+TEST(ConfineTest, WhatIsInsideStays) {
+  const auto confined = New({.cpuset_cpus = "3,5"}, OutsideShare::kRefuse);
+  ASSERT_TRUE(confined.ok()) << confined.status();
+  EXPECT_EQ(confined->settings, (CgroupSettings{.cpuset_cpus = "3,5", .cpuset_mems = "0"}));
+}
+
+TEST(ConfineTest, AnUpdateThatSaysNothingOfItChangesNothing) {
+  const CgroupSettings asked = {.cpu_shares = 5};
+  const auto confined = Confine(asked, Share("2-5", "0"), OutsideShare::kRefuse, false);
+  ASSERT_TRUE(confined.ok()) << confined.status();
+  EXPECT_EQ(confined->settings, asked);
+  // One that takes the limit away gives the share.
+  EXPECT_EQ(*Confine({.cpuset_cpus = ""}, Share("2-5", "0"), OutsideShare::kRefuse, false)
+                 ->settings.cpuset_cpus,
+            "2-5");
+}
+
+TEST(ConfineTest, WhatIsOutsideIsRefusedByName) {
+  const absl::Status cpus = New({.cpuset_cpus = "0-7"}, OutsideShare::kRefuse).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(cpus));
+  EXPECT_EQ(cpus.message(),
+            "cpuset_cpus is \"0-7\", but CPUs 0-1,6-7 are outside of what this node gives to pods "
+            "(nodeResources): 2-5");
+  const absl::Status nodes = New({.cpuset_mems = "0-1"}, OutsideShare::kRefuse).status();
+  EXPECT_EQ(nodes.message(),
+            "cpuset_mems is \"0-1\", but memory nodes 1 are outside of what this node gives to "
+            "pods (nodeResources): 0");
+}
+
+TEST(ConfineTest, OrClipped) {
+  const auto confined = New({.cpuset_cpus = "0-2,7", .cpuset_mems = "0-1"}, OutsideShare::kClip);
+  ASSERT_TRUE(confined.ok()) << confined.status();
+  EXPECT_EQ(confined->settings, (CgroupSettings{.cpuset_cpus = "2", .cpuset_mems = "0"}));
+  EXPECT_EQ(confined->lost, "CPUs 0-1,7 and memory nodes 1");
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(New({.cpuset_cpus = "0-1"}, OutsideShare::kClip).status()));
+}
+
+TEST(ConfineTest, RawFilesCountToo) {
+  const auto confined = New({.unified = {{"cpuset.cpus", "0-3"}}}, OutsideShare::kClip);
+  ASSERT_TRUE(confined.ok()) << confined.status();
+  EXPECT_EQ(confined->settings.unified.at("cpuset.cpus"), "2-3");
+  EXPECT_FALSE(confined->settings.cpuset_cpus.has_value());
+  EXPECT_EQ(confined->lost, "CPUs 0-1");
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      New({.unified = {{"cpuset.mems", "1"}}}, OutsideShare::kRefuse).status()));
+}
+
+TEST(ConfineTest, AListThatCannotBeReadIsRefused) {
+  const absl::Status status = New({.cpuset_cpus = "3-1"}, OutsideShare::kClip).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
+
+TEST(ConfineTest, TheWholeNodeConfinesNobody) {
+  for (const CgroupSettings& asked : {CgroupSettings{}, CgroupSettings{.cpuset_cpus = "0-900"}}) {
+    const auto confined =
+        Confine(asked, Share("0-3", "0", /*is_whole=*/true), OutsideShare::kRefuse, true);
+    ASSERT_TRUE(confined.ok()) << confined.status();
+    EXPECT_EQ(confined->settings, asked);
+  }
+}
+
+TEST(FollowTest, WhoBroughtNoCpusetGoesWhereTheShareGoes) {
+  EXPECT_EQ(Follow({.cpu_shares = 5}, Share("2-5", "0")).settings,
+            (CgroupSettings{.cpuset_cpus = "2-5", .cpuset_mems = "0"}));
+  EXPECT_EQ(Follow({}, Share("0-7", "0-1", /*is_whole=*/true)).settings,
+            (CgroupSettings{.cpuset_cpus = "", .cpuset_mems = ""}));
+}
+
+TEST(FollowTest, WhatIsLeftOfWhatWasAskedFor) {
+  const Confined confined = Follow({.cpuset_cpus = "1-3", .cpuset_mems = "0-1"}, Share("2-5", "0"));
+  EXPECT_EQ(confined.settings, (CgroupSettings{.cpuset_cpus = "2-3", .cpuset_mems = "0"}));
+  EXPECT_EQ(confined.lost, "CPUs 1 and memory nodes 1");
+  // Back again.
+  EXPECT_EQ(Follow({.cpuset_cpus = "1-3"}, Share("0-7", "0", true)).settings,
+            (CgroupSettings{.cpuset_cpus = "1-3", .cpuset_mems = ""}));
+}
+
+TEST(FollowTest, WhereNothingIsLeftAllOfTheShare) {
+  for (const bool is_whole : {false, true}) {
+    const Confined confined = Follow({.cpuset_cpus = "7"}, Share("2-5", "0", is_whole));
+    EXPECT_EQ(*confined.settings.cpuset_cpus, "2-5");
+    EXPECT_EQ(confined.lost, "CPUs 7");
+  }
+}
+
+TEST(FollowTest, OfWhatIsNotKnownNothingIsSaid) {
+  EXPECT_EQ(Follow({.cpuset_cpus = "7"}, NodeShare()).settings, CgroupSettings());
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
