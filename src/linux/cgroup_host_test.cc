@@ -103,6 +103,25 @@ TEST_F(CgroupHostTest, LimitsAreReadBackAsSet) {
   EXPECT_TRUE(cgroups_->Apply(group_, *now).ok());
 }
 
+// What a container makes below its group must not keep it from being moved to other CPUs.
+TEST_F(CgroupHostTest, GroupsBelowFollowToOtherCpus) {
+  if (!Has("cpuset")) GTEST_SKIP() << "no cpuset controller";
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::string inner = group_ + "/inner";
+  ASSERT_TRUE(cgroups_->Create(inner).ok());
+  for (const char* cpus : {"0", "1", "0-1", "1", ""}) {
+    const absl::Status applied = cgroups_->Apply(group_, {.cpuset_cpus = cpus});
+    ASSERT_TRUE(applied.ok()) << applied;
+    const char* file =
+        cgroups_->layout() == CgroupLayout::kV2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+    EXPECT_EQ(*cgroups_->ReadFile(inner, "cpuset", file),
+              *cgroups_->ReadFile(group_, "cpuset", file));
+    if (*cpus != 0) {
+      EXPECT_EQ(*cgroups_->ReadFile(inner, "cpuset", file), cpus);
+    }
+  }
+}
+
 TEST_F(CgroupHostTest, MemoryAndSwapGoUpAndDownAndAway) {
   if (!Has("memory")) GTEST_SKIP() << "no memory controller";
   const bool has_swap = cgroups_->Read(group_)->memory_swap_limit_bytes.has_value();

@@ -69,6 +69,8 @@ class CgroupV1 : public CgroupManager {
   absl::Status PlanCpu(const std::string& group, const CgroupSettings& settings, Writes& out) const;
   absl::Status PlanCpuset(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
+  absl::Status PlanList(CgroupTree* tree, const std::string& group, const char* file,
+                        const std::string& list, Writes& out) const;
   absl::Status PlanMemory(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
   absl::Status PlanPids(const std::string& group, const CgroupSettings& settings,

@@ -106,8 +106,32 @@ absl::Status CgroupV1::PlanCpuset(const std::string& group, const CgroupSettings
     if (list.empty()) {  // "no restriction of its own", which v1 can only say by copying
       PLIMSOLL_ASSIGN_OR_RETURN(list, tree->Read(ParentGroup(group), file));
     }
-    out.push_back({tree, group, file, std::move(list)});
+    PLIMSOLL_RETURN_IF_ERROR(PlanList(tree, group, file, list, out));
   }
+  return absl::OkStatus();
+}
+
+// A v1 group may have no CPU that its parent lacks, so groups below that have the same list get the
+// new one too: first all get both lists, from the outside in, then the new one from the inside out.
+// Groups below with lists of their own keep them, and the kernel refuses what they don't fit into.
+absl::Status CgroupV1::PlanList(CgroupTree* tree, const std::string& group, const char* file,
+                                const std::string& list, Writes& out) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> below, tree->Subtree(group));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, tree->Read(group, file));
+  std::vector<std::string> alike;  // innermost first; the last is the group itself
+  for (const std::string& each : below) {
+    const absl::StatusOr<std::string> has = tree->Read(each, file);
+    if (has.ok() && *has == before) alike.push_back(each);
+  }
+  if (alike.size() > 1 && !before.empty() && before != list) {
+    const std::string both = absl::StrCat(before, ",", list);
+    for (auto each = alike.rbegin(); each != alike.rend(); ++each) {
+      out.push_back({tree, *each, file, both});
+    }
+  } else {
+    alike = {group};
+  }
+  for (const std::string& each : alike) out.push_back({tree, each, file, list});
   return absl::OkStatus();
 }
 

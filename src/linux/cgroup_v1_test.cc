@@ -265,6 +265,25 @@ TEST_F(CgroupV1Test, AnEmptyCpusetIsTheParents) {
   EXPECT_EQ(Get("cpuset", "cpuset.cpus"), "0-7");
 }
 
+// Each write leaves every group within its parent.
+TEST_F(CgroupV1Test, GroupsBelowWithTheSameCpusFollow) {
+  ASSERT_TRUE(cgroups_->Create("/a/b/c").ok());
+  trees_["cpuset"]->Put("/a/b", "cpuset.cpus", "2\n");
+  trees_["cpuset"]->Put("/a/b/c", "cpuset.cpus", "2\n");
+  Put("cpuset", "cpuset.cpus", "2\n");
+  trees_["cpuset"]->writes.clear();
+  ASSERT_TRUE(cgroups_->Apply("/a", {.cpuset_cpus = "3-4"}).ok());
+  EXPECT_THAT(
+      trees_["cpuset"]->writes,
+      ElementsAre("/a/cpuset.cpus=2,3-4", "/a/b/cpuset.cpus=2,3-4", "/a/b/c/cpuset.cpus=2,3-4",
+                  "/a/b/c/cpuset.cpus=3-4", "/a/b/cpuset.cpus=3-4", "/a/cpuset.cpus=3-4"));
+  // One with a list of its own keeps it.
+  trees_["cpuset"]->Put("/a/b", "cpuset.cpus", "4\n");
+  trees_["cpuset"]->Put("/a/b/c", "cpuset.cpus", "4\n");
+  ASSERT_TRUE(cgroups_->Apply("/a", {.cpuset_cpus = "2-5"}).ok());
+  EXPECT_EQ(*trees_["cpuset"]->Read("/a/b", "cpuset.cpus"), "4");
+}
+
 TEST_F(CgroupV1Test, OomKillsOfGroupsBelowCount) {
   ASSERT_TRUE(cgroups_->Create("/a/b").ok());
   Put("memory", "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
