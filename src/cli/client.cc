@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/standalone.h"
+#include "cri/observer.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "plimsoll/v1/node.grpc.pb.h"
 
@@ -349,6 +350,7 @@ absl::Status Client::ListEvents(uint64_t since, bool follow,
 absl::Status Client::WatchTopology(
     const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology) {
   grpc::ClientContext context;
+  context.AddMetadata(plimsoll::cri::kObserverMetadata, "1");
   const auto reader = connection_->runtime->GetDynamicRuntimeConfig(&context, {});
   cri::DynamicRuntimeConfigResponse message;
   bool enough = false;

@@ -1,3 +1,4 @@
+#include "cri/observer.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/services.h"
 #include "cri/topology_feed.h"
@@ -72,17 +73,19 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetContainerEvents, GetEventsRequest, ContainerEventResponse,
                                   "list containers instead")
 
-  TopologyFeed::Reactor* GetDynamicRuntimeConfig(grpc::CallbackServerContext*,
+  TopologyFeed::Reactor* GetDynamicRuntimeConfig(grpc::CallbackServerContext* context,
                                                  const grpc::ByteBuffer*) override {
     static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE "GetDynamicRuntimeConfig";
     if (topology_ == nullptr) {
       return calls_->RefuseStream<grpc::ByteBuffer>(
           kMethod,
           "the feature gate KubeletResourceDiscoveryFromCRI is off, or the machine could not be "
-          "read "
-          "when the daemon started (its log says why)");
+          "read when the daemon started (its log says why)");
     }
-    return topology_->Open([this, start = absl::Now()](const absl::Status& status) {
+    const bool looks_only = context->client_metadata().contains(kObserverMetadata);
+    const auto reader =
+        looks_only ? TopologyFeed::Reader::kObserver : TopologyFeed::Reader::kClient;
+    return topology_->Open(reader, [this, start = absl::Now()](const absl::Status& status) {
       calls_->Observe(kMethod, start, status);
     });
   }

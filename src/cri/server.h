@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "cri/calls.h"
 #include "cri/node_info.h"
+#include "cri/topology_feed.h"
 #include "image/image_service.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
@@ -37,7 +38,8 @@ struct ServerOptions {
   runtime::EventLog* events = nullptr;
   // What GetDynamicRuntimeConfig tells; null: UNIMPLEMENTED. Outlives the server.
   topology::Publisher* topology = nullptr;
-  std::function<void()> on_topology_sent;  // each message that has left; may be null
+  // Each message that has left; may be null.
+  std::function<void(TopologyFeed::Reader)> on_topology_sent;
   // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
   std::function<void()> abandon_calls;
 };

@@ -29,8 +29,8 @@ grpc::ByteBuffer Serialize(const topology::Topology& topology) {
 // Owned by gRPC until OnDone.
 class TopologyFeed::Stream final : public Reactor {
  public:
-  Stream(TopologyFeed* feed, std::function<void(const absl::Status&)> on_end)
-      : feed_(feed), on_end_(std::move(on_end)) {}
+  Stream(TopologyFeed* feed, Reader reader, std::function<void(const absl::Status&)> on_end)
+      : feed_(feed), reader_(reader), on_end_(std::move(on_end)) {}
 
   // Writes it, now or when the message under way is done, unless a newer one comes before that.
   void Offer(uint64_t number, const grpc::ByteBuffer& message) {
@@ -43,7 +43,7 @@ class TopologyFeed::Stream final : public Reactor {
 
   void OnWriteDone(bool ok) override {
     // Before the next may begin, so that what is counted is what was sent.
-    if (ok && feed_->on_sent_) feed_->on_sent_();
+    if (ok && feed_->on_sent_) feed_->on_sent_(reader_);
     absl::MutexLock lock(&mutex_);
     writing_ = false;
     current_.Clear();
@@ -84,6 +84,7 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
   TopologyFeed* const feed_;
+  const Reader reader_;
   const std::function<void(const absl::Status&)> on_end_;
   absl::Mutex mutex_;
   uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;  // or under way
@@ -95,7 +96,7 @@ class TopologyFeed::Stream final : public Reactor {
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-TopologyFeed::TopologyFeed(topology::Publisher* publisher, std::function<void()> on_sent)
+TopologyFeed::TopologyFeed(topology::Publisher* publisher, std::function<void(Reader)> on_sent)
     : publisher_(publisher), on_sent_(std::move(on_sent)) {
   subscription_ =
       publisher_->Subscribe([this](const topology::Edition& edition) { Take(edition); });
@@ -116,8 +117,9 @@ void TopologyFeed::Take(const topology::Edition& edition) {
   for (Stream* stream : streams_) stream->Offer(number_, newest_);
 }
 
-TopologyFeed::Reactor* TopologyFeed::Open(std::function<void(const absl::Status&)> on_end) {
-  auto* stream = new Stream(this, std::move(on_end));
+TopologyFeed::Reactor* TopologyFeed::Open(Reader reader,
+                                          std::function<void(const absl::Status&)> on_end) {
+  auto* stream = new Stream(this, reader, std::move(on_end));
   absl::MutexLock lock(&mutex_);
   streams_.insert(stream);
   if (number_ != 0) stream->Offer(number_, newest_);

@@ -23,8 +23,11 @@ class TopologyFeed {
  public:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
+  // Who asks: one that acts upon what it is told, or one that only looks at it.
+  enum class Reader { kClient, kObserver };
+
   // `publisher` outlives it. `on_sent` is told of each message that has left; may be null.
-  TopologyFeed(topology::Publisher* publisher, std::function<void()> on_sent);
+  TopologyFeed(topology::Publisher* publisher, std::function<void(Reader)> on_sent);
   // After the server's end: no stream is left.
   ~TopologyFeed();
   TopologyFeed(const TopologyFeed&) = delete;
@@ -32,7 +35,7 @@ class TopologyFeed {
 
   // A stream for a call that has come in. The newest topology goes out at once. `on_end` is called
   // when the client has gone.
-  Reactor* Open(std::function<void(const absl::Status&)> on_end);
+  Reactor* Open(Reader reader, std::function<void(const absl::Status&)> on_end);
 
  private:
   class Stream;
@@ -41,7 +44,7 @@ class TopologyFeed {
   void Forget(Stream* stream);
 
   topology::Publisher* const publisher_;
-  const std::function<void()> on_sent_;
+  const std::function<void(Reader)> on_sent_;
   int subscription_ = 0;
   // Before a stream's own.
   absl::Mutex mutex_;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cri/mocks_for_test.h"
+#include "cri/observer.h"
 #include "cri/translate_topology.h"
 
 namespace plimsoll::cri {
@@ -32,13 +33,17 @@ class TopologyFeedTest : public ServerFixture {
 
   void SetUp() override {
     options_.topology = &publisher_;
-    options_.on_topology_sent = [this] { ++sent_; };
+    options_.on_topology_sent = [this](TopologyFeed::Reader reader) {
+      ++sent_;
+      if (reader == TopologyFeed::Reader::kObserver) ++observed_;
+    };
     Start();
   }
   void TearDown() override { server_.reset(); }  // before what it tells of
 
-  std::unique_ptr<Stream> Open() {
+  std::unique_ptr<Stream> Open(bool looks_only = false) {
     auto stream = std::make_unique<Stream>();
+    if (looks_only) stream->context.AddMetadata(kObserverMetadata, "1");
     stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     stream->reader = runtime_->GetDynamicRuntimeConfig(&stream->context, {});
     return stream;
@@ -61,7 +66,17 @@ class TopologyFeedTest : public ServerFixture {
 
   topology::Publisher publisher_;
   std::atomic<int> sent_ = 0;
+  std::atomic<int> observed_ = 0;
 };
+
+TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
+  publisher_.Publish(Of(1));
+  EXPECT_EQ(Next(*Open(/*looks_only=*/true)), "1000m");
+  EXPECT_TRUE(WaitFor([&] { return observed_ == 1; }));
+  EXPECT_EQ(Next(*Open()), "1000m");
+  EXPECT_TRUE(WaitFor([&] { return sent_ == 2; }));
+  EXPECT_EQ(observed_, 1);
+}
 
 TEST_F(TopologyFeedTest, TheNewestAtOnceAndThenEachChange) {
   publisher_.Publish(Of(1));

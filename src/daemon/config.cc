@@ -24,8 +24,9 @@ namespace plimsoll::daemon {
 namespace {
 
 constexpr size_t kMaxFileBytes = 1024 * 1024;
-// The one key that is no option: a tree, and no flag sets it.
+// Keys that are no options: trees, and no flag sets them.
 constexpr char kClasses[] = "classes";
+constexpr char kNodeResources[] = "nodeResources";
 
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
@@ -107,10 +108,14 @@ class Parser {
       return Error(key_node.Mark(),
                    absl::StrCat("key '", full, "' has no value; leave it out for ", "its default"));
     };
-    if (full == kClasses) {
+    if (full == kClasses || full == kNodeResources) {
       if (value.IsNull()) return no_value();
       YamlReader reader{std::string(file_)};
-      qos::ReadClassesConfig(reader, value, kClasses, &config.classes);
+      if (full == kClasses) {
+        qos::ReadClassesConfig(reader, value, full, &config.classes);
+      } else {
+        topology::ReadNodeResources(reader, value, full, &config.node_resources);
+      }
       return reader.status();
     }
     std::vector<std::string> valid;
@@ -132,7 +137,7 @@ class Parser {
       const std::string here(rest.substr(0, rest.find('.')));
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
-    if (section.empty()) valid.emplace_back(kClasses);
+    if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources});
     return Error(key_node.Mark(), absl::StrCat("unknown key '", full,
                                                "', valid here: ", absl::StrJoin(valid, ", ")));
   }

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "daemon/feature_gates.h"
 #include "qos/classes_config.h"
+#include "topology/partition_config.h"
 
 namespace plimsoll::daemon {
 
@@ -42,7 +43,9 @@ struct Config {
   int event_log_capacity = 4096;
   std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
   FeatureGates feature_gates;
-  qos::ClassesConfig classes;  // in the file only
+  // In the file only.
+  qos::ClassesConfig classes;
+  topology::NodeResourcesConfig node_resources;
 
   bool operator==(const Config&) const = default;
 };

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
               "run_dir, log, metrics, crun, cgroup_parent, cgroup_driver, "
-              "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes"},
+              "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes, "
+              "nodeResources"},
         Wrong{"log:\n  levl: info\n",
               "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},
         Wrong{"log.level: info\n",

@@ -25,6 +25,7 @@
 #include "daemon/directory_lock.h"
 #include "daemon/insecure_registries.h"
 #include "daemon/metrics.h"
+#include "daemon/node_resources.h"
 #include "daemon/run_directory.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
@@ -36,8 +37,6 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/store.h"
-#include "topology/publisher.h"
-#include "topology/tracker.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -134,7 +133,8 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
-    TrackTopology();
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        node_, NodeResources::Start(config.node_resources, host_, engine_.get(), log_));
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
@@ -148,12 +148,15 @@ class DaemonImpl final : public Daemon {
     Config rest = config;
     rest.log.level = options_.config.log.level;
     rest.insecure_registries = options_.config.insecure_registries;
+    rest.node_resources.partition = options_.config.node_resources.partition;
+    rest.node_resources.outside = options_.config.node_resources.outside;
     const bool all = rest == options_.config;
     log_->Write(all ? LogLevel::kInfo : LogLevel::kWarning,
                 all ? "configuration reloaded"
-                    : "configuration reloaded: log.level and registries.insecure are in force, "
-                      "other keys have changed too and wait for a restart",
+                    : "configuration reloaded: log.level, registries.insecure and nodeResources "
+                      "are in force, other keys have changed too and wait for a restart",
                 {{"log_level", config.log.level}});
+    ReloadNodeResources(config.node_resources);
     ReloadClasses();
   }
 
@@ -172,7 +175,7 @@ class DaemonImpl final : public Daemon {
   // What asks the engine goes before it.
   void CloseEngine() {
     server_.reset();
-    tracker_.reset();
+    node_.reset();
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
     metrics_.reset();
@@ -232,17 +235,6 @@ class DaemonImpl final : public Daemon {
     return absl::OkStatus();
   }
 
-  // A machine that can't be read must not keep pods from being run.
-  void TrackTopology() {
-    auto tracker = topology::Tracker::Start({.host = host_}, &topology_, nullptr);
-    if (tracker.ok()) {
-      tracker_ = *std::move(tracker);
-      return;
-    }
-    log_->Write(LogLevel::kError, "the node's topology is not told",
-                {{"error", std::string(tracker.status().message())}});
-  }
-
   absl::Status StartMetrics() {
     if (options_.config.metrics_address.empty()) return absl::OkStatus();
     return metrics_->Serve(options_.config.metrics_address);
@@ -264,10 +256,13 @@ class DaemonImpl final : public Daemon {
     server.engine = engine_.get();
     server.images = images_.get();
     server.events = &*events_;
-    if (tracker_ != nullptr && config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
-      server.topology = &topology_;
+    if (config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
+      server.topology = node_->publisher();
     }
-    server.on_topology_sent = [this] { metrics_->ObserveTopologySent(); };
+    server.on_topology_sent = [this](cri::TopologyFeed::Reader reader) {
+      metrics_->ObserveTopologySent();
+      if (reader == cri::TopologyFeed::Reader::kClient) node_->TakenByClient();
+    };
     server.abandon_calls = [this] { runtime_->CancelExecs(); };
     PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
     serving_ = true;
@@ -286,11 +281,7 @@ class DaemonImpl final : public Daemon {
     info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
     info.limitations = [this] {
       std::vector<std::string> all = runtime_->Limitations();
-      if (tracker_ == nullptr) {
-        all.emplace_back("the node's topology is not told: it could not be read at start");
-      } else {
-        for (std::string& trouble : tracker_->Troubles()) all.push_back(std::move(trouble));
-      }
+      for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
       return all;
     };
     if (ClassesAreOn()) {
@@ -317,6 +308,13 @@ class DaemonImpl final : public Daemon {
     }
     log_->Write(LogLevel::kWarning, "no news of devices that come and go",
                 {{"error", std::string(devices.status().message())}});
+  }
+
+  void ReloadNodeResources(const topology::NodeResourcesConfig& config) {
+    const absl::Status status = node_->Reload(config);
+    if (status.ok()) return;
+    log_->Write(LogLevel::kError, "nodeResources not reloaded, what was in force before stays",
+                {{"error", std::string(status.message())}});
   }
 
   void ReloadClasses() {
@@ -386,8 +384,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
-  topology::Publisher topology_;
-  std::unique_ptr<topology::Tracker> tracker_;
+  std::unique_ptr<NodeResources> node_;  // asks `engine_`
   std::unique_ptr<cri::Server> server_;
   std::atomic<bool> serving_ = false;
 };

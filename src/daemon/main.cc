@@ -25,6 +25,7 @@
 #include "daemon/directory_lock.h"
 #include "daemon/inspect_stopped.h"
 #include "daemon/logging.h"
+#include "daemon/node_resources.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
 
@@ -164,8 +165,9 @@ int Main(int argc, char** argv) {
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (settings.ok() && flags.check_config) {
-    const absl::Status classes = CheckClasses(settings->config.classes);
-    if (!classes.ok()) settings = classes;
+    const absl::Status fits = FirstError(CheckClasses(settings->config.classes),
+                                         CheckNodeResources(settings->config.node_resources));
+    if (!fits.ok()) settings = fits;
   }
   if (!settings.ok()) {
     std::fprintf(stderr, "plimsolld: %s\n", std::string(settings.status().message()).c_str());

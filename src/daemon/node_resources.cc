@@ -1,0 +1,95 @@
+#include "daemon/node_resources.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "runtime/node_share.h"
+#include "topology/discover.h"
+#include "topology/make_zones.h"
+#include "topology/partition.h"
+#include "topology/zone_tree.h"
+
+namespace plimsoll::daemon {
+
+using topology::NodeResourcesConfig;
+using topology::OutsidePartition;
+
+absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
+    const NodeResourcesConfig& config, const FsRoot& host, runtime::Engine* engine, Log* log) {
+  std::unique_ptr<NodeResources> node(new NodeResources(engine, log));
+  {
+    absl::MutexLock lock(&node->mutex_);
+    node->outside_ = config.outside;
+    node->SetPolicy();
+  }
+  topology::TrackerOptions options{.host = host};
+  options.partition = config.partition;
+  options.poll_interval = config.poll_interval;
+  auto tracker = topology::Tracker::Start(
+      std::move(options), &node->publisher_,
+      [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
+  if (tracker.ok()) {
+    node->tracker_ = *std::move(tracker);
+  } else if (config.partition != topology::PartitionConfig()) {
+    return Annotate(tracker.status(), "nodeResources");
+  } else {
+    log->Write(LogLevel::kError, "the node's topology is not told",
+               {{"error", std::string(tracker.status().message())}});
+  }
+  return node;
+}
+
+absl::Status NodeResources::Reload(const NodeResourcesConfig& config) {
+  if (tracker_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "the node's topology could not be read at the daemon's start; restart it");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(tracker_->Reload(config.partition));
+  absl::MutexLock lock(&mutex_);
+  outside_ = config.outside;
+  SetPolicy();
+  return absl::OkStatus();
+}
+
+void NodeResources::TakenByClient() {
+  absl::MutexLock lock(&mutex_);
+  if (is_taken_) return;
+  is_taken_ = true;
+  SetPolicy();
+}
+
+void NodeResources::SetPolicy() {
+  engine_->RefuseOutsideShare(outside_ == OutsidePartition::kRefuse ||
+                              (outside_ == OutsidePartition::kByClient && is_taken_));
+}
+
+topology::Publisher* NodeResources::publisher() {
+  return tracker_ == nullptr ? nullptr : &publisher_;
+}
+
+std::vector<std::string> NodeResources::Troubles() const {
+  if (tracker_ != nullptr) return tracker_->Troubles();
+  return {"the node's topology is not told: it could not be read at start"};
+}
+
+void NodeResources::Tell(const topology::TrackerNews& news) {
+  const topology::Partition& partition = news.partition;
+  if (news.changed) {
+    log_->Write(LogLevel::kInfo, "what of the node is pods' has changed",
+                {{"cpus", partition.cpus.ToString()},
+                 {"memory_nodes", partition.memory_nodes.ToString()},
+                 {"all_of_it", partition.is_whole ? "true" : "false"}});
+  }
+  engine_->SetNodeShare({partition.cpus, partition.memory_nodes, partition.is_whole});
+}
+
+absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
+  if (config.partition == topology::PartitionConfig()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto tree,
+                            topology::ZoneTree::Build(topology::MakeZones(machine)));
+  return Annotate(topology::MakePartition(config.partition, tree).status(), "nodeResources");
+}
+
+}  // namespace plimsoll::daemon

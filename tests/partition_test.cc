@@ -1,0 +1,204 @@
+// What of the node is pods' (`nodeResources`), seen by the kernel and from inside of containers.
+#include <sched.h>
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "harness/topology_stream.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// CPUs that this process may use, and so pods too.
+std::vector<int> Cpus() {
+  cpu_set_t allowed;
+  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+// The system keeps the first CPU.
+std::string Section(const std::string& reserved, const std::string& more = "") {
+  return absl::StrCat("nodeResources:\n  cpus: {reserved: \"", reserved, "\"}\n", more);
+}
+
+class PartitionTest : public NodeTest {
+ protected:
+  explicit PartitionTest(const std::string& more = "")
+      : NodeTest(Section(absl::StrCat(Cpus().front()), more)) {}
+  void SetUp() override {
+    if (Cpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+    NodeTest::SetUp();
+  }
+
+  std::string first() const { return absl::StrCat(Cpus().front()); }
+  std::string last() const { return absl::StrCat(Cpus().back()); }
+  std::string both() const { return absl::StrCat(first(), ",", last()); }
+
+  // Where the kernel lets the container's processes run, as they see it themselves.
+  std::string AllowedIn(const std::string& id) {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2");
+  }
+  std::string AllowedOfInit(const std::string& id) {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2");
+  }
+  cri::ContainerConfig Pinned(const std::string& cpus) {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    config.mutable_linux()->mutable_resources()->set_cpuset_cpus(cpus);
+    return config;
+  }
+  std::vector<std::string> Warnings(const std::string& id) {
+    plimsoll::v1::ListEventsRequest request;
+    grpc::ClientContext context;
+    const auto reader = node_.node().ListEvents(&context, request);
+    std::vector<std::string> messages;
+    plimsoll::v1::Event event;
+    while (reader->Read(&event)) {
+      if (event.type() == "Warning" && event.container_id() == id) {
+        messages.push_back(event.message());
+      }
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return messages;
+  }
+  void ReloadWith(const std::string& from, const std::string& to) {
+    const std::string path = node_.config_path().substr(1);
+    const std::string text = *Host().Read(path);
+    const std::string changed = absl::StrReplaceAll(text, {{from, to}});
+    ASSERT_NE(text, changed);
+    ASSERT_TRUE(Host().ReplaceFile(path, changed).ok());
+    ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
+  }
+};
+
+TEST_F(PartitionTest, WhoBringsNoCpusetIsConfined) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::POD);
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  EXPECT_THAT(AllowedIn(id), ::testing::Not(HasSubstr(first())));
+  // In a pod of its own PID namespace 1 is the pod's init.
+  EXPECT_EQ(AllowedOfInit(id), AllowedIn(id));
+  if (Cpus().size() == 2) {
+    EXPECT_EQ(AllowedIn(id), last() + "\n");
+  }
+  // And told so: what the kernel holds.
+  EXPECT_EQ(absl::StrCat(Status(id).resources().linux().cpuset_cpus(), "\n"), AllowedIn(id));
+}
+
+TEST_F(PartitionTest, ThePartitionIsWhatIsTold) {
+  cri::ResourceTopology topology;
+  ASSERT_TRUE(TopologyStream(node_).Next(&topology));
+  for (const auto& zone : topology.zones()) {
+    const auto ids = zone.attributes().find("cpu-ids");
+    if (ids != zone.attributes().end()) {
+      EXPECT_NE(ids->second, first()) << zone.name();
+    }
+  }
+}
+
+TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Pinned(both()));
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+  cri::LinuxContainerResources update;
+  update.set_cpuset_cpus(both());
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  EXPECT_THAT(Warnings(id), ::testing::ElementsAre(HasSubstr(
+                                absl::StrCat("asked for CPUs ", first(), ", which this node"))));
+  std::string other;
+  const grpc::Status none = TryCreate(pod, Pinned(first()), &other);
+  EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  // One that acts upon what it was told.
+  cri::ResourceTopology topology;
+  TopologyStream client(node_);
+  ASSERT_TRUE(client.Next(&topology));
+  grpc::Status refused;
+  EXPECT_TRUE(Eventually([&] {
+    refused = TryUpdate(id, update);
+    return !refused.ok();
+  }));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(absl::StrCat("CPUs ", first(), " are outside of what this node gives")));
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+}
+
+TEST_F(PartitionTest, ThoseThatRunFollowAReload) {
+  const std::string pod = RunPod();
+  const std::string all = Start(pod, Shell("sleep 1000"));
+  const std::string pinned = Start(pod, Pinned(both()));
+  const std::string to_last = AllowedIn(all);
+  ReloadWith(absl::StrCat("{reserved: \"", first(), "\"}"),
+             absl::StrCat("{list: \"", first(), "\"}"));
+  EXPECT_TRUE(Eventually([&] { return AllowedIn(all) == first() + "\n"; })) << AllowedIn(all);
+  EXPECT_TRUE(Eventually([&] { return AllowedIn(pinned) == first() + "\n"; }));
+  ReloadWith(absl::StrCat("{list: \"", first(), "\"}"), "{}");
+  EXPECT_TRUE(Eventually([&] { return AllowedOfInit(pinned) != first() + "\n"; }));
+  // Who asked for nothing has all again.
+  EXPECT_TRUE(Eventually([&] {
+    return AllowedOfInit(all) != first() + "\n" && AllowedOfInit(all) != to_last;
+  })) << AllowedOfInit(all);
+}
+
+TEST_F(PartitionTest, AReloadThatDoesNotFitChangesNothing) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  const std::string before = AllowedIn(id);
+  ReloadWith(absl::StrCat("{reserved: \"", first(), "\"}"), "{list: \"4000\"}");
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(node_.Log(), "nodeResources not reloaded");
+  })) << node_.Log();
+  EXPECT_EQ(AllowedIn(id), before);
+}
+
+TEST_F(PartitionTest, ARestartKeepsItAndBringsItToThoseThatRun) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  node_.KillDaemon();
+  const std::string path = node_.config_path().substr(1);
+  ASSERT_TRUE(
+      Host()
+          .ReplaceFile(path, absl::StrReplaceAll(*Host().Read(path),
+                                                 {{absl::StrCat("{reserved: \"", first(), "\"}"),
+                                                   absl::StrCat("{list: \"", first(), "\"}")}}))
+          .ok());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(Eventually([&] { return AllowedIn(id) == first() + "\n"; })) << AllowedIn(id);
+}
+
+class RefusingPartitionTest : public PartitionTest {
+ protected:
+  RefusingPartitionTest() : PartitionTest("  outsidePartition: refuse\n") {}
+};
+
+TEST_F(RefusingPartitionTest, OutsideIsRefusedFromTheStart) {
+  const std::string pod = RunPod();
+  std::string id;
+  const grpc::Status refused = TryCreate(pod, Pinned(both()), &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("(nodeResources)"));
+  EXPECT_TRUE(TryCreate(pod, Pinned(last()), &id).ok());
+}
+
+TEST(PartitionStartTest, OneThatDoesNotFitIsRefused) {
+  Node node("nodeResources: {cpus: {list: \"4000\"}}\n");
+  EXPECT_FALSE(node.StartDaemon().ok());
+  EXPECT_THAT(node.Log(), HasSubstr("nodeResources: "));
+  EXPECT_THAT(node.Log(), HasSubstr("4000"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
