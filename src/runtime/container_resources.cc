@@ -2,8 +2,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -61,6 +62,24 @@ absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
   if (undone.ok() || absl::IsNotFound(undone)) return status;  // nothing is there to be put back
   return Annotate(status, absl::StrCat("(and not set back: ", undone.message(), ")"));
 }
+
+// The analysis of locks can't follow one that is let go of by whoever comes first.
+class ReleasableReaderLock {
+ public:
+  explicit ReleasableReaderLock(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+    mutex_->ReaderLock();
+  }
+  ~ReleasableReaderLock() { Release(); }
+  ReleasableReaderLock(const ReleasableReaderLock&) = delete;
+  ReleasableReaderLock& operator=(const ReleasableReaderLock&) = delete;
+
+  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (mutex_ != nullptr) std::exchange(mutex_, nullptr)->ReaderUnlock();
+  }
+
+ private:
+  absl::Mutex* mutex_;
+};
 
 // It may end at any moment, and what is of it in the kernel is not found then.
 absl::Status OrEnded(const absl::Status& status) {
@@ -206,17 +225,16 @@ absl::StatusOr<ExecResult> EngineImpl::ExecOnce(Container& container, const Cont
   ExecRequest entering = request;
   // No change of class comes between the look at what it is to enter and its having done so; later
   // ones find it among those that are entering.
-  container.classes.ReaderLock();
-  absl::Cleanup unlock = [&] { container.classes.ReaderUnlock(); };
+  ReleasableReaderLock unchanged(&container.classes);
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
   if (options_.classes != nullptr) {
     entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
   }
-  entering.entered = [&unlock, hold] {
+  entering.entered = [&unchanged, hold] {
     // Where change follows change, the OCI runtime would meet each: it is given time to look.
     absl::SleepFor(hold);
-    std::move(unlock).Invoke();
+    unchanged.Release();
   };
   return options_.runtime->Exec(record.id, record.cgroup_path, entering);
 }
