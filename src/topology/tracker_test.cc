@@ -1,8 +1,12 @@
 #include "topology/tracker.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -205,6 +209,88 @@ TEST_F(TrackerTest, WhatCannotBeReadIsLookedAtAgain) {
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
   EXPECT_THAT(tracker_->Troubles(), IsEmpty());
   EXPECT_EQ(publisher_.Newest().number, 2u) << "nothing else was published";
+}
+
+// A socket in the kernel's place.
+class InjectedTrackerTest : public TrackerTest {
+ protected:
+  InjectedTrackerTest() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    kernel_ = UniqueFd(ends[0]);
+    options_.events = std::make_shared<linux::UeventSocket>(
+        linux::UeventSocket::Adopt(UniqueFd(ends[1]), {.subsystems = {"cpu"}}));
+    options_.poll_interval = absl::Hours(1);
+  }
+  // As the kernel says it (lib/kobject_uevent.c).
+  void Send(absl::string_view action, uint32_t cpu) {
+    const std::string path = absl::StrCat("/devices/system/cpu/cpu", cpu);
+    std::string event = absl::StrCat(action, "@", path);
+    for (const std::string& property :
+         {absl::StrCat("ACTION=", action), absl::StrCat("DEVPATH=", path),
+          std::string("SUBSYSTEM=cpu"), absl::StrCat("SEQNUM=", ++sequence_)}) {
+      event.push_back('\0');
+      event += property;
+    }
+    event.push_back('\0');
+    while (send(kernel_.get(), event.data(), event.size(), 0) < 0) {  // full: until it is read
+      ASSERT_EQ(errno, EAGAIN);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  UniqueFd kernel_;
+  int sequence_ = 0;
+};
+
+// Each CPU of a hot-add comes with two events, and the machine is another one after each.
+TEST_F(InjectedTrackerTest, AHotAddOf64CpusIsOneMessage) {
+  AddCpus(files_, 1, 68, 1);
+  files_.Cpus("0-3", "0-67");
+  options_.quiet = absl::Milliseconds(500);
+  options_.at_most = absl::Hours(1);
+  ASSERT_TRUE(Start().ok());
+  ASSERT_EQ(Newest("cpu"), "4");
+  absl::Duration longest_gap;
+  absl::Time last = absl::Now();
+  for (uint32_t cpu = 4; cpu < 68; ++cpu) {
+    Send("add", cpu);
+    absl::SleepFor(absl::Milliseconds(1));
+    files_.Put("sys/devices/system/cpu/online", absl::StrCat("0-", cpu, "\n"));
+    Send("online", cpu);
+    longest_gap = std::max(longest_gap, absl::Now() - last);
+    last = absl::Now();
+  }
+  for (int i = 0; i < 6000 && Newest("cpu") != "68"; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_EQ(Newest("cpu"), "68");
+  // What has been held up for that long is no burst to anybody.
+  const bool was_a_burst = longest_gap < options_.quiet;
+  EXPECT_TRUE(!was_a_burst || publisher_.Newest().number == 2) << publisher_.Newest().number;
+}
+
+TEST_F(InjectedTrackerTest, AnEventIsEnough) {
+  options_.quiet = absl::Milliseconds(1);
+  ASSERT_TRUE(Start().ok());
+  TakeCpuOffline(3, "0-2");
+  Send("offline", 3);
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(Newest("cpu"), "3");
+}
+
+// No event and no poll comes to its help.
+TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
+  options_.quiet = absl::Milliseconds(1);
+  ASSERT_TRUE(Start().ok());
+  struct rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Enough for poll(2) to hear the event by.
+  const struct rlimit three = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &three), 0);
+  Send("offline", 3);
+  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("Too many open files"));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  TakeCpuOffline(3, "0-2");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(Newest("cpu"), "3");
 }
 
 // This machine, whatever it is.
