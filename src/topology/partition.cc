@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
@@ -113,7 +112,7 @@ class Cut {
     CpuSet nodes;
     for (size_t i = 0; i < machine_.topology().zones.size(); ++i) {
       Zone zone = machine_.zone(i);
-      if (zone.type == kNumaNode) {
+      if (IsOfType(zone, kNumaNode)) {
         PLIMSOLL_RETURN_IF_ERROR(CutMemory(i, zone));
         const auto number = NumaNodeNumber(zone.name);
         if (HasMemory(zone) && number) nodes.Add(*number);
@@ -136,7 +135,7 @@ class Cut {
     for (const auto& [resource, nodes] : config_.memory) {
       for (const auto& [name, amount] : nodes) {
         const auto zone = machine_.Find(name);
-        if (zone && machine_.zone(*zone).type == kNumaNode &&
+        if (zone && IsOfType(machine_.zone(*zone), kNumaNode) &&
             FindResource(machine_.zone(*zone), resource) != nullptr) {
           continue;
         }
@@ -230,10 +229,7 @@ class Cut {
 }  // namespace
 
 std::optional<uint32_t> NumaNodeNumber(const std::string& zone_name) {
-  absl::string_view text = zone_name;
-  uint32_t number = 0;
-  if (!absl::ConsumePrefix(&text, "numa-") || !absl::SimpleAtoi(text, &number)) return std::nullopt;
-  return number;
+  return NumberAtEnd(zone_name);
 }
 
 absl::StatusOr<Partition> MakePartition(const PartitionConfig& config, const ZoneTree& machine) {

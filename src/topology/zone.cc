@@ -1,6 +1,30 @@
 #include "topology/zone.h"
 
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+
 namespace plimsoll::topology {
+
+bool IsOfType(const Zone& zone, absl::string_view type) {
+  if (absl::EqualsIgnoreCase(zone.type, type)) return true;
+  for (const auto& [alias, meant] :
+       {std::pair("socket", kPackage), std::pair("numa", kNumaNode), std::pair("node", kNumaNode),
+        std::pair("cache", kCacheGroup)}) {
+    if (type == meant && absl::EqualsIgnoreCase(zone.type, alias)) return true;
+  }
+  return false;
+}
+
+std::optional<uint32_t> NumberAtEnd(absl::string_view name) {
+  size_t begin = name.size();
+  while (begin > 0 && absl::ascii_isdigit(static_cast<unsigned char>(name[begin - 1]))) --begin;
+  uint32_t number = 0;
+  if (!absl::SimpleAtoi(name.substr(begin), &number)) return std::nullopt;
+  return number;
+}
 
 const resources::Quantity* FindResource(const Zone& zone, const std::string& name) {
   for (const ZoneResource& resource : zone.resources) {

@@ -14,9 +14,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::topology {
@@ -69,6 +71,13 @@ struct Topology {
   std::vector<Zone> zones;  // parents before their children
   bool operator==(const Topology&) const = default;
 };
+
+// Whether a zone is of one of the types above, as generously as others' topologies need it: in any
+// case, "socket" for Package, "numa" and "node" for NUMANode, "cache" for CacheGroup.
+bool IsOfType(const Zone& zone, absl::string_view type);
+
+// 3 of "numa-3"; nullopt for a name that ends in no number.
+std::optional<uint32_t> NumberAtEnd(absl::string_view name);
 
 // Null when the zone has none of it.
 const resources::Quantity* FindResource(const Zone& zone, const std::string& name);

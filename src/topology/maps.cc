@@ -1,0 +1,282 @@
+#include "topology/maps.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "resources/quantity.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using resources::CpuSet;
+using resources::Quantity;
+
+absl::Status Bad(const Zone& zone, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
+}
+
+// Zones of one type, and which of them is a zone's: the one around it, else the only one that is in
+// the nearest zone around it with any.
+class Level {
+ public:
+  Level(const ZoneTree& tree, absl::string_view type) : tree_(tree), counts_(ZoneCount(tree)) {
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (!IsOfType(tree.zone(i), type)) continue;
+      zones_.push_back(i);
+      for (std::optional<size_t> at = i; at; at = tree.Parent(*at)) {
+        ++counts_[*at].first;
+        counts_[*at].second = i;
+      }
+    }
+  }
+  const std::vector<size_t>& zones() const { return zones_; }
+  std::optional<size_t> Around(size_t index) const {
+    for (std::optional<size_t> at = index; at; at = tree_.Parent(*at)) {
+      if (std::binary_search(zones_.begin(), zones_.end(), *at)) return at;
+    }
+    return std::nullopt;
+  }
+  std::optional<size_t> Nearest(size_t index) const {
+    if (const auto around = Around(index)) return around;
+    for (std::optional<size_t> at = index; at; at = tree_.Parent(*at)) {
+      if (counts_[*at].first == 1) return counts_[*at].second;
+      if (counts_[*at].first > 1) return std::nullopt;
+    }
+    if (zones_.size() == 1) return zones_[0];
+    return std::nullopt;
+  }
+
+ private:
+  static size_t ZoneCount(const ZoneTree& tree) { return tree.topology().zones.size(); }
+
+  const ZoneTree& tree_;
+  std::vector<size_t> zones_;                      // ascending
+  std::vector<std::pair<size_t, size_t>> counts_;  // by zone: how many are in it, and the last
+};
+
+// Page size, from "hugepages-2Mi". nullopt: another resource.
+absl::StatusOr<std::optional<int64_t>> PageSize(const Zone& zone, const std::string& resource) {
+  absl::string_view size = resource;
+  if (!absl::ConsumePrefix(&size, kHugepagesPrefix)) return std::nullopt;
+  const auto quantity = Quantity::Parse(size);
+  if (!quantity.ok() || quantity->Sign() <= 0) {
+    return Bad(zone, absl::StrCat("has resource \"", resource, "\": expected the size of a page, ",
+                                  "as in hugepages-2Mi"));
+  }
+  return quantity->Value();
+}
+
+// Of all zones together no more than can be counted.
+void AddTo(int64_t& sum, int64_t more) {
+  sum = more > std::numeric_limits<int64_t>::max() - sum ? std::numeric_limits<int64_t>::max()
+                                                         : sum + more;
+}
+
+class Mapper {
+ public:
+  explicit Mapper(const ZoneTree& tree)
+      : tree_(tree),
+        cores_(tree, kCore),
+        packages_(tree, kPackage),
+        nodes_(tree, kNumaNode),
+        caches_(tree, kCacheGroup) {}
+
+  absl::StatusOr<MachineMaps> Make() {
+    PLIMSOLL_RETURN_IF_ERROR(NumberNodes());
+    NumberPackages();
+    for (size_t i = 0; i < tree_.topology().zones.size(); ++i) {
+      PLIMSOLL_RETURN_IF_ERROR(MapCpus(i));
+      PLIMSOLL_RETURN_IF_ERROR(MapMemory(i));
+      FindIdentity(tree_.zone(i));
+    }
+    NumberCacheGroups();
+    MapDistances();
+    Count();
+    return std::move(maps_);
+  }
+
+ private:
+  absl::Status NumberNodes() {
+    for (const size_t index : nodes_.zones()) {
+      const Zone& zone = tree_.zone(index);
+      const auto number = NumberAtEnd(zone.name);
+      if (!number) {
+        return Bad(zone, "is a NUMA node, and its name does not end in the kernel's number of it");
+      }
+      const auto [node, is_new] = maps_.nodes.emplace(*number, NumaNodeMap{.zone = zone.name});
+      if (!is_new) {
+        return Bad(zone, absl::StrCat("has the same number as NUMA node \"", node->second.zone,
+                                      "\": ", *number));
+      }
+      node_numbers_[index] = *number;
+    }
+    if (nodes_.zones().empty()) maps_.nodes[0];
+    return absl::OkStatus();
+  }
+
+  void NumberPackages() {
+    std::map<uint32_t, size_t> numbers;
+    for (const size_t index : packages_.zones()) {
+      const auto number = NumberAtEnd(tree_.zone(index).name);
+      if (number) numbers.emplace(*number, index);
+    }
+    if (numbers.size() == packages_.zones().size()) {
+      for (const auto& [number, index] : numbers) package_numbers_[index] = number;
+    } else {
+      for (const size_t index : packages_.zones()) {
+        package_numbers_.emplace(index, static_cast<uint32_t>(package_numbers_.size()));
+      }
+    }
+  }
+
+  // nullopt: there are none.
+  absl::StatusOr<std::optional<size_t>> Where(const Level& level, absl::string_view type,
+                                              size_t index) const {
+    if (level.zones().empty()) return std::nullopt;
+    const auto found = level.Nearest(index);
+    if (found) return found;
+    return Bad(tree_.zone(index),
+               absl::StrCat("has CPUs, and is in no ", type, " zone of which there are several"));
+  }
+
+  absl::Status MapCpus(size_t index) {
+    const Zone& zone = tree_.zone(index);
+    const CpuSet own = tree_.OwnCpus(index);
+    const Quantity* capacity = FindResource(zone, kCpu);
+    if (capacity != nullptr && !capacity->IsZero() && own.Empty()) {
+      if (!maps_.zone_without_cpu_ids) maps_.zone_without_cpu_ids = zone.name;
+      AddTo(maps_.cpu_count, capacity->MilliValue() / 1000);
+      AddTo(maps_.core_count, IsOfType(zone, kCore) ? 1 : capacity->MilliValue() / 1000);
+      return absl::OkStatus();
+    }
+    if (own.Empty()) return absl::OkStatus();
+    if (capacity != nullptr && *capacity != Quantity::FromInt(static_cast<int64_t>(own.Size()))) {
+      return Bad(zone, absl::StrCat("has ", capacity->text(), " of resource \"cpu\" and CPUs ",
+                                    own.ToString()));
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto node, Where(nodes_, kNumaNode, index));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto package, Where(packages_, kPackage, index));
+    const auto core = cores_.Around(index);
+    const uint32_t first = core ? tree_.Cpus(*core).ToVector().front() : 0;
+    for (const uint32_t cpu : own.ToVector()) {
+      const uint32_t number = node ? node_numbers_.at(*node) : 0;
+      maps_.cpus[cpu] = {.core = core ? first : cpu,
+                         .package = package ? package_numbers_.at(*package) : 0,
+                         .numa_node = number};
+      maps_.nodes.at(number).cpus.Add(cpu);
+      if (const auto cache = caches_.Around(index)) cache_of_[cpu] = *cache;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MapMemory(size_t index) {
+    const Zone& zone = tree_.zone(index);
+    NumaNodeMap* node = nullptr;
+    if (nodes_.zones().empty()) {
+      node = &maps_.nodes.at(0);
+    } else if (const auto nearest = nodes_.Nearest(index)) {
+      node = &maps_.nodes.at(node_numbers_.at(*nearest));
+    }
+    for (const ZoneResource& resource : zone.resources) {
+      const int64_t bytes = resource.capacity.Value();
+      if (resource.name == kSwap) {
+        if (!maps_.swap_bytes) maps_.swap_bytes = 0;
+        AddTo(*maps_.swap_bytes, bytes);
+      }
+      if (resource.name == kMemory) {
+        AddTo(maps_.memory_bytes, bytes);
+        if (node != nullptr) AddTo(node->memory_bytes, bytes);
+      }
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto page, PageSize(zone, resource.name));
+      if (!page) continue;
+      if (bytes % *page != 0) {
+        return Bad(zone, absl::StrCat("has ", resource.capacity.text(), " of resource \"",
+                                      resource.name, "\": no whole number of pages"));
+      }
+      AddTo(maps_.hugepages[*page], bytes / *page);
+      if (node != nullptr) AddTo(node->hugepages[*page], bytes / *page);
+    }
+    return absl::OkStatus();
+  }
+
+  void FindIdentity(const Zone& zone) {
+    for (const auto& [attribute, value] :
+         {std::pair(kMachineId, &maps_.machine_id), std::pair(kBootId, &maps_.boot_id),
+          std::pair(kSystemUuid, &maps_.system_uuid)}) {
+      const auto found = zone.attributes.find(attribute);
+      if (found != zone.attributes.end() && value->empty()) *value = found->second;
+    }
+  }
+
+  void NumberCacheGroups() {
+    // By zone, or by node for those in none. In the order of the CPUs, so the first is the lowest.
+    std::map<std::pair<bool, size_t>, uint32_t> first;
+    for (auto& [cpu, place] : maps_.cpus) {
+      const auto cache = cache_of_.find(cpu);
+      const bool in_one = cache != cache_of_.end();
+      const size_t group = in_one ? cache->second : place.numa_node;
+      place.cache_group = first.emplace(std::pair(in_one, group), cpu).first->second;
+    }
+    maps_.cache_group_count = static_cast<int64_t>(first.size());
+  }
+
+  void MapDistances() {
+    for (auto& [number, node] : maps_.nodes) node.distances[number] = 10;
+    for (const auto& [index, number] : node_numbers_) {
+      for (const Cost& cost : tree_.zone(index).costs) {
+        const auto other = tree_.Find(cost.name);
+        if (!other) continue;
+        const auto node = node_numbers_.find(*other);
+        if (node != node_numbers_.end()) {
+          maps_.nodes.at(number).distances[node->second] = cost.value;
+        }
+      }
+    }
+  }
+
+  void Count() {
+    AddTo(maps_.cpu_count, static_cast<int64_t>(maps_.cpus.size()));
+    CpuSet cores;
+    for (const auto& [cpu, place] : maps_.cpus) cores.Add(place.core);
+    AddTo(maps_.core_count, static_cast<int64_t>(cores.Size()));
+    maps_.package_count = std::max<int64_t>(1, static_cast<int64_t>(packages_.zones().size()));
+  }
+
+  const ZoneTree& tree_;
+  const Level cores_;
+  const Level packages_;
+  const Level nodes_;
+  const Level caches_;
+  std::map<size_t, uint32_t> node_numbers_;     // by zone
+  std::map<size_t, uint32_t> package_numbers_;  // by zone
+  std::map<uint32_t, size_t> cache_of_;         // zone, by CPU
+  MachineMaps maps_;
+};
+
+}  // namespace
+
+absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree) {
+  return Mapper(tree).Make();
+}
+
+absl::Status CheckCpuIds(const MachineMaps& maps) {
+  if (!maps.zone_without_cpu_ids) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("zone \"", *maps.zone_without_cpu_ids, "\" has CPUs and no attribute \"",
+                   kCpuIds, "\": CPUs can't be given to containers of their own"));
+}
+
+CpuSet CpusWith(const MachineMaps& maps, uint32_t CpuPlace::*level, uint32_t id) {
+  CpuSet cpus;
+  for (const auto& [cpu, place] : maps.cpus) {
+    if (place.*level == id) cpus.Add(cpu);
+  }
+  return cpus;
+}
+
+}  // namespace plimsoll::topology
