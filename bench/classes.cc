@@ -61,9 +61,10 @@ absl::Status Measure() {
     PLIMSOLL_RETURN_IF_ERROR(cgroups->AddProcess(group, child.pid()));
     children.push_back(std::move(child));
   }
+  qos::ContainerFreezer freezer(cgroups.get(), nullptr);
   // No lower than this process's own, which nobody may go below here.
   PLIMSOLL_ASSIGN_OR_RETURN(
-      auto type, qos::OomType::Create(host, cgroups.get(),
+      auto type, qos::OomType::Create(host, cgroups.get(), &freezer,
                                       {.classes = {{"soon", 900}, {"first", 1000}}}, std::nullopt));
   qos::Target target;
   target.id = "bench";

@@ -53,7 +53,8 @@ absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& en
   auto type = qos::MakeRdtType(options, {.host = environment.host,
                                          .resctrl_root = std::move(resctrl),
                                          .cgroups = environment.cgroups,
-                                         .owned = environment.owned});
+                                         .owned = environment.owned,
+                                         .freezer = environment.freezer});
   if (absl::IsFailedPrecondition(type.status())) {
     found->unavailable.push_back(
         {qos::Level::kContainer, qos::kRdt, std::string(type.status().message())});
@@ -94,8 +95,8 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
                               linux::IdentifyProcess(environment.host, getpid()));
     PLIMSOLL_ASSIGN_OR_RETURN(lowest, linux::ReadOomScoreAdj(environment.host, self));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      auto type, qos::OomType::Create(environment.host, environment.cgroups, config, lowest));
+  PLIMSOLL_ASSIGN_OR_RETURN(auto type, qos::OomType::Create(environment.host, environment.cgroups,
+                                                            environment.freezer, config, lowest));
   types->push_back(std::move(type));
   return absl::OkStatus();
 }
@@ -119,10 +120,12 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
 absl::Status CheckClasses(const qos::ClassesConfig& config) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
+  qos::ContainerFreezer freezer(cgroups.get(), nullptr);
   // The type rdt makes its groups as it is made: of it the file alone is looked at.
   qos::ClassesConfig quiet = config;
   quiet.rdt.reset();
-  PLIMSOLL_RETURN_IF_ERROR(MakeClasses(quiet, {.host = host, .cgroups = cgroups.get()}).status());
+  PLIMSOLL_RETURN_IF_ERROR(
+      MakeClasses(quiet, {.host = host, .cgroups = cgroups.get(), .freezer = &freezer}).status());
   if (!config.rdt) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.rdt->config_file));
   return qos::ParseRdtConfig(config.rdt->config_file, text).status();

@@ -10,6 +10,7 @@
 #include "linux/cgroup.h"
 #include "qos/annotations.h"
 #include "qos/classes_config.h"
+#include "qos/container_freezer.h"
 #include "qos/owned_objects.h"
 #include "qos/registry.h"
 
@@ -20,6 +21,7 @@ struct ClassEnvironment {
   FsRoot host;
   linux::CgroupManager* cgroups = nullptr;
   qos::OwnedObjects* owned = nullptr;
+  qos::ContainerFreezer* freezer = nullptr;  // the daemon's only one
   // Nothing may go below this process's own oom_score_adj (see OciOptions).
   std::string restrict_oom_score_adj = "auto";
 };

@@ -185,6 +185,7 @@ class DaemonImpl final : public Daemon {
     images_.reset();
     engine_.reset();
     classes_.reset();
+    freezer_.reset();
     runtime_.reset();
   }
 
@@ -208,9 +209,7 @@ class DaemonImpl final : public Daemon {
                             .monitor_cgroup = MonitorGroup(*cgroups_, host_, config)};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
-    PLIMSOLL_ASSIGN_OR_RETURN(classes_,
-                              MakeClasses(config.classes, {host_, cgroups_.get(), store_.get(),
-                                                           config.restrict_oom_score_adj}));
+    PLIMSOLL_RETURN_IF_ERROR(OpenClasses());
 
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
@@ -232,6 +231,23 @@ class DaemonImpl final : public Daemon {
     };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
     if (config.classes.blockio) WatchDevices();
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenClasses() {
+    freezer_.emplace(cgroups_.get(), store_.get());
+    // Also where no type is configured any more.
+    if (const absl::Status thawed = freezer_->Recover(); !thawed.ok()) {
+      log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
+                  {{"error", std::string(thawed.message())}});
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        classes_, MakeClasses(options_.config.classes,
+                              {.host = host_,
+                               .cgroups = cgroups_.get(),
+                               .owned = store_.get(),
+                               .freezer = &*freezer_,
+                               .restrict_oom_score_adj = options_.config.restrict_oom_score_adj}));
     return absl::OkStatus();
   }
 
@@ -379,6 +395,7 @@ class DaemonImpl final : public Daemon {
   std::optional<runtime::EventLog> events_;
   std::unique_ptr<InsecureRegistries> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::optional<qos::ContainerFreezer> freezer_;  // before those who use it
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<runtime::Engine> engine_;
   std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <thread>
+
 #include "absl/time/clock.h"
 #include "linux/cgroup_stub_for_test.h"
+#include "qos/owned_in_memory_for_test.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -17,6 +22,7 @@ using ::testing::IsEmpty;
 class OneGroup : public linux::CgroupStub {
  public:
   absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override {
+    if (on_freeze) on_freeze();
     absl::MutexLock lock(&mutex_);
     if (!freeze_status.ok()) return freeze_status;
     if (frozen_) return false;
@@ -53,6 +59,7 @@ class OneGroup : public linux::CgroupStub {
   }
 
   absl::Status freeze_status;
+  std::function<void()> on_freeze;
 
  private:
   mutable absl::Mutex mutex_;
@@ -63,8 +70,12 @@ class OneGroup : public linux::CgroupStub {
 
 class ContainerFreezerTest : public testing::Test {
  protected:
+  // As the next daemon finds them, if this one is killed now.
+  std::set<std::string> Marks() const { return *owned_.ListOwned("frozen"); }
+
   OneGroup group_;
-  ContainerFreezer freezer_{&group_};
+  OwnedInMemory owned_;
+  ContainerFreezer freezer_{&group_, &owned_};
 };
 
 TEST_F(ContainerFreezerTest, IsStillForAsLongAsItIsStopped) {
@@ -127,10 +138,90 @@ TEST_F(ContainerFreezerTest, AGroupThatIsGoneIsNobodysTrouble) {
   EXPECT_THAT(freezer_.Troubles(), IsEmpty());
 }
 
+TEST_F(ContainerFreezerTest, StaysStillUntilTheLastLetsItGo) {
+  std::optional<ContainerFreezer::Stop> rdt(std::in_place, &freezer_, "/web");
+  std::optional<ContainerFreezer::Stop> oom(std::in_place, &freezer_, "/web");
+  EXPECT_TRUE(oom->is_still());
+  rdt.reset();
+  EXPECT_TRUE(group_.frozen());
+  EXPECT_EQ(group_.thaws(), 0);
+  EXPECT_THAT(freezer_.Troubles(), IsEmpty());
+  EXPECT_THAT(Marks(), ElementsAre("/web"));
+  oom.reset();
+  EXPECT_FALSE(group_.frozen());
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(ContainerFreezerTest, ManyAtOnceNeverSeeItRun) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 500; ++k) {
+        const ContainerFreezer::Stop stop(&freezer_, "/web");
+        EXPECT_TRUE(stop.is_still());
+        EXPECT_TRUE(group_.frozen());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(group_.frozen());
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(ContainerFreezerTest, TheMarkIsThereBeforeItIsFrozenAndUntilItRuns) {
+  group_.on_freeze = [&] { EXPECT_THAT(Marks(), ElementsAre("/web")); };
+  group_.SetThawStatus(absl::InternalError("no"));
+  { const ContainerFreezer::Stop stop(&freezer_, "/web"); }
+  EXPECT_THAT(Marks(), ElementsAre("/web"));
+  group_.SetThawStatus(absl::OkStatus());
+  for (int i = 0; i < 6000 && !Marks().empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_FALSE(group_.frozen());
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(ContainerFreezerTest, WhatSomebodyElseFrozeHasNoMark) {
+  group_.SetFrozen(true);
+  { const ContainerFreezer::Stop stop(&freezer_, "/web"); }
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(ContainerFreezerTest, WithoutAMarkNothingIsFrozen) {
+  owned_.refuse = true;
+  group_.on_freeze = [] { ADD_FAILURE() << "nobody could find it after a kill"; };
+  const ContainerFreezer::Stop stop(&freezer_, "/web");
+  EXPECT_FALSE(stop.is_still());
+}
+
+TEST_F(ContainerFreezerTest, AMarkThatCannotBeStruckOutIsNoFreeze) {
+  owned_.refuse_removal = true;
+  { const ContainerFreezer::Stop stop(&freezer_, "/web"); }
+  EXPECT_FALSE(group_.frozen());
+  EXPECT_THAT(freezer_.Troubles(), IsEmpty());
+  owned_.refuse_removal = false;
+  for (int i = 0; i < 6000 && !Marks().empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_THAT(Marks(), IsEmpty());
+  EXPECT_EQ(group_.thaws(), 1) << "by then somebody else may have frozen it";
+}
+
+// A daemon that is killed in between: another one with the same records.
+TEST_F(ContainerFreezerTest, TheNextDaemonThaws) {
+  const ContainerFreezer::Stop stop(&freezer_, "/web");
+  ContainerFreezer next(&group_, &owned_);
+  group_.SetThawStatus(absl::ResourceExhaustedError("too many open files"));
+  const absl::Status failed = next.Recover();
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("/web: too many open files"));
+  EXPECT_THAT(next.Troubles(), ElementsAre(HasSubstr("/web: it is still frozen")));
+  EXPECT_THAT(Marks(), ElementsAre("/web"));
+  group_.SetThawStatus(absl::OkStatus());
+  EXPECT_TRUE(group_.AwaitThawed());
+  for (int i = 0; i < 6000 && !Marks().empty(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
 TEST(ContainerFreezerEndTest, TriesALastTime) {
   OneGroup group;
   {
-    ContainerFreezer freezer(&group);
+    ContainerFreezer freezer(&group, nullptr);
     group.SetThawStatus(absl::InternalError("no"));
     { const ContainerFreezer::Stop stop(&freezer, "/web"); }
     group.SetThawStatus(absl::OkStatus());

@@ -59,9 +59,11 @@ class Changes {
 
 absl::StatusOr<std::unique_ptr<OomType>> OomType::Create(const FsRoot& host,
                                                          linux::CgroupManager* cgroups,
+                                                         ContainerFreezer* freezer,
                                                          OomTypeConfig config,
                                                          std::optional<int> lowest) {
-  auto type = std::unique_ptr<OomType>(new OomType(host, cgroups, std::move(config), lowest));
+  auto type =
+      std::unique_ptr<OomType>(new OomType(host, cgroups, freezer, std::move(config), lowest));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(type->Validate(), "class type \"oom\""));
   return type;
 }

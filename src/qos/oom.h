@@ -31,10 +31,11 @@ class OomType : public ClassType {
   // `lowest`: no process gets less, because without CAP_SYS_RESOURCE the kernel lets nobody go
   // below what he started with; classes that ask for less get that and say so. nullopt: any value
   // can be had. INVALID_ARGUMENT for a name that is not valid, a value outside -1000 to 1000, no
-  // classes, a default or capacity of no class. `host` holds proc/; `cgroups` must outlive the
-  // type.
+  // classes, a default or capacity of no class. `host` holds proc/; `cgroups` and `freezer` outlive
+  // the type.
   static absl::StatusOr<std::unique_ptr<OomType>> Create(const FsRoot& host,
                                                          linux::CgroupManager* cgroups,
+                                                         ContainerFreezer* freezer,
                                                          OomTypeConfig config,
                                                          std::optional<int> lowest);
 
@@ -53,11 +54,11 @@ class OomType : public ClassType {
                                     absl::string_view class_name) const override;
 
  private:
-  OomType(FsRoot host, linux::CgroupManager* cgroups, OomTypeConfig config,
-          std::optional<int> lowest)
+  OomType(FsRoot host, linux::CgroupManager* cgroups, ContainerFreezer* freezer,
+          OomTypeConfig config, std::optional<int> lowest)
       : host_(std::move(host)),
         cgroups_(cgroups),
-        freezer_(cgroups),
+        freezer_(*freezer),
         config_(std::move(config)),
         lowest_(lowest) {}
   absl::Status Validate() const;
@@ -72,7 +73,7 @@ class OomType : public ClassType {
 
   const FsRoot host_;
   linux::CgroupManager* const cgroups_;
-  ContainerFreezer freezer_;
+  ContainerFreezer& freezer_;
   const OomTypeConfig config_;
   const std::optional<int> lowest_;
 };

@@ -24,12 +24,13 @@ class OomTest : public HostGroupTest {
   void SetUp() override {
     HostGroupTest::SetUp();
     if (IsSkipped()) return;
+    freezer_.emplace(cgroups_.get(), nullptr);
     own_ = Score(getpid());
     if (own_ > 500) GTEST_SKIP() << "this process' own oom_score_adj is " << own_;
   }
 
   std::unique_ptr<OomType> Make(std::optional<int> lowest = std::nullopt) {
-    auto type = OomType::Create(root_, cgroups_.get(), Config(), lowest);
+    auto type = OomType::Create(root_, cgroups_.get(), &*freezer_, Config(), lowest);
     EXPECT_TRUE(type.ok()) << type.status();
     return *std::move(type);
   }
@@ -61,6 +62,7 @@ class OomTest : public HostGroupTest {
         WaitFor([&] { return cgroups_->Processes(group_, /*recursive=*/true)->size() == count; }));
   }
 
+  std::optional<ContainerFreezer> freezer_;
   int own_ = 0;
 };
 
@@ -174,7 +176,7 @@ TEST_F(OomTest, UnknownClassesAndGroupsThatAreGone) {
 TEST_F(OomTest, MistakesAreTold) {
   const auto mistake = [&](const OomTypeConfig& config) {
     const absl::Status status =
-        OomType::Create(root_, cgroups_.get(), config, std::nullopt).status();
+        OomType::Create(root_, cgroups_.get(), &*freezer_, config, std::nullopt).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };

@@ -16,6 +16,7 @@
 #include "base/fs_root.h"
 #include "linux/cgroup.h"
 #include "qos/class_type.h"
+#include "qos/container_freezer.h"
 #include "qos/owned_objects.h"
 #include "qos/rdt_config.h"
 
@@ -36,8 +37,9 @@ struct RdtOptions {
 struct RdtEnvironment {
   FsRoot host;                              // has the configuration file and proc/
   FsRoot resctrl_root;                      // where resctrl is mounted; the same but for tests
-  linux::CgroupManager* cgroups = nullptr;  // both outlive the type
+  linux::CgroupManager* cgroups = nullptr;  // this and the others outlive the type
   OwnedObjects* owned = nullptr;            // kind "resctrl"
+  ContainerFreezer* freezer = nullptr;
 };
 
 // Compiles the file for this machine and makes the groups. Errors are those of ParseRdtConfig and

@@ -42,9 +42,10 @@ struct RdtMove {
 // Thread-safe; one call about a container at a time.
 class RdtMover {
  public:
-  // Both outlive it. `host` has proc/.
-  RdtMover(const linux::Resctrl* resctrl, linux::CgroupManager* cgroups, FsRoot host)
-      : resctrl_(*resctrl), cgroups_(*cgroups), freezer_(cgroups), host_(std::move(host)) {}
+  // All outlive it. `host` has proc/.
+  RdtMover(const linux::Resctrl* resctrl, linux::CgroupManager* cgroups, ContainerFreezer* freezer,
+           FsRoot host)
+      : resctrl_(*resctrl), cgroups_(*cgroups), freezer_(*freezer), host_(std::move(host)) {}
 
   // On error all threads are in `back` again. A container without threads is OK. `first`: it had no
   // class, so most likely it is an init asleep, for which a freeze would only cost time.
@@ -68,7 +69,7 @@ class RdtMover {
 
   const linux::Resctrl& resctrl_;
   linux::CgroupManager& cgroups_;
-  ContainerFreezer freezer_;
+  ContainerFreezer& freezer_;
   const FsRoot host_;
 };
 

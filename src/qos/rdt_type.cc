@@ -61,7 +61,7 @@ RdtType::RdtType(RdtOptions options, const RdtEnvironment& environment,
       ownership_(resctrl_.get(), environment_.owned, std::move(boot_id)),
       groups_(resctrl_.get(), &ownership_, std::move(machine),
               {.prefix = options_.group_prefix, .adopt = options_.adopt}),
-      mover_(resctrl_.get(), environment_.cgroups, environment_.host),
+      mover_(resctrl_.get(), environment_.cgroups, environment_.freezer, environment_.host),
       rechecks_(std::make_unique<RdtRechecks>(
           [this](const std::string& id, RdtRechecks::Kind kind) { Recheck(id, kind); })) {}
 

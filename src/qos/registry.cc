@@ -172,14 +172,17 @@ absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::Status status;
   for (auto one = held->begin(); one != held->end();) {
     ClassType* type = Find(target.level, one->first);
-    const std::string changing_to = std::exchange(one->second.changing_to, "");
+    std::string& changing_to = one->second.changing_to;
     const std::string& name = one->second.name;
+    absl::Status back;
     if (type != nullptr && !changing_to.empty()) {
-      status = FirstError(status, name.empty() ? type->Release(target, changing_to)
-                                               : type->Assign(target, changing_to, name));
+      back = name.empty() ? type->Release(target, changing_to)
+                          : type->Assign(target, changing_to, name);
     }
+    if (back.ok()) changing_to.clear();
+    status = FirstError(status, back);
     if (type != nullptr && !name.empty()) status = FirstError(status, type->Adopt(target, name));
-    one = name.empty() ? held->erase(one) : std::next(one);
+    one = name.empty() && back.ok() ? held->erase(one) : std::next(one);
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
@@ -351,6 +354,7 @@ std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, 
   }
   std::map<std::string, EffectiveClass> effective;
   for (const auto& [name, one] : held) {
+    if (one.name.empty()) continue;  // a first class that could not be taken back: it has none
     EffectiveClass shown{one.name, one.implicit, ""};
     const ClassType* type = Find(target.level, name);
     if (type == nullptr) {

@@ -78,7 +78,8 @@ class Registry {
   // Undoes Reserve of what was never enforced.
   void Cancel(const std::string& id);
   // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
-  // died is put back, in `held` too; the error says what could not be.
+  // died is put back, in `held` too; the error says what could not be, which stays in `held` as it
+  // was, for the next start to try again.
   absl::Status Adopt(const Target& target, HeldClasses* held);
 
   // Puts a holder into its classes. On error it is in none and still reserved.

@@ -12,7 +12,8 @@ Holders Registry::HoldersOf(const ClassType& type) const {
   for (const auto& [id, holder] : holders_) {
     const auto held = holder.held.find(type.name());
     // What is only reserved is enforced after this, by the new definition.
-    if (holder.level != type.level() || held == holder.held.end() || holder.target.id.empty()) {
+    if (holder.level != type.level() || held == holder.held.end() || holder.target.id.empty() ||
+        held->second.name.empty()) {
       continue;
     }
     holders.emplace_back(holder.target, held->second.name);
@@ -26,6 +27,7 @@ absl::Status Registry::CheckHolders(const ClassType& type,
   for (const auto& [id, holder] : holders_) {
     const auto held = holder.held.find(type.name());
     if (holder.level != type.level() || held == holder.held.end()) continue;
+    if (held->second.name.empty()) continue;
     if (std::find(names.begin(), names.end(), held->second.name) != names.end()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ",

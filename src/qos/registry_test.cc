@@ -190,6 +190,30 @@ TEST_F(RegistryTest, ARestartFindsHoldersAndEndsWhatWasBeingChanged) {
   EXPECT_TRUE(Create("b", {{"rdt", "bronze"}}).ok());
 }
 
+TEST_F(RegistryTest, WhatCannotBePutBackStaysAsItWas) {
+  Make({{.name = "oom"}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  saved_["a"]["rdt"].changing_to = "silver";
+  saved_["a"]["oom"].changing_to = "gold";  // its first
+  kernels_["rdt"].members["a"] = "silver";
+  kernels_["oom"].members["a"] = "bronze";  // which nobody can take away
+  kernels_["rdt"].refuse_after = 0;
+  Make({{.name = "oom"}, {.name = "rdt"}});
+  EXPECT_FALSE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
+  EXPECT_EQ(Holds("a", "rdt"), "gold");
+  EXPECT_EQ(Holds("a", "oom"), "");
+  EXPECT_EQ(saved_["a"]["rdt"].changing_to, "silver");
+  EXPECT_EQ(saved_["a"]["oom"].changing_to, "gold");
+  kernels_["rdt"].refuse_after = -1;
+  kernels_["oom"].members["a"] = "gold";
+  Make({{.name = "oom"}, {.name = "rdt"}});
+  ASSERT_TRUE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
+  EXPECT_EQ(kernels_["rdt"].members["a"], "gold");
+  EXPECT_THAT(kernels_["oom"].members, IsEmpty());
+  EXPECT_FALSE(saved_["a"].contains("oom"));
+  EXPECT_EQ(saved_["a"]["rdt"].changing_to, "");
+}
+
 TEST_F(RegistryTest, AFirstClassIsOnRecordBeforeTheKernelIsAsked) {
   Make({{.name = "rdt"}});
   ASSERT_TRUE(Create("a", {}).ok());

@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
@@ -14,7 +13,9 @@ namespace {
 
 std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& held) {
   std::map<std::string, qos::EffectiveClass> classes;
-  for (const auto& [type, one] : held) classes[type] = {one.name, one.implicit, ""};
+  for (const auto& [type, one] : held) {
+    if (!one.name.empty()) classes[type] = {one.name, one.implicit, ""};
+  }
   return classes;
 }
 
@@ -95,21 +96,10 @@ void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string
   Warn(sandbox_id, container_id, options_.classes->Release(target));
 }
 
-absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, bool is_new,
-                                              qos::HeldClasses* held) {
+absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held) {
   if (options_.classes == nullptr || held->empty()) return false;
   const qos::HeldClasses before = *held;
-  const bool was_changing =
-      absl::c_any_of(before, [](const auto& one) { return !one.second.changing_to.empty(); });
-  absl::Status status;
-  if (was_changing || is_new) {
-    // Who changed it may have been killed between freezing it and letting it go.
-    status = options_.cgroups->Thaw(target.cgroup_path);
-    if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) status = absl::OkStatus();
-  }
-  status = FirstError(status, options_.classes->Adopt(target, held));
-  // What could not be put back stays on record as it was: the next start tries again.
-  PLIMSOLL_RETURN_IF_ERROR(status);
+  PLIMSOLL_RETURN_IF_ERROR(options_.classes->Adopt(target, held));
   return *held != before;
 }
 

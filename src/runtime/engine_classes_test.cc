@@ -133,7 +133,6 @@ TEST_F(EngineClassesTest, AChangeThatWasCutOffIsPutBack) {
   Restart();
   EXPECT_EQ(rdt_.members[id], "gold");
   EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "");
-  EXPECT_EQ(cgroups_.thawed, 1) << "it may have been frozen for the change";
 }
 
 TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
@@ -238,31 +237,35 @@ TEST_F(EngineClassesTest, WhatIsOnItsWayInIsTheTypesToKnow) {
   EXPECT_THAT(rdt_type_->committed.at(0).first.entering(), ElementsAre(4711));
 }
 
-// A daemon that was killed while it made one may have frozen it for its first classes.
-TEST_F(EngineClassesTest, WhatWasBeingMadeIsThawedBeforeItIsRemoved) {
+TEST_F(EngineClassesTest, WhatWasBeingMadeHoldsNothingAfterARestart) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ContainerRecord record = *engine_->GetContainer(id);
   engine_.reset();
   record.state = ContainerState::kCreating;
   ASSERT_TRUE(store_.PutContainer(record).ok());
   Restart();
-  EXPECT_EQ(cgroups_.thawed, 1);
   EXPECT_THAT(rdt_.members, IsEmpty());
 }
 
-// A thaw that fails is told, and the holder is known all the same.
-TEST_F(EngineClassesTest, WhatCannotBeThawedAtAStartIsKnown) {
+// That is told, and the holder is known all the same.
+TEST_F(EngineClassesTest, WhatCannotBePutBackStaysOnRecord) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ContainerRecord record = *engine_->GetContainer(id);
   engine_.reset();
   record.classes["rdt"].changing_to = "silver";
   ASSERT_TRUE(store_.PutContainer(record).ok());
   rdt_.members[id] = "silver";
-  cgroups_.thaw_status = absl::InternalError("too many open files");
+  rdt_.refuse_after = 0;
   Restart();
-  EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre(HasSubstr("too many open files")));
-  EXPECT_EQ(rdt_.members[id], "gold");
+  EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre(HasSubstr("the kernel said no")));
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "gold");
+  // Nor does it go with whatever else is saved.
+  ASSERT_TRUE(engine_->UpdateResources(id, {.classes = {{"oom", "silver"}}}).ok());
+  EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "silver");
+  rdt_.refuse_after = -1;
+  Restart();
+  EXPECT_EQ(rdt_.members[id], "gold");
+  EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "");
 }
 
 TEST_F(EngineClassesTest, ACommandEntersByTheClasssFile) {

@@ -200,10 +200,10 @@ class EngineImpl : public Engine {
   void CancelClasses(const std::string& id);
   void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
                       const qos::Target& target);
-  // After a restart: ends what was being changed, also in `held`, and thaws what was frozen for it
-  // or, of one that is new, for its first classes. True when that changed something, which is to be
-  // saved then. Also on error the registry knows the holder.
-  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, bool is_new, qos::HeldClasses* held);
+  // After a restart: ends what was being changed, also in `held`. True when that changed something,
+  // which is to be saved then. Also on error the registry knows the holder; what could not be put
+  // back stays on record as it was.
+  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, qos::HeldClasses* held);
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
   // For a container that is recorded as exited, and so gets no others any more; in another thread,

@@ -223,8 +223,6 @@ class FakeCgroups : public linux::CgroupManager {
   Faults faults;
   uint64_t oom_kills = 0;
   std::atomic<int> moves_in_place = 0;
-  int thawed = 0;
-  absl::Status thaw_status;
   std::function<void()> on_create;
   std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
@@ -310,10 +308,7 @@ class FakeCgroups : public linux::CgroupManager {
     return std::vector<pid_t>();
   }
   absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override { return true; }
-  absl::Status Thaw(absl::string_view) override {
-    ++thawed;
-    return thaw_status;
-  }
+  absl::Status Thaw(absl::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
                                        absl::string_view) const override {
     return absl::NotFoundError("fake");

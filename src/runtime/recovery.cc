@@ -161,8 +161,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   const bool is_live = IsLive(record.state);
   const bool may_hold = is_live || record.state == ContainerState::kCreating;
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
-    const absl::StatusOr<bool> changed =
-        AdoptClasses(TargetOf(record), record.state == ContainerState::kCreating, &record.classes);
+    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
     Trouble(finding, changed.status());
     if (changed.ok() && *changed) Trouble(finding, options_.store->PutContainer(record));
   }
@@ -232,8 +231,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   const bool may_hold =
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
-    const absl::StatusOr<bool> changed =
-        AdoptClasses(TargetOf(record), record.state == SandboxState::kCreating, &record.classes);
+    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
     Trouble(finding, changed.status());
     if (changed.ok() && *changed) Trouble(finding, options_.store->PutSandbox(record));
   }

@@ -23,7 +23,10 @@ class FreezerOrNot : public linux::CgroupStub {
     if (!can_freeze_) return absl::FailedPreconditionError("no freezer");
     return inner_.Freeze(path, absl::Now() + absl::Seconds(20));
   }
-  absl::Status Thaw(absl::string_view path) override { return inner_.Thaw(path); }
+  absl::Status Thaw(absl::string_view path) override {
+    if (refuses_thaw) return absl::ResourceExhaustedError("too many open files");
+    return inner_.Thaw(path);
+  }
   absl::StatusOr<std::vector<pid_t>> Threads(absl::string_view path) const override {
     auto threads = inner_.Threads(path);
     const pid_t ended = just_ended;
@@ -35,6 +38,7 @@ class FreezerOrNot : public linux::CgroupStub {
 
   // Listed as if it had ended right after that; 0: none.
   std::atomic<pid_t> just_ended = 0;
+  std::atomic<bool> refuses_thaw = false;
 
  private:
   linux::CgroupManager& inner_;
@@ -44,13 +48,16 @@ class FreezerOrNot : public linux::CgroupStub {
 class RdtForkTest : public RdtFixture {
  protected:
   void StartWithFreezer(bool can_freeze) {
-    freezer_ = std::make_unique<FreezerOrNot>(cgroups_.get(), can_freeze);
-    auto type = MakeRdtType(options_, {host_, resctrl_->root(), freezer_.get(), &owned_});
+    groups_ = std::make_unique<FreezerOrNot>(cgroups_.get(), can_freeze);
+    freezer_.emplace(groups_.get(), &owned_);
+    auto type =
+        MakeRdtType(options_, {host_, resctrl_->root(), groups_.get(), &owned_, &*freezer_});
     ASSERT_TRUE(type.ok()) << type.status();
     type_ = *std::move(type);
   }
   void TearDown() override {
     type_.reset();
+    freezer_.reset();
     RdtFixture::TearDown();
   }
   // Members in truth, those that the file system hides too.
@@ -63,7 +70,7 @@ class RdtForkTest : public RdtFixture {
     return both;
   }
 
-  std::unique_ptr<FreezerOrNot> freezer_;
+  std::unique_ptr<FreezerOrNot> groups_;
 };
 
 // The race of a fork with a move: what was forked a moment ago can neither be seen nor moved.
@@ -114,7 +121,7 @@ TEST_F(RdtForkTest, WhoHasJustEndedIsNowhereAndNoDrift) {
   const pid_t child = web.member().Fork();
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_TRUE(WaitFor([&] { return linux::ReadProcess(host_, child)->zombie; }));
-  freezer_->just_ended = child;
+  groups_->just_ended = child;
   EXPECT_EQ(Drift(web, "gold"), "");
   EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
 }
@@ -136,6 +143,35 @@ TEST_F(RdtForkTest, AThousandChangesLeaveNoThreadBehind) {
       ASSERT_EQ(Drift(web, names[(i + 1) % 2]), "");
     }
   }
+}
+
+// A reload that puts it back into a group that was made again, a daemon that can't thaw it then and
+// is killed: the next one finds the mark.
+TEST_F(RdtForkTest, WhatAReloadFroze) {
+  StartWithFreezer(true);
+  Container web(cgroups_.get(), "web");
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
+  groups_->refuses_thaw = true;
+  auto pending = type_->PrepareReload();
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  ASSERT_TRUE((*pending)->Commit({{web.target(), "gold"}}).ok());
+  const std::string path = web.target().cgroup_path;
+  EXPECT_THAT(Drift(web, "gold"), ::testing::HasSubstr("still frozen"));
+  EXPECT_THAT(*owned_.ListOwned("frozen"), ::testing::ElementsAre(path));
+  const bool v2 = cgroups_->layout() == linux::CgroupLayout::kV2;
+  const auto state = [&] {
+    return *cgroups_->ReadFile(path, "freezer", v2 ? "cgroup.freeze" : "freezer.state");
+  };
+  EXPECT_EQ(state(), v2 ? "1" : "FROZEN");
+  type_.reset();
+  freezer_.reset();
+  EXPECT_EQ(state(), v2 ? "1" : "FROZEN");
+  freezer_.emplace(cgroups_.get(), &owned_);
+  const absl::Status recovered = freezer_->Recover();
+  EXPECT_TRUE(recovered.ok()) << recovered;
+  EXPECT_EQ(state(), v2 ? "0" : "THAWED");
+  EXPECT_THAT(*owned_.ListOwned("frozen"), IsEmpty());
 }
 
 }  // namespace

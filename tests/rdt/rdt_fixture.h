@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,53 +20,13 @@
 #include "linux/cgroup.h"
 #include "linux/process.h"
 #include "linux/resctrl.h"
+#include "qos/container_freezer.h"
+#include "qos/owned_in_memory_for_test.h"
 #include "qos/rdt.h"
 #include "resctrlfs/fixture.h"
 #include "resctrlfs/member.h"
 
 namespace plimsoll::qos {
-
-class OwnedInMemory : public OwnedObjects {
- public:
-  absl::StatusOr<std::set<std::string>> ListOwned(const std::string&) const override {
-    absl::MutexLock lock(&mutex_);
-    return names_;
-  }
-  absl::Status AddOwned(const std::string&, const std::string& name) override {
-    absl::MutexLock lock(&mutex_);
-    if (refuse) return absl::InternalError("the disk is full");
-    names_.insert(name);
-    all_.insert(name.substr(name.find('/') + 1));
-    return absl::OkStatus();
-  }
-  absl::Status RemoveOwned(const std::string&, const std::string& name) override {
-    absl::MutexLock lock(&mutex_);
-    if (refuse_removal) return absl::InternalError("the disk is full");
-    names_.erase(name);
-    return absl::OkStatus();
-  }
-  // Without the boot's id.
-  std::set<std::string> Groups() const {
-    absl::MutexLock lock(&mutex_);
-    std::set<std::string> groups;
-    for (const std::string& name : names_) groups.insert(name.substr(name.find('/') + 1));
-    return groups;
-  }
-
-  // Those too that are no more.
-  std::set<std::string> All() const {
-    absl::MutexLock lock(&mutex_);
-    return all_;
-  }
-
-  std::atomic<bool> refuse = false;
-  std::atomic<bool> refuse_removal = false;
-
- private:
-  mutable absl::Mutex mutex_;
-  std::set<std::string> names_;
-  std::set<std::string> all_;
-};
 
 // A process in a cgroup of its own, with what it forks.
 class Container {
@@ -142,6 +103,7 @@ class RdtFixture : public ::testing::Test {
   }
   void TearDown() override {
     type_.reset();
+    freezer_.reset();
     fs_.reset();
     if (resctrl_ != nullptr) {
       const absl::Status stopped = resctrl_->Stop();
@@ -154,11 +116,13 @@ class RdtFixture : public ::testing::Test {
     options_.config_file = dir_.path() + "/rdt.yaml";
   }
   absl::StatusOr<std::unique_ptr<ClassType>> Make() {
-    return MakeRdtType(options_, {host_, resctrl_->root(), cgroups_.get(), &owned_});
+    if (!freezer_) freezer_.emplace(cgroups_.get(), &owned_);
+    return MakeRdtType(options_, {host_, resctrl_->root(), cgroups_.get(), &owned_, &*freezer_});
   }
   // As after a restart of the daemon.
   void Start() {
     type_.reset();
+    freezer_.reset();
     auto type = Make();
     ASSERT_TRUE(type.ok()) << type.status();
     type_ = *std::move(type);
@@ -191,6 +155,7 @@ class RdtFixture : public ::testing::Test {
   std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
   std::unique_ptr<linux::Resctrl> fs_;
   RdtOptions options_;
+  std::optional<ContainerFreezer> freezer_;
   std::unique_ptr<ClassType> type_;
 };
 
