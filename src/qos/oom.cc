@@ -11,6 +11,7 @@
 #include "linux/process.h"
 #include "linux/process_tree.h"
 #include "qos/class_name.h"
+#include "qos/oom_scores.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -18,42 +19,6 @@ namespace {
 constexpr char kFile[] = "oom_score_adj";
 // Looks at a container that can't be frozen and goes on forking.
 constexpr int kMostPasses = 100;
-
-// All changes so far, to be taken back.
-class Changes {
- public:
-  explicit Changes(const FsRoot& host) : host_(host) {}
-
-  // OK when the process has gone.
-  absl::Status Set(const linux::ProcessId& process, int value) {
-    const absl::StatusOr<int> before = linux::ReadOomScoreAdj(host_, process);
-    if (absl::IsNotFound(before.status())) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(before.status());
-    if (*before == value) return absl::OkStatus();
-    const absl::Status status = linux::WriteOomScoreAdj(host_, process, value);
-    if (absl::IsNotFound(status)) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(status);
-    done_.emplace_back(process, *before);
-    return absl::OkStatus();
-  }
-  size_t size() const { return done_.size(); }
-
-  // What could not be taken back, for the end of a message.
-  std::string Undo() {
-    std::string trouble;
-    for (auto each = done_.rbegin(); each != done_.rend(); ++each) {
-      const absl::Status status = linux::WriteOomScoreAdj(host_, each->first, each->second);
-      if (status.ok() || absl::IsNotFound(status)) continue;
-      absl::StrAppend(&trouble, "; not set back: ", status.message());
-    }
-    done_.clear();
-    return trouble;
-  }
-
- private:
-  const FsRoot& host_;
-  std::vector<std::pair<linux::ProcessId, int>> done_;
-};
 
 }  // namespace
 
@@ -159,33 +124,22 @@ absl::Status OomType::SetAll(const Target& target, int value) {
   // A fork in flight has copied the old value and is in no list yet. Where the container can't be
   // frozen, it is looked at until nothing more is found.
   const ContainerFreezer::Stop stop(&freezer_, target.cgroup_path);
-  Changes changes(host_);
   bool entering = false;
-  const auto pass = [&]() -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> listed, Members(target, &entering));
-    std::vector<linux::ProcessId> processes;
-    for (const pid_t pid : listed) {
-      const auto process = linux::IdentifyProcess(host_, pid);
-      if (process.ok()) processes.push_back(*process);
-    }
-    // Who was identified before this second look and is in it is no stranger with a pid used again.
-    bool still_entering = false;
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> again, Members(target, &still_entering));
-    entering = entering || still_entering;
-    for (const linux::ProcessId& process : processes) {
-      if (!std::binary_search(again.begin(), again.end(), process.pid)) continue;
-      PLIMSOLL_RETURN_IF_ERROR(changes.Set(process, value));
-    }
-    return absl::OkStatus();
-  };
+  OomScores scores(host_, [&]() -> absl::StatusOr<std::vector<pid_t>> {
+    bool some = false;
+    auto members = Members(target, &some);
+    entering = entering || some;
+    return members;
+  });
   absl::Status status;
   for (int i = 0; i < kMostPasses && status.ok(); ++i) {
-    const size_t before = changes.size();
-    status = pass();
-    if ((stop.is_still() && !entering) || (changes.size() == before && i > 0)) break;
+    const size_t before = scores.changed();
+    entering = false;
+    status = scores.SetAll(value);
+    if ((stop.is_still() && !entering) || (scores.changed() == before && i > 0)) break;
   }
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(status.message(), changes.Undo()));
+  return absl::Status(status.code(), absl::StrCat(status.message(), scores.Undo()));
 }
 
 absl::Status OomType::Assign(const Target& target, absl::string_view /*from*/,
