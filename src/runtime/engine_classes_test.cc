@@ -184,8 +184,10 @@ TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   bool could_reload = true;
   cgroups_.on_apply = [&] {
-    could_reload = classes_->definitions().TryLock();
-    if (could_reload) classes_->definitions().Unlock();
+    could_reload = false;
+    if (!classes_->definitions().TryLock()) return;
+    could_reload = true;
+    classes_->definitions().Unlock();
   };
   ResourceUpdate update;
   update.cgroup.pids_limit = 17;
