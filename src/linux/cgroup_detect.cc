@@ -9,6 +9,7 @@
 #include "linux/cgroup.h"
 #include "linux/cgroup_v1.h"
 #include "linux/cgroup_v2.h"
+#include "linux/cgroup_v2_tree.h"
 #include "linux/mounts.h"
 
 namespace plimsoll::linux {
@@ -29,9 +30,12 @@ struct Found {
 };
 
 // A mount that another one covers is listed too, but nothing of it is to be seen at its path.
-std::shared_ptr<CgroupTree> OpenTree(const FsRoot& root, const std::string& mount_point) {
-  auto directory = root.Sub(mount_point);
+std::shared_ptr<CgroupTree> OpenTree(const FsRoot& root, const MountInfo& mount) {
+  auto directory = root.Sub(mount.mount_point);
   if (!directory.ok() || !directory->Exists("cgroup.procs")) return nullptr;
+  if (mount.fs_type == "cgroup2") {
+    return std::make_shared<CgroupV2Tree>(*std::move(directory), root);
+  }
   return std::make_shared<CgroupTree>(*std::move(directory));
 }
 
@@ -44,7 +48,7 @@ absl::StatusOr<Found> FindHierarchies(const FsRoot& root) {
                           absl::StartsWith(mount.mount_point, absl::StrCat(kCgroupRoot, "/"));
     if (!is_below) continue;
     if (mount.fs_type == "cgroup2" && found.v2 == nullptr) {
-      found.v2 = OpenTree(root, mount.mount_point);
+      found.v2 = OpenTree(root, mount);
       found.v2_is_root = mount.mount_point == kCgroupRoot;
     }
     if (mount.fs_type != "cgroup") continue;
@@ -57,7 +61,7 @@ absl::StatusOr<Found> FindHierarchies(const FsRoot& root) {
         absl::StrAppend(&identity, option, ",");
     }
     if (seen.contains(identity)) continue;
-    hierarchy.tree = OpenTree(root, mount.mount_point);
+    hierarchy.tree = OpenTree(root, mount);
     if (hierarchy.tree == nullptr) continue;
     seen.insert(identity);
     found.v1.push_back(std::move(hierarchy));

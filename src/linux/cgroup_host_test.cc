@@ -122,6 +122,25 @@ TEST_F(CgroupHostTest, GroupsBelowFollowToOtherCpus) {
   }
 }
 
+// The kernel refuses to empty a v2 cpuset that has processes.
+TEST_F(CgroupHostTest, AGroupWithProcessesGetsAllCpusBack) {
+  if (!Has("cpuset")) GTEST_SKIP() << "no cpuset controller";
+  const CgroupSettings before = *cgroups_->Read(group_);
+  ASSERT_TRUE(cgroups_->Apply(group_, {.cpuset_cpus = "0", .cpuset_mems = "0"}).ok());
+  Start(group_, "sleep 1000");
+  const absl::Status applied = cgroups_->Apply(group_, {.cpuset_cpus = "", .cpuset_mems = ""});
+  ASSERT_TRUE(applied.ok()) << applied;
+  EXPECT_EQ(cgroups_->Read(group_)->cpuset_cpus, before.cpuset_cpus);
+  EXPECT_EQ(cgroups_->Read(group_)->cpuset_mems, before.cpuset_mems);
+  const char* file =
+      cgroups_->layout() == CgroupLayout::kV2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+  EXPECT_EQ(*cgroups_->ReadFile(group_, "cpuset", file), *cgroups_->ReadFile("/", "cpuset", file));
+  // What could not be done is undone, whichever way the cpuset can be given back.
+  ASSERT_TRUE(cgroups_->Apply(group_, {.pids_limit = 10}).ok());
+  EXPECT_FALSE(cgroups_->Apply(group_, {.cpuset_cpus = "0", .cpuset_mems = "4000"}).ok());
+  EXPECT_EQ(cgroups_->Read(group_)->cpuset_cpus, before.cpuset_cpus);
+}
+
 TEST_F(CgroupHostTest, MemoryAndSwapGoUpAndDownAndAway) {
   if (!Has("memory")) GTEST_SKIP() << "no memory controller";
   const bool has_swap = cgroups_->Read(group_)->memory_swap_limit_bytes.has_value();
