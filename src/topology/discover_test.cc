@@ -184,6 +184,30 @@ TEST(DiscoverTest, HybridCores) {
 )");
 }
 
+// Seen on an emulated machine to which a CPU was added. Threads have caches of their own, so that
+// hwloc has cores above caches and, where a core has one thread, below; being between others it
+// makes cores a type of two levels.
+TEST(DiscoverTest, CoresAboveAndBelowTheirCaches) {
+  MachineFiles files;
+  files.Cpus("0-4", "0-4");
+  files.Add({.cpu = 0, .package = 0, .core = 0, .siblings = "0-1", .package_cpus = "0-1"});
+  files.Add({.cpu = 1, .package = 0, .core = 0, .siblings = "0-1", .package_cpus = "0-1"});
+  files.Add({.cpu = 2, .package = 2, .core = 0, .siblings = "2", .package_cpus = "2"});
+  files.Add({.cpu = 3, .package = 1, .core = 0, .siblings = "3-4", .package_cpus = "3-4"});
+  files.Add({.cpu = 4, .package = 1, .core = 0, .siblings = "3-4", .package_cpus = "3-4"});
+  files.AddCaches({{1, 32, "0"}, {1, 32, "1"}, {1, 32, "2"}, {1, 32, "3"}, {1, 32, "4"}});
+  files.AddNode({0, "0-4", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(Read(files)), R"(
+└─ numa-0 NUMANode  memory 8Gi
+   ├─ package-0 Package
+   │  └─ core-0-0 Core  cpu 2  cpu-ids=0-1
+   ├─ package-1 Package
+   │  └─ core-1-0 Core  cpu 2  cpu-ids=3-4
+   └─ package-2 Package
+      └─ core-2-0 Core  cpu 1  cpu-ids=2
+)");
+}
+
 TEST(DiscoverTest, SmtOff) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);

@@ -56,12 +56,21 @@ std::optional<uint32_t> IdOf(hwloc_obj_t object) {
   return object->os_index;
 }
 
-// Calls `visit` with each object of a type.
+// Calls `visit` with each object of a type, also where the type has several levels: a core is above
+// its threads' own caches, but below caches that have the same CPUs as itself.
 template <typename Visit>
 void ForEach(hwloc_topology_t topology, hwloc_obj_type_t type, const Visit& visit) {
-  for (hwloc_obj_t object = nullptr;
-       (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;) {
-    visit(object);
+  const auto visit_level = [&](int depth) {
+    for (hwloc_obj_t object = nullptr;
+         (object = hwloc_get_next_obj_by_depth(topology, depth, object)) != nullptr;) {
+      visit(object);
+    }
+  };
+  const int only = hwloc_get_type_depth(topology, type);
+  if (only == HWLOC_TYPE_DEPTH_UNKNOWN) return;
+  if (only != HWLOC_TYPE_DEPTH_MULTIPLE) return visit_level(only);
+  for (int depth = 0; depth < hwloc_topology_get_depth(topology); ++depth) {
+    if (hwloc_get_depth_type(topology, depth) == type) visit_level(depth);
   }
 }
 

@@ -3,7 +3,7 @@
 # when a program, or the list of programs, is newer than what it said.
 #
 # Set by the file that includes this one: PLIMSOLL_VM_SOURCE, PLIMSOLL_VM_DIRECTORY.
-file(STRINGS ${PLIMSOLL_VM_DIRECTORY}/programs programs REGEX "^test ")
+file(STRINGS ${PLIMSOLL_VM_DIRECTORY}/programs programs REGEX "^(test|alone) ")
 foreach(entry IN LISTS programs)
   string(REPLACE " " ";" entry "${entry}")
   list(GET entry 1 name)

@@ -5,19 +5,22 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Kinds of programs that the suite runs.
+SUITE = ("test", "alone")
 # busybox stands for the rest; its shell would run its own commands rather than these.
 TOOLS = ["sh", "crun", "skopeo", "flock", "setsid"]
 
 
 def read_programs(build):
     """[(kind, name, path)] as CMake wrote it: `program`, one of Plimsoll's; `test`, a program of the
-    suite; `job`, a program of a job of its own."""
+    suite; `alone`, one that changes the machine under the others; `job`, a program of a job of its
+    own."""
     return [line[:3] for line in _lines(build)]
 
 
 def read_filters(build):
     """{name: filter of GoogleTest's} of the suite's programs."""
-    return {line[1]: line[3] for line in _lines(build) if line[0] == "test"}
+    return {line[1]: line[3] for line in _lines(build) if line[0] in SUITE}
 
 
 def _lines(build):

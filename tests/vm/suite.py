@@ -30,22 +30,22 @@ def main():
 
     build = arguments.build.resolve()
     directory = build / "vm"
-    tests = [(name, path) for kind, name, path in job.read_programs(build)
-             if kind == "test" and (not arguments.only or name in arguments.only)]
-    unknown = set(arguments.only) - {name for name, _ in tests}
+    tests = [entry for entry in job.read_programs(build)
+             if entry[0] in job.SUITE and (not arguments.only or entry[1] in arguments.only)]
+    unknown = set(arguments.only) - {name for _, name, _ in tests}
     if unknown:
         parser.error(f"no test program {', '.join(sorted(unknown))} in {directory / 'programs'}")
     filters = job.read_filters(build)
     if arguments.filter:
         filters = dict.fromkeys(filters, arguments.filter)
-    kernel = job.make_disk(build, directory, [path for _, path in tests], ["docker-registry"])
+    kernel = job.make_disk(build, directory, [path for _, _, path in tests], ["docker-registry"])
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "suite_job", timeout=arguments.timeout,
-                         arguments=[str(LANES), *(f"{name}={path}={filters[name]}"
-                                                  for name, path in tests)])
+                         arguments=[str(LANES), *(f"{kind}={name}={path}={filters[name]}"
+                                                  for kind, name, path in tests)])
     status = vm.run(options)
     if arguments.show:
-        for name, _ in tests:
+        for _, name, _ in tests:
             log = options.results / f"{name}.log"
             if log.exists():
                 sys.stdout.write(log.read_text(errors="replace"))

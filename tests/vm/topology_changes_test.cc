@@ -7,7 +7,7 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
-#include "resources/quantity.h"
+#include "topology_sums.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -20,31 +20,15 @@ class TopologyChangesTest : public NodeTest {
     EXPECT_TRUE(Host().Write(kCpu7, "1").ok());
     NodeTest::TearDown();
   }
-  // The sum over all zones.
-  static int64_t Sum(const cri::ResourceTopology& topology, const std::string& resource) {
-    int64_t sum = 0;
-    for (const auto& zone : topology.zones()) {
-      for (const auto& each : zone.resources()) {
-        if (each.name() == resource) {
-          sum += resources::Quantity::Parse(each.capacity().string())->Value();
-        }
-      }
-    }
-    return sum;
-  }
-  static std::map<std::string, int> Types(const cri::ResourceTopology& topology) {
-    std::map<std::string, int> types;
-    for (const auto& zone : topology.zones()) ++types[zone.type()];
-    return types;
-  }
 };
 
 TEST_F(TopologyChangesTest, TwoNodesAreSeenAsSuch) {
   TopologyStream stream(node_);
   cri::ResourceTopology topology;
   ASSERT_TRUE(stream.Next(&topology));
-  EXPECT_EQ(Types(topology), (std::map<std::string, int>{
-                                 {"Machine", 1}, {"Package", 2}, {"NUMANode", 2}, {"Core", 4}}))
+  EXPECT_EQ(
+      CountTypes(topology),
+      (std::map<std::string, int>{{"Machine", 1}, {"Package", 2}, {"NUMANode", 2}, {"Core", 4}}))
       << topology.DebugString();
   EXPECT_EQ(Sum(topology, "cpu"), 8);
   for (const auto& zone : topology.zones()) {
@@ -72,14 +56,19 @@ TEST_F(TopologyChangesTest, ACpuGoesAndComesBack) {
   for (TopologyStream* stream : {&first, &second}) {
     ASSERT_TRUE(stream->Next(&topology)) << stream->Finish().error_message();
     EXPECT_EQ(Sum(topology, "cpu"), 7);
-    EXPECT_EQ(Types(topology), Types(whole)) << "its core has another CPU";
+    EXPECT_EQ(CountTypes(topology), CountTypes(whole)) << "its core has another CPU";
   }
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING) << "it goes on elsewhere";
+  EXPECT_TRUE(Eventually([&] {
+    return Status(container).resources().linux().cpuset_cpus() == "0-6";
+  })) << "its only CPU went";
   ASSERT_TRUE(Host().Write(kCpu7, "1").ok());
   for (TopologyStream* stream : {&first, &second}) {
     ASSERT_TRUE(stream->Next(&topology)) << stream->Finish().error_message();
     EXPECT_EQ(topology.DebugString(), whole.DebugString()) << "one message for each change";
   }
+  EXPECT_TRUE(
+      Eventually([&] { return Status(container).resources().linux().cpuset_cpus() == "7"; }));
 }
 
 TEST_F(TopologyChangesTest, HugePagesAreSeenByThePoll) {

@@ -1,0 +1,88 @@
+// Hardware that comes and goes while streams are open. hotplug.py does what this asks for on its
+// standard output.
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "harness/topology_stream.h"
+#include "topology_sums.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr char kNewCpu[] = "sys/devices/system/cpu/cpu8";
+constexpr char kOnline[] = "sys/devices/system/cpu/cpu8/online";
+
+void Ask(const char* what) {
+  std::printf("%s\n", what);
+  std::fflush(stdout);
+}
+
+class HotplugTest : public NodeTest {
+ protected:
+  // Reads on until the sum is that; how many messages that took. 0: the stream has ended.
+  static int ReadUntil(TopologyStream& stream, const std::string& resource, int64_t sum) {
+    cri::ResourceTopology topology;
+    for (int messages = 1; stream.Next(&topology); ++messages) {
+      if (Sum(topology, resource) == sum) return messages;
+    }
+    return 0;
+  }
+};
+
+// Tests run in the order of this file: each goes on with the machine that the one before it left.
+TEST_F(HotplugTest, ACpuIsPluggedIn) {
+  const std::string everywhere = Start(RunPod(), Shell("sleep 1000"));
+  TopologyStream stream(node_);
+  cri::ResourceTopology whole;
+  ASSERT_TRUE(stream.Next(&whole));
+  ASSERT_EQ(Sum(whole, "cpu"), 8);
+  Ask("plug in a CPU");
+  ASSERT_TRUE(Eventually([] { return Host().Exists(kNewCpu); }));
+  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  cri::ResourceTopology more;
+  ASSERT_TRUE(stream.Next(&more)) << stream.Finish().error_message();
+  EXPECT_EQ(Sum(more, "cpu"), 9) << "one message, when it is online";
+  EXPECT_EQ(CountTypes(more)["Package"], CountTypes(whole)["Package"] + 1);
+  EXPECT_EQ(CountTypes(more)["Core"], CountTypes(whole)["Core"] + 1) << more.DebugString();
+  EXPECT_TRUE(Eventually([&] {
+    return ExecOutput(everywhere, "grep Cpus_allowed_list /proc/1/status | cut -f2") == "0-8\n";
+  })) << "who asked for no CPUs in particular may use the new one";
+}
+
+TEST_F(HotplugTest, MemoryIsPluggedInAndTakenOut) {
+  TopologyStream stream(node_);
+  cri::ResourceTopology before;
+  ASSERT_TRUE(stream.Next(&before));
+  const int64_t bytes = Sum(before, "memory");
+  Ask("plug in memory");
+  // A memory block after the other comes online.
+  EXPECT_GT(ReadUntil(stream, "memory", bytes + (int64_t{256} << 20)), 0);
+  Ask("take the memory out");
+  EXPECT_GT(ReadUntil(stream, "memory", bytes), 0);
+}
+
+TEST_F(HotplugTest, AContainerOutlivesItsOnlyCpu) {
+  cri::ContainerConfig config = Shell("while :; do :; done");
+  config.mutable_linux()->mutable_resources()->set_cpuset_cpus("8");
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, config);
+  TopologyStream stream(node_);
+  ASSERT_EQ(ReadUntil(stream, "cpu", 9), 1);
+  ASSERT_TRUE(Host().Write(kOnline, "0").ok());
+  ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
+  EXPECT_TRUE(Eventually([&] { return Status(id).resources().linux().cpuset_cpus() == "0-7"; }))
+      << Status(id).resources().linux().cpuset_cpus();
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  ASSERT_EQ(ReadUntil(stream, "cpu", 9), 1);
+  EXPECT_TRUE(Eventually([&] { return Status(id).resources().linux().cpuset_cpus() == "8"; }))
+      << "what it asked for, as soon as that is there again";
+  ASSERT_TRUE(Host().Write(kOnline, "0").ok());
+  ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
