@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_container.h"
+#include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
 #include "runtime/spec/json.h"
@@ -72,6 +73,11 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
       runtime::ContainerSpec spec,
       ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list, &warnings));
   const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
+  if (info_.pod_resources) {
+    PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,
+                              KubernetesResourcesFrom(request.config().kubernetes_resources(),
+                                                      "config.kubernetes_resources"));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(spec.classes,
                             ContainerClassesFrom(request.config(), *sandbox_config, info_.classes));
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -129,6 +135,10 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   const auto config = container_configs_.Get(record.id, record.client_config);
   v1::ContainerStatus* status = response->mutable_status();
   FillContainerStatus(record, *config, status);
+  if (info_.pod_resources && !record.spec.kubernetes_resources.empty()) {
+    FillKubernetesResources(record.spec.kubernetes_resources,
+                            status->mutable_kubernetes_resources());
+  }
   // The container can be removed between the two reads: its status is then that of the record.
   const absl::StatusOr<runtime::EffectiveResources> resources = engine_->ReadResources(record.id);
   if (resources.ok()) {
@@ -155,6 +165,11 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
   if (info_.classes.registry != nullptr) {
     PLIMSOLL_ASSIGN_OR_RETURN(update.classes, ClassNamesFrom(request.class_resources().classes(),
                                                              "class_resources.classes"));
+  }
+  if (info_.pod_resources && request.has_kubernetes_resources()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        update.kubernetes_resources,
+        KubernetesResourcesFrom(request.kubernetes_resources(), "kubernetes_resources"));
   }
   return engine_->UpdateResources(request.container_id(), update);
 }

@@ -32,6 +32,8 @@ struct NodeInfo {
   bool recursive_read_only_mounts = true;
   AnnotationAllowList annotation_allow_list;
   ClassSupport classes;
+  // Whether fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
+  bool pod_resources = true;
 };
 
 }  // namespace plimsoll::cri

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cri/runtime_handlers.h"
+#include "cri/translate_pod_resources.h"
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"
 #include "runtime/spec/json.h"
@@ -37,6 +38,9 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
                             SandboxSpecFrom(request.config(), &warnings));
   spec.runtime_handler = request.runtime_handler();
   PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), spec, info_.classes));
+  if (info_.pod_resources) {
+    PLIMSOLL_ASSIGN_OR_RETURN(spec.pod_resources, PodResourcesOf(request.config(), &warnings));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
   Warn(id, "", warnings);
@@ -67,6 +71,10 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
                             engine_->GetSandbox(request.pod_sandbox_id()));
   const auto config = sandbox_configs_.Get(record.id, record.client_config);
   FillSandboxStatus(record, *config, response->mutable_status());
+  if (info_.pod_resources && !record.spec.pod_resources.empty()) {
+    FillPodResources(record.spec.pod_resources,
+                     response->mutable_status()->mutable_pod_resources());
+  }
   const auto classes = engine_->SandboxClasses(record.id, /*look=*/request.verbose());
   if (classes.ok()) {
     FillClasses(*classes, response->mutable_status()->mutable_class_resources()->mutable_class_());

@@ -288,6 +288,49 @@ TEST_F(ServicesTest, UpdateIsValidatedWholeAndPassedOn) {
   EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateContainerResources, request), absl::StatusCode::kOk);
 }
 
+TEST_F(ServicesTest, WhatThePodsAuthorWroteIsKeptAndGivenBack) {
+  v1::RunPodSandboxRequest run;
+  *run.mutable_config() = PodConfig();
+  v1::ContainerResourceConfig* web = run.mutable_config()->mutable_pod_resources()->add_containers();
+  web->set_name("main");
+  web->set_type(v1::ContainerResourceConfig::CONTAINER);
+  (*web->mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("0.50");
+  runtime::SandboxRecord pod = Pod("p", runtime::SandboxState::kReady);
+  EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Invoke([&](const auto& spec, auto) {
+    pod.spec.pod_resources = spec.pod_resources;
+    return pod.id;
+  }));
+  ASSERT_EQ(Code(runtime_, &RuntimeStub::RunPodSandbox, run), absl::StatusCode::kOk);
+  EXPECT_CALL(engine_, GetSandbox(absl::string_view("p"))).WillRepeatedly(Return(pod));
+  v1::PodSandboxStatusRequest status;
+  status.set_pod_sandbox_id("p");
+  v1::PodSandboxStatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::PodSandboxStatus, status, &response).ok());
+  EXPECT_EQ(response.status().pod_resources().SerializeAsString(),
+            run.config().pod_resources().SerializeAsString());
+
+  v1::UpdateContainerResourcesRequest update;
+  update.set_container_id("a");
+  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("-1");
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateContainerResources, update),
+            absl::StatusCode::kInvalidArgument);
+  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.0");
+  runtime::ContainerRecord container = Main("a", "p", runtime::ContainerState::kRunning);
+  EXPECT_CALL(engine_, UpdateResources(absl::string_view("a"), _))
+      .WillOnce(Invoke([&](auto, const runtime::ResourceUpdate& asked) {
+        container.spec.kubernetes_resources = asked.kubernetes_resources.value();
+        return absl::OkStatus();
+      }));
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateContainerResources, update), absl::StatusCode::kOk);
+  ON_CALL(engine_, GetContainer(absl::string_view("a"))).WillByDefault(Return(container));
+  ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(runtime::EffectiveResources()));
+  v1::ContainerStatusRequest look;
+  look.set_container_id("a");
+  v1::ContainerStatusResponse seen;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::ContainerStatus, look, &seen).ok());
+  EXPECT_EQ(seen.status().kubernetes_resources().limits().at("cpu").string(), "1.0");
+}
+
 TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_CALL(engine_, ExecSync(absl::string_view("a"), _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {

@@ -303,6 +303,8 @@ class DaemonImpl final : public Daemon {
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
+    info.pod_resources =
+        options_.config.feature_gates.enabled("KubeletContainerResourcesInPodSandbox");
     return info;
   }
 

@@ -106,6 +106,7 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
   ContainerRecord record = container->record;
   record.spec.resources = asked.resources;
   record.spec.oom_score_adj = asked.oom_score_adj;
+  record.spec.kubernetes_resources = asked.kubernetes_resources;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   container->record = std::move(record);
   return absl::OkStatus();
@@ -179,6 +180,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   ContainerSpec asked = record.spec;
   Merge(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
+  if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));

@@ -70,6 +70,7 @@ struct ResourceUpdate {
   linux::CgroupSettings cgroup;
   std::optional<int> oom_score_adj;
   qos::ClassNames classes;
+  std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
 };
 
 class Engine {

@@ -11,28 +11,11 @@
 
 #include "linux/cgroup_settings.h"
 #include "qos/classes.h"
+#include "runtime/spec/mount.h"
+#include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
-
-enum class MountPropagation { kPrivate, kHostToContainer, kBidirectional };
-
-struct Mount {
-  std::string container_path;
-  std::string host_path;
-  bool readonly = false;
-  bool recursive_read_only = false;
-  bool selinux_relabel = false;
-  MountPropagation propagation = MountPropagation::kPrivate;
-  bool operator==(const Mount&) const = default;
-};
-
-struct Device {
-  std::string container_path;
-  std::string host_path;
-  std::string permissions;  // of "rwm"
-  bool operator==(const Device&) const = default;
-};
 
 struct SecurityProfile {
   enum class Type { kRuntimeDefault, kUnconfined, kLocalhost };
@@ -99,6 +82,7 @@ struct ContainerSpec {
   // What may go into the OCI spec's annotations (cri/ has applied the allow list).
   std::map<std::string, std::string> annotations;
   qos::ClassNames classes;  // that are asked for by name (KEP-3008 "ContainerConfig")
+  KubernetesResources kubernetes_resources;  // as given last (KEP-4112 "CreateContainer")
 
   bool operator==(const ContainerSpec&) const = default;
 };

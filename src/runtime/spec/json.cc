@@ -261,6 +261,12 @@ std::string ToJson(const ContainerSpec& spec) {
 std::string ToJson(const linux::CgroupSettings& settings) {
   return Dump(settings);
 }
+std::string ToJson(const PodResources& resources) {
+  return Dump(resources);
+}
+std::string ToJson(const KubernetesResources& resources) {
+  return Dump(resources);
+}
 std::string ToJson(const ProcessUser& user) {
   return Dump(user);
 }
@@ -279,6 +285,9 @@ absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text) {
 }
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text) {
   return Parse<linux::CgroupSettings>(text, "cgroup settings");
+}
+absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text) {
+  return Parse<PodResources>(text, "pod resources");
 }
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text) {
   return Parse<ProcessUser>(text, "process user");

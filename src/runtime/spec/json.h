@@ -11,6 +11,7 @@
 #include "linux/cgroup_settings.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
+#include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
@@ -19,6 +20,8 @@ namespace plimsoll::runtime {
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
+std::string ToJson(const PodResources& resources);
+std::string ToJson(const KubernetesResources& resources);
 std::string ToJson(const ProcessUser& user);
 std::string ToJson(const qos::HeldClasses& classes);
 std::string ToJson(const std::vector<std::string>& list);
@@ -27,6 +30,7 @@ std::string ToJson(const std::vector<std::string>& list);
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text);
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);
 absl::StatusOr<qos::HeldClasses> HeldClassesFromJson(absl::string_view text);
 absl::StatusOr<std::vector<std::string>> StringListFromJson(absl::string_view text);

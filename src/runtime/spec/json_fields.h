@@ -7,6 +7,8 @@
 #include "linux/cgroup_settings.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
+#include "runtime/spec/mount.h"
+#include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
@@ -36,27 +38,10 @@ void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
 }
 
 template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
-  auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
-         namespaces, sysctls, privileged, resources, overhead, servers, searches, options,
-         classes] = s;
-  visit("name", name);
-  visit("uid", uid);
-  visit("pod_namespace", pod_namespace);
-  visit("attempt", attempt);
-  visit("hostname", hostname);
-  visit("log_directory", log_directory);
-  visit("cgroup_parent", cgroup_parent);
-  visit("runtime_handler", handler);
-  visit("namespaces", namespaces);
-  visit("sysctls", sysctls);
-  visit("privileged", privileged);
-  visit("resources", resources);
-  visit("overhead", overhead);
-  visit("dns_servers", servers);
-  visit("dns_searches", searches);
-  visit("dns_options", options);
-  visit("classes", classes);
+void Fields(Visitor& visit, auto& s, const KubernetesResources*) {
+  auto& [requests, limits] = s;
+  visit("requests", requests);
+  visit("limits", limits);
 }
 
 template <typename Visitor>
@@ -76,6 +61,70 @@ void Fields(Visitor& visit, auto& s, const Device*) {
   visit("container_path", container_path);
   visit("host_path", host_path);
   visit("permissions", permissions);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const IdMapping*) {
+  auto& [host_id, container_id, length] = s;
+  visit("host_id", host_id);
+  visit("container_id", container_id);
+  visit("length", length);
+}
+
+// The mount's own members are not a level of their own.
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const AnnouncedMount*) {
+  auto& [mount, uid_mappings, gid_mappings, image, image_sub_path, mount_options] = s;
+  const Mount* tag = nullptr;
+  Fields(visit, mount, tag);
+  visit("uid_mappings", uid_mappings);
+  visit("gid_mappings", gid_mappings);
+  visit("image", image);
+  visit("image_sub_path", image_sub_path);
+  visit("mount_options", mount_options);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const AnnouncedContainer*) {
+  auto& [name, type, kubernetes_resources, mounts, devices, cdi_devices] = s;
+  visit("name", name);
+  visit("type", type);
+  visit("kubernetes_resources", kubernetes_resources);
+  visit("mounts", mounts);
+  visit("devices", devices);
+  visit("cdi_devices", cdi_devices);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const PodResources*) {
+  auto& [containers, kubernetes_resources] = s;
+  visit("containers", containers);
+  visit("kubernetes_resources", kubernetes_resources);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
+  auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
+         namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
+         pod_resources] = s;
+  visit("name", name);
+  visit("uid", uid);
+  visit("pod_namespace", pod_namespace);
+  visit("attempt", attempt);
+  visit("hostname", hostname);
+  visit("log_directory", log_directory);
+  visit("cgroup_parent", cgroup_parent);
+  visit("runtime_handler", handler);
+  visit("namespaces", namespaces);
+  visit("sysctls", sysctls);
+  visit("privileged", privileged);
+  visit("resources", resources);
+  visit("overhead", overhead);
+  visit("dns_servers", servers);
+  visit("dns_searches", searches);
+  visit("dns_options", options);
+  visit("classes", classes);
+  visit("pod_resources", pod_resources);
 }
 
 template <typename Visitor>
@@ -134,7 +183,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
          log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj, security,
-         annotations, classes] = s;
+         annotations, classes, kubernetes_resources] = s;
   visit("name", name);
   visit("attempt", attempt);
   visit("image", image);
@@ -154,6 +203,7 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   visit("security", security);
   visit("annotations", annotations);
   visit("classes", classes);
+  visit("kubernetes_resources", kubernetes_resources);
 }
 
 template <typename Visitor>
@@ -175,6 +225,10 @@ struct Names<NamespaceMode> {
 template <>
 struct Names<MountPropagation> {
   static constexpr const char* kNames[] = {"private", "host_to_container", "bidirectional"};
+};
+template <>
+struct Names<AnnouncedContainer::Type> {
+  static constexpr const char* kNames[] = {"init_container", "sidecar_container", "container"};
 };
 template <>
 struct Names<SecurityProfile::Type> {

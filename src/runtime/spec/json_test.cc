@@ -26,6 +26,23 @@ linux::CgroupSettings FullSettings() {
           .unified = {{"memory.high", "1000"}, {"io.weight", "default 100"}}};
 }
 
+PodResources FullPodResources() {
+  AnnouncedContainer init = {.name = "setup"};
+  AnnouncedContainer web = {
+      .name = "web",
+      .type = AnnouncedContainer::Type::kContainer,
+      .kubernetes_resources = {.requests = {{"cpu", "0.50"}}, .limits = {{"memory", "1e9"}}},
+      .mounts = {{.mount = {.container_path = "/data", .host_path = "/srv", .readonly = true},
+                  .uid_mappings = {{1000, 0, 65536}},
+                  .gid_mappings = {{1001, 1, 65535}},
+                  .image = "docker.io/library/busybox:1",
+                  .image_sub_path = "bin",
+                  .mount_options = {"noexec"}}},
+      .devices = {{"/dev/fuse", "/dev/fuse0", "rw"}},
+      .cdi_devices = {"example.com/gpu=0"}};
+  return {.containers = {init, web}, .kubernetes_resources = {.limits = {{"cpu", "4"}}}};
+}
+
 // Every member differs from its default.
 SandboxSpec FullSandbox() {
   return {.name = "web",
@@ -46,7 +63,8 @@ SandboxSpec FullSandbox() {
           .overhead = {.memory_limit_bytes = 1 << 20},
           .dns_servers = {"10.0.0.10", "fd00::a"},
           .dns_searches = {"shop.svc.cluster.local"},
-          .dns_options = {"ndots:5"}};
+          .dns_options = {"ndots:5"},
+          .pod_resources = FullPodResources()};
 }
 
 ContainerSpec FullContainer() {
@@ -73,7 +91,8 @@ ContainerSpec FullContainer() {
       .stop_signal = "SIGQUIT",
       .resources = FullSettings(),
       .oom_score_adj = -997,
-      .annotations = {{"run.oci.handler", "wasm"}}};
+      .annotations = {{"run.oci.handler", "wasm"}},
+      .kubernetes_resources = {.requests = {{"cpu", "1"}}, .limits = {{"cpu", "2000m"}}}};
   spec.security = {
       .capabilities = {.add = {"NET_ADMIN"}, .drop = {"ALL"}, .add_ambient = {"CHOWN"}},
       .privileged = true,
@@ -101,6 +120,15 @@ TEST(JsonTest, EveryMemberOfASandboxRoundTrips) {
 
 TEST(JsonTest, EveryMemberOfAContainerRoundTrips) {
   EXPECT_EQ(ContainerSpecFromJson(ToJson(FullContainer())).value(), FullContainer());
+}
+
+TEST(JsonTest, EveryMemberOfPodResourcesRoundTrips) {
+  const std::string text = ToJson(FullPodResources());
+  EXPECT_EQ(PodResourcesFromJson(text).value(), FullPodResources());
+  // Others read this text: see docs/pass-down.md.
+  EXPECT_THAT(text, HasSubstr(R"("name":"web","type":"container",)"
+                              R"("kubernetes_resources":{"requests":{"cpu":"0.50"})"));
+  EXPECT_THAT(text, HasSubstr(R"("mounts":[{"container_path":"/data","host_path":"/srv")"));
 }
 
 TEST(JsonTest, EveryMemberOfSettingsRoundTrips) {

@@ -11,6 +11,7 @@
 
 #include "linux/cgroup_settings.h"
 #include "qos/classes.h"
+#include "runtime/spec/pod_resources.h"
 
 namespace plimsoll::runtime {
 
@@ -47,6 +48,7 @@ struct SandboxSpec {
   std::vector<std::string> dns_options;
 
   qos::ClassNames classes;  // that are asked for by name (KEP-3008 "PodSandboxConfig")
+  PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
 
   bool operator==(const SandboxSpec&) const = default;
 };

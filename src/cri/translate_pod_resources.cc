@@ -1,0 +1,199 @@
+#include "cri/translate_pod_resources.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cri/validate.h"
+#include "runtime/spec/json.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using Type = runtime::AnnouncedContainer::Type;
+
+// The two enumerations have the same numbers.
+static_assert(static_cast<int>(Type::kInit) == v1::ContainerResourceConfig::INIT_CONTAINER);
+static_assert(static_cast<int>(Type::kSidecar) == v1::ContainerResourceConfig::SIDECAR_CONTAINER);
+static_assert(static_cast<int>(Type::kContainer) == v1::ContainerResourceConfig::CONTAINER);
+static_assert(static_cast<int>(runtime::MountPropagation::kPrivate) == v1::PROPAGATION_PRIVATE);
+static_assert(static_cast<int>(runtime::MountPropagation::kHostToContainer) ==
+              v1::PROPAGATION_HOST_TO_CONTAINER);
+static_assert(static_cast<int>(runtime::MountPropagation::kBidirectional) ==
+              v1::PROPAGATION_BIDIRECTIONAL);
+
+using QuantityMap =
+    google::protobuf::Map<std::string, k8s::io::apimachinery::pkg::api::resource::Quantity>;
+using IdMappings = google::protobuf::RepeatedPtrField<v1::IDMapping>;
+
+std::map<std::string, std::string> ListFrom(const QuantityMap& message) {
+  std::map<std::string, std::string> list;
+  for (const auto& [name, quantity] : message) list[name] = quantity.string();
+  return list;
+}
+
+void FillList(const std::map<std::string, std::string>& list, QuantityMap* out) {
+  for (const auto& [name, text] : list) (*out)[name].set_string(text);
+}
+
+runtime::KubernetesResources Translate(const v1::KubernetesResources& message) {
+  return {ListFrom(message.requests()), ListFrom(message.limits())};
+}
+
+std::vector<runtime::IdMapping> MappingsFrom(const IdMappings& message) {
+  std::vector<runtime::IdMapping> mappings;
+  for (const v1::IDMapping& each : message) {
+    mappings.push_back({each.host_id(), each.container_id(), each.length()});
+  }
+  return mappings;
+}
+
+void FillMappings(const std::vector<runtime::IdMapping>& mappings, IdMappings* out) {
+  for (const runtime::IdMapping& each : mappings) {
+    v1::IDMapping* mapping = out->Add();
+    mapping->set_host_id(each.host_id);
+    mapping->set_container_id(each.container_id);
+    mapping->set_length(each.length);
+  }
+}
+
+absl::StatusOr<runtime::AnnouncedMount> MountFrom(const v1::Mount& mount, absl::string_view field) {
+  if (!v1::MountPropagation_IsValid(mount.propagation())) {
+    return Invalid(absl::StrCat(field, ".propagation"), static_cast<int64_t>(mount.propagation()),
+                   "must be one of the values of MountPropagation");
+  }
+  runtime::AnnouncedMount announced;
+  announced.mount = {.container_path = mount.container_path(),
+                     .host_path = mount.host_path(),
+                     .readonly = mount.readonly(),
+                     .recursive_read_only = mount.recursive_read_only(),
+                     .selinux_relabel = mount.selinux_relabel(),
+                     .propagation = static_cast<runtime::MountPropagation>(mount.propagation())};
+  announced.uid_mappings = MappingsFrom(mount.uidmappings());
+  announced.gid_mappings = MappingsFrom(mount.gidmappings());
+  announced.image = mount.image().image();
+  announced.image_sub_path = mount.image_sub_path();
+  announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
+  return announced;
+}
+
+void FillMount(const runtime::AnnouncedMount& announced, v1::Mount* out) {
+  const runtime::Mount& mount = announced.mount;
+  out->set_container_path(mount.container_path);
+  out->set_host_path(mount.host_path);
+  out->set_readonly(mount.readonly);
+  out->set_recursive_read_only(mount.recursive_read_only);
+  out->set_selinux_relabel(mount.selinux_relabel);
+  out->set_propagation(static_cast<v1::MountPropagation>(mount.propagation));
+  FillMappings(announced.uid_mappings, out->mutable_uidmappings());
+  FillMappings(announced.gid_mappings, out->mutable_gidmappings());
+  if (!announced.image.empty()) out->mutable_image()->set_image(announced.image);
+  out->set_image_sub_path(announced.image_sub_path);
+  for (const std::string& option : announced.mount_options) out->add_mount_options(option);
+}
+
+absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerResourceConfig& config,
+                                                          const std::string& field) {
+  if (!v1::ContainerResourceConfig::ContainerType_IsValid(config.type())) {
+    return Invalid(absl::StrCat(field, ".type"), static_cast<int64_t>(config.type()),
+                   "must be INIT_CONTAINER (0), SIDECAR_CONTAINER (1) or CONTAINER (2)");
+  }
+  runtime::AnnouncedContainer container;
+  container.name = config.name();
+  container.type = static_cast<Type>(config.type());
+  container.kubernetes_resources = Translate(config.kubernetes_resources());
+  for (const v1::Mount& mount : config.mounts()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::AnnouncedMount announced,
+                              MountFrom(mount, absl::StrCat(field, ".mounts")));
+    container.mounts.push_back(std::move(announced));
+  }
+  for (const v1::Device& device : config.devices()) {
+    container.devices.push_back(
+        {device.container_path(), device.host_path(), device.permissions()});
+  }
+  for (const v1::CDIDevice& device : config.cdi_devices()) {
+    container.cdi_devices.push_back(device.name());
+  }
+  return container;
+}
+
+void FillContainer(const runtime::AnnouncedContainer& container, v1::ContainerResourceConfig* out) {
+  out->set_name(container.name);
+  out->set_type(static_cast<v1::ContainerResourceConfig::ContainerType>(container.type));
+  FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
+  for (const runtime::AnnouncedMount& mount : container.mounts) FillMount(mount, out->add_mounts());
+  for (const runtime::Device& device : container.devices) {
+    v1::Device* added = out->add_devices();
+    added->set_container_path(device.container_path);
+    added->set_host_path(device.host_path);
+    added->set_permissions(device.permissions);
+  }
+  for (const std::string& name : container.cdi_devices) out->add_cdi_devices()->set_name(name);
+}
+
+absl::Status Check(const runtime::PodResources& resources, absl::string_view field,
+                   std::vector<std::string>* warnings) {
+  PLIMSOLL_RETURN_IF_ERROR(runtime::Validate(resources, field));
+  if (runtime::TypesAreUnknown(resources)) {
+    warnings->push_back(absl::StrCat(
+        field, " announces init containers alone; what they need is added up as if the types were "
+               "not known"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::PodResources> PodResourcesFrom(const v1::PodResourceConfig& config,
+                                                       absl::string_view field,
+                                                       std::vector<std::string>* warnings) {
+  runtime::PodResources resources;
+  resources.kubernetes_resources = Translate(config.kubernetes_resources());
+  for (int i = 0; i < config.containers_size(); ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        runtime::AnnouncedContainer container,
+        ContainerFrom(config.containers(i), absl::StrCat(field, ".containers[", i, "]")));
+    resources.containers.push_back(std::move(container));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Check(resources, field, warnings));
+  return resources;
+}
+
+absl::StatusOr<runtime::PodResources> PodResourcesOf(const v1::PodSandboxConfig& config,
+                                                     std::vector<std::string>* warnings) {
+  if (config.has_pod_resources()) {
+    return PodResourcesFrom(config.pod_resources(), "config.pod_resources", warnings);
+  }
+  const auto annotation = config.annotations().find(kPodResourcesAnnotation);
+  if (annotation == config.annotations().end()) return runtime::PodResources();
+  const std::string field = absl::StrCat("annotation ", kPodResourcesAnnotation);
+  absl::StatusOr<runtime::PodResources> resources =
+      runtime::PodResourcesFromJson(annotation->second);
+  if (!resources.ok()) return Annotate(resources.status(), field);
+  PLIMSOLL_RETURN_IF_ERROR(Check(*resources, field, warnings));
+  return resources;
+}
+
+absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
+    const v1::KubernetesResources& message, absl::string_view field) {
+  runtime::KubernetesResources resources = Translate(message);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(runtime::ParseResources(resources).status(), field));
+  return resources;
+}
+
+void FillPodResources(const runtime::PodResources& resources, v1::PodResourceConfig* out) {
+  for (const runtime::AnnouncedContainer& container : resources.containers) {
+    FillContainer(container, out->add_containers());
+  }
+  if (resources.kubernetes_resources.empty()) return;
+  FillKubernetesResources(resources.kubernetes_resources, out->mutable_kubernetes_resources());
+}
+
+void FillKubernetesResources(const runtime::KubernetesResources& resources,
+                             v1::KubernetesResources* out) {
+  FillList(resources.requests, out->mutable_requests());
+  FillList(resources.limits, out->mutable_limits());
+}
+
+}  // namespace plimsoll::cri

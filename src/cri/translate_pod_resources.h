@@ -1,0 +1,37 @@
+// Resources as the pod's author wrote them (KEP-4112): the CRI's messages to the runtime's words and
+// back.
+#ifndef PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
+#define PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "runtime/spec/pod_resources.h"
+
+namespace plimsoll::cri {
+
+inline constexpr char kPodResourcesAnnotation[] = "plimsoll.dev/pod-resources";
+
+// INVALID_ARGUMENT names what is wrong below `field`, as runtime::Validate does. Types that can't be
+// true are added to `warnings`.
+absl::StatusOr<runtime::PodResources> PodResourcesFrom(
+    const ::runtime::v1::PodResourceConfig& config, absl::string_view field,
+    std::vector<std::string>* warnings);
+// Those of a new sandbox: the message's, else those of the annotation kPodResourcesAnnotation (JSON
+// of the same shape, see docs/pass-down.md), else none.
+absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSandboxConfig& config,
+                                                     std::vector<std::string>* warnings);
+absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
+    const ::runtime::v1::KubernetesResources& message, absl::string_view field);
+
+void FillPodResources(const runtime::PodResources& resources,
+                      ::runtime::v1::PodResourceConfig* out);
+void FillKubernetesResources(const runtime::KubernetesResources& resources,
+                             ::runtime::v1::KubernetesResources* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_

@@ -1,0 +1,79 @@
+// What the pod's author wrote of resources, and what all containers of a pod are going to ask for
+// (KEP-4112 "CRI API"). Information: nothing of it changes a limit.
+#ifndef PLIMSOLL_RUNTIME_SPEC_POD_RESOURCES_H_
+#define PLIMSOLL_RUNTIME_SPEC_POD_RESOURCES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "resources/requirements.h"
+#include "runtime/spec/mount.h"
+
+namespace plimsoll::runtime {
+
+// Resource name ("cpu", "example.com/gpu") to quantity, byte for byte as it was written.
+struct KubernetesResources {
+  std::map<std::string, std::string> requests;
+  std::map<std::string, std::string> limits;
+  bool empty() const { return requests.empty() && limits.empty(); }
+  bool operator==(const KubernetesResources&) const = default;
+};
+
+struct IdMapping {
+  uint32_t host_id = 0;
+  uint32_t container_id = 0;
+  uint32_t length = 0;
+  bool operator==(const IdMapping&) const = default;
+};
+
+// A mount as it is announced: also of a kind that a container could not have here.
+struct AnnouncedMount {
+  Mount mount;
+  std::vector<IdMapping> uid_mappings;
+  std::vector<IdMapping> gid_mappings;
+  std::string image;  // mounted in place of a host path; empty: none
+  std::string image_sub_path;
+  std::vector<std::string> mount_options;
+  bool operator==(const AnnouncedMount&) const = default;
+};
+
+struct AnnouncedContainer {
+  // In the order of the message's numbers.
+  enum class Type { kInit, kSidecar, kContainer };
+
+  std::string name;
+  Type type = Type::kInit;
+  KubernetesResources kubernetes_resources;
+  std::vector<AnnouncedMount> mounts;
+  std::vector<Device> devices;
+  std::vector<std::string> cdi_devices;  // "vendor.com/class=name"
+  bool operator==(const AnnouncedContainer&) const = default;
+};
+
+struct PodResources {
+  std::vector<AnnouncedContainer> containers;
+  KubernetesResources kubernetes_resources;  // of the pod as a whole (KEP-2837)
+  bool empty() const { return containers.empty() && kubernetes_resources.empty(); }
+  bool operator==(const PodResources&) const = default;
+};
+
+// The numbers that were meant. INVALID_ARGUMENT names the member ("limits[cpu]"): no quantity, a
+// negative one, a request above its limit, huge pages whose request is not their limit.
+absl::StatusOr<resources::Requirements> ParseResources(const KubernetesResources& written);
+
+// INVALID_ARGUMENT names `field`, the container and the member: a name that is empty or there
+// twice, and what ParseResources refuses.
+absl::Status Validate(const PodResources& pod, absl::string_view field);
+
+// Whether containers are announced whose types can't be true: all of them init containers, which a
+// pod can't be made of. Type 0 is what a client sends that leaves the type out.
+bool TypesAreUnknown(const PodResources& pod);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_SPEC_POD_RESOURCES_H_
