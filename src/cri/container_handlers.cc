@@ -161,7 +161,8 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
 absl::Status RuntimeHandlers::UpdateContainerResources(
     const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request));
+  std::vector<std::string> warnings;
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request, &warnings));
   if (info_.classes.registry != nullptr) {
     PLIMSOLL_ASSIGN_OR_RETURN(update.classes, ClassNamesFrom(request.class_resources().classes(),
                                                              "class_resources.classes"));
@@ -171,7 +172,12 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
         update.kubernetes_resources,
         KubernetesResourcesFrom(request.kubernetes_resources(), "kubernetes_resources"));
   }
-  return engine_->UpdateResources(request.container_id(), update);
+  PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateResources(request.container_id(), update));
+  if (!warnings.empty()) {
+    const auto record = engine_->GetContainer(request.container_id());
+    Warn(record.ok() ? record->sandbox_id : "", request.container_id(), warnings);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,

@@ -60,6 +60,9 @@ class RuntimeHandlers {
                               ::runtime::v1::ListContainersResponse* response);
   absl::Status ContainerStatus(const ::runtime::v1::ContainerStatusRequest& request,
                                ::runtime::v1::ContainerStatusResponse* response);
+  absl::Status UpdatePodSandboxResources(
+      const ::runtime::v1::UpdatePodSandboxResourcesRequest& request,
+      ::runtime::v1::UpdatePodSandboxResourcesResponse* response);
   absl::Status UpdateContainerResources(
       const ::runtime::v1::UpdateContainerResourcesRequest& request,
       ::runtime::v1::UpdateContainerResourcesResponse* response);
@@ -74,6 +77,8 @@ class RuntimeHandlers {
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);
   absl::Status CheckRuntimeHandler(const std::string& name) const;
+  // What the pod needs, by what is on record of it now.
+  std::string PictureJson(const runtime::SandboxRecord& sandbox) const;
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;

@@ -43,6 +43,7 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(ListContainers, Lane::kQuick)
   PLIMSOLL_CRI_UNARY(ContainerStatus, Lane::kQuick)
   PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kSlow)
   PLIMSOLL_CRI_UNARY(ExecSync, Lane::kSlow)
   PLIMSOLL_CRI_UNARY(ReopenContainerLog, Lane::kSlow)
 
@@ -59,7 +60,6 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
-  PLIMSOLL_CRI_UNSUPPORTED(UpdatePodSandboxResources, "pod-level resources are not served yet")
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxes, StreamPodSandboxesRequest,
                                   StreamPodSandboxesResponse, kUseList)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainers, StreamContainersRequest,

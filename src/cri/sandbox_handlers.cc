@@ -5,8 +5,10 @@
 #include "base/status.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_pod_resources.h"
+#include "cri/translate_resources.h"
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"
+#include "runtime/pod_picture.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::cri {
@@ -84,7 +86,21 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
   if (!request.verbose()) return absl::OkStatus();
   (*response->mutable_info())["info"] = VerboseInfo(record);
   if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
+  if (info_.pod_resources) (*response->mutable_info())["podPicture"] = PictureJson(record);
   return absl::OkStatus();
+}
+
+std::string RuntimeHandlers::PictureJson(const runtime::SandboxRecord& sandbox) const {
+  std::map<std::string, runtime::ContainerRecord> newest;
+  for (runtime::ContainerRecord& record : engine_->ListContainers()) {
+    if (record.sandbox_id != sandbox.id) continue;
+    const auto known = newest.find(record.spec.name);
+    if (known != newest.end() && known->second.spec.attempt > record.spec.attempt) continue;
+    newest[record.spec.name] = std::move(record);
+  }
+  std::vector<runtime::ContainerSpec> specs;
+  for (auto& [name, record] : newest) specs.push_back(std::move(record.spec));
+  return runtime::ToJson(runtime::MakePicture(sandbox.spec, specs));
 }
 
 absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
@@ -98,6 +114,22 @@ absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
       const qos::ClassNames classes,
       ClassNamesFrom(request.class_resources().class_(), "class_resources.class"));
   return engine_->UpdateSandboxClasses(request.pod_sandbox_id(), classes);
+}
+
+absl::Status RuntimeHandlers::UpdatePodSandboxResources(
+    const v1::UpdatePodSandboxResourcesRequest& request, v1::UpdatePodSandboxResourcesResponse*) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  runtime::SandboxUpdate update;
+  PLIMSOLL_ASSIGN_OR_RETURN(update.resources, CgroupSettingsFrom(request.resources(), "resources"));
+  PLIMSOLL_ASSIGN_OR_RETURN(update.overhead, CgroupSettingsFrom(request.overhead(), "overhead"));
+  std::vector<std::string> warnings;
+  if (info_.pod_resources && request.has_pod_resources()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(update.pod_resources, PodResourcesFrom(request.pod_resources(),
+                                                                     "pod_resources", &warnings));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateSandboxResources(request.pod_sandbox_id(), update));
+  Warn(request.pod_sandbox_id(), "", warnings);
+  return absl::OkStatus();
 }
 
 absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,

@@ -291,7 +291,8 @@ TEST_F(ServicesTest, UpdateIsValidatedWholeAndPassedOn) {
 TEST_F(ServicesTest, WhatThePodsAuthorWroteIsKeptAndGivenBack) {
   v1::RunPodSandboxRequest run;
   *run.mutable_config() = PodConfig();
-  v1::ContainerResourceConfig* web = run.mutable_config()->mutable_pod_resources()->add_containers();
+  v1::ContainerResourceConfig* web =
+      run.mutable_config()->mutable_pod_resources()->add_containers();
   web->set_name("main");
   web->set_type(v1::ContainerResourceConfig::CONTAINER);
   (*web->mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("0.50");

@@ -137,8 +137,9 @@ absl::Status Check(const runtime::PodResources& resources, absl::string_view fie
   PLIMSOLL_RETURN_IF_ERROR(runtime::Validate(resources, field));
   if (runtime::TypesAreUnknown(resources)) {
     warnings->push_back(absl::StrCat(
-        field, " announces init containers alone; what they need is added up as if the types were "
-               "not known"));
+        field,
+        " announces init containers alone; what they need is added up as if the types were "
+        "not known"));
   }
   return absl::OkStatus();
 }

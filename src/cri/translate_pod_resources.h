@@ -1,5 +1,5 @@
-// Resources as the pod's author wrote them (KEP-4112): the CRI's messages to the runtime's words and
-// back.
+// Resources as the pod's author wrote them (KEP-4112): the CRI's messages to the runtime's words
+// and back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 #define PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 
@@ -15,8 +15,8 @@ namespace plimsoll::cri {
 
 inline constexpr char kPodResourcesAnnotation[] = "plimsoll.dev/pod-resources";
 
-// INVALID_ARGUMENT names what is wrong below `field`, as runtime::Validate does. Types that can't be
-// true are added to `warnings`.
+// INVALID_ARGUMENT names what is wrong below `field`, as runtime::Validate does. Types that can't
+// be true are added to `warnings`.
 absl::StatusOr<runtime::PodResources> PodResourcesFrom(
     const ::runtime::v1::PodResourceConfig& config, absl::string_view field,
     std::vector<std::string>* warnings);

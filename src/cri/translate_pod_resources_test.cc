@@ -64,7 +64,8 @@ TEST(PodResourcesTranslationTest, EveryFieldComesBackAsItWas) {
 TEST(PodResourcesTranslationTest, ValuesOutsideOfEnumerationsAreRefused) {
   std::vector<std::string> warnings;
   v1::PodResourceConfig config = Message();
-  config.mutable_containers(1)->set_type(static_cast<v1::ContainerResourceConfig::ContainerType>(9));
+  config.mutable_containers(1)->set_type(
+      static_cast<v1::ContainerResourceConfig::ContainerType>(9));
   EXPECT_THAT(PodResourcesFrom(config, "pod_resources", &warnings).status().message(),
               HasSubstr("pod_resources.containers[1].type is 9: must be INIT_CONTAINER (0)"));
   config = Message();
@@ -89,8 +90,9 @@ TEST(PodResourcesTranslationTest, AnAnnotationStandsForAMessageThatIsNotThere) {
   std::string* annotation = &(*config.mutable_annotations())[kPodResourcesAnnotation];
   *annotation = R"({"containers":[{"name":"web","type":"container",
       "kubernetes_resources":{"limits":{"cpu":"2"}}}]})";
-  EXPECT_EQ(PodResourcesOf(config, &warnings)->containers.at(0).kubernetes_resources.limits.at("cpu"),
-            "2");
+  EXPECT_EQ(
+      PodResourcesOf(config, &warnings)->containers.at(0).kubernetes_resources.limits.at("cpu"),
+      "2");
   *config.mutable_pod_resources() = Message();
   EXPECT_EQ(PodResourcesOf(config, &warnings)->containers.size(), 2u);
   EXPECT_THAT(warnings, IsEmpty());
@@ -105,7 +107,8 @@ TEST(PodResourcesTranslationTest, AnAnnotationIsHeldToTheSameRules) {
            {R"({"containers":{}})", "member 'containers': expected a list"},
            {R"({"containers":[{"name":"a","type":"job"}]})", "valid: init_container, "},
            {R"({"containers":[{"name":"a","kubernetes_resources":{"limits":{"cpu":"x"}}}]})",
-            "annotation plimsoll.dev/pod-resources.containers[0] (\"a\").kubernetes_resources: "}}) {
+            "annotation plimsoll.dev/pod-resources.containers[0] "
+            "(\"a\").kubernetes_resources: "}}) {
     *annotation = text;
     EXPECT_THAT(PodResourcesOf(config, &warnings).status().message(), HasSubstr(error)) << text;
   }

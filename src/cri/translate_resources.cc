@@ -138,15 +138,18 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
 }
 
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
-    const v1::UpdateContainerResourcesRequest& request) {
-  const bool has_both = request.has_linux() && request.resources().has_linux();
-  if (has_both && !google::protobuf::util::MessageDifferencer::Equals(
-                      request.linux(), request.resources().linux())) {
+    const v1::UpdateContainerResourcesRequest& request, std::vector<std::string>* warnings) {
+  if (request.has_windows() || request.resources().has_windows()) {
     return absl::InvalidArgumentError(
-        "resources.linux and linux are both present and differ: send one of them, or the same in "
-        "both");
+        absl::StrCat(request.has_windows() ? "windows" : "resources.windows",
+                     " is present: containers here are Linux containers, send linux"));
   }
-  const bool old_place = request.has_linux();
+  const bool old_place = !request.resources().has_linux();
+  if (!old_place && request.has_linux() &&
+      !google::protobuf::util::MessageDifferencer::Equals(request.linux(),
+                                                          request.resources().linux())) {
+    warnings->push_back("an update has linux and resources.linux that differ: the latter is taken");
+  }
   const v1::LinuxContainerResources& wanted =
       old_place ? request.linux() : request.resources().linux();
   runtime::ResourceUpdate update;

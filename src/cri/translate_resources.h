@@ -2,6 +2,9 @@
 #ifndef PLIMSOLL_CRI_TRANSLATE_RESOURCES_H_
 #define PLIMSOLL_CRI_TRANSLATE_RESOURCES_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "cri/runtime/v1/api.pb.h"
@@ -16,11 +19,13 @@ namespace plimsoll::cri {
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
     const ::runtime::v1::LinuxContainerResources& resources, absl::string_view field);
 
-// An update. KEP-2273's `resources.linux` stands for `linux` where that is absent; two that differ
-// are INVALID_ARGUMENT. An oom_score_adj of 0 is "as it is": clients that change the CPU set alone
-// send it so. Class and Kubernetes resources (3008, 4112) are not looked at.
+// An update. KEP-2273's `resources.linux`, where it is present, stands for `linux` as a whole; a
+// `linux` that differs is added to `warnings`. INVALID_ARGUMENT for `windows`. An oom_score_adj of 0
+// is "as it is": clients that change the CPU set alone send it so. Class and Kubernetes resources
+// (3008, 4112) are not looked at.
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
-    const ::runtime::v1::UpdateContainerResourcesRequest& request);
+    const ::runtime::v1::UpdateContainerResourcesRequest& request,
+    std::vector<std::string>* warnings);
 
 // What the kernel enforces. What it doesn't say is 0 or empty; no limit is -1.
 void FillLinuxResources(const runtime::EffectiveResources& effective,

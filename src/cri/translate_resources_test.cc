@@ -105,32 +105,56 @@ TEST(CgroupSettingsTest, RefusesWhatIsOutOfRangeByName) {
   }
 }
 
+absl::StatusOr<runtime::ResourceUpdate> UpdateFrom(
+    const v1::UpdateContainerResourcesRequest& request) {
+  std::vector<std::string> warnings;
+  absl::StatusOr<runtime::ResourceUpdate> update = ResourceUpdateFrom(request, &warnings);
+  EXPECT_THAT(warnings, ::testing::IsEmpty());
+  return update;
+}
+
 TEST(ResourceUpdateTest, OomScoreOfZeroStays) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_linux()->set_cpuset_cpus("1");
-  absl::StatusOr<runtime::ResourceUpdate> update = ResourceUpdateFrom(request);
+  absl::StatusOr<runtime::ResourceUpdate> update = UpdateFrom(request);
   ASSERT_TRUE(update.ok());
   EXPECT_EQ(update->oom_score_adj, std::nullopt);
   EXPECT_EQ(update->cgroup.cpuset_cpus, "1");
   request.mutable_linux()->set_oom_score_adj(500);
-  EXPECT_EQ(ResourceUpdateFrom(request)->oom_score_adj, 500);
+  EXPECT_EQ(UpdateFrom(request)->oom_score_adj, 500);
 }
 
-TEST(ResourceUpdateTest, TakesResourcesOfEitherPlaceButNotTwoThatDiffer) {
+TEST(ResourceUpdateTest, TheNewerPlaceStandsForTheOlderAsAWhole) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
-  EXPECT_EQ(ResourceUpdateFrom(request)->cgroup.cpu_shares, 100u);
+  EXPECT_EQ(UpdateFrom(request)->cgroup.cpu_shares, 100u);
   request.mutable_linux()->set_cpu_shares(100);
-  EXPECT_EQ(ResourceUpdateFrom(request)->cgroup.cpu_shares, 100u);
+  EXPECT_EQ(UpdateFrom(request)->cgroup.cpu_shares, 100u);
   request.mutable_linux()->set_cpu_shares(200);
-  EXPECT_TRUE(absl::IsInvalidArgument(ResourceUpdateFrom(request).status()));
+  request.mutable_linux()->set_memory_limit_in_bytes(4096);
+  std::vector<std::string> warnings;
+  const auto update = ResourceUpdateFrom(request, &warnings);
+  ASSERT_TRUE(update.ok()) << update.status();
+  EXPECT_EQ(update->cgroup, linux::CgroupSettings{.cpu_shares = 100});
+  EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("linux and resources.linux that differ")));
+}
+
+TEST(ResourceUpdateTest, WindowsIsForOtherMachines) {
+  v1::UpdateContainerResourcesRequest request;
+  request.mutable_windows();
+  EXPECT_TRUE(absl::IsInvalidArgument(UpdateFrom(request).status()));
+  request.clear_windows();
+  request.mutable_resources()->mutable_windows();
+  const absl::Status status = UpdateFrom(request).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(status.message(), HasSubstr("resources.windows is present"));
 }
 
 TEST(ResourceUpdateTest, LeavesExtensionsAlone) {
   v1::UpdateContainerResourcesRequest request;
   (*request.mutable_class_resources()->mutable_classes())["rdt"] = "gold";
   (*request.mutable_kubernetes_resources()->mutable_requests())["cpu"].set_string("1");
-  EXPECT_EQ(ResourceUpdateFrom(request)->cgroup, linux::CgroupSettings());
+  EXPECT_EQ(UpdateFrom(request)->cgroup, linux::CgroupSettings());
 }
 
 TEST(FillLinuxResourcesTest, GivesBackWhatTheKernelHolds) {

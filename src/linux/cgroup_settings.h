@@ -40,6 +40,9 @@ struct CgroupSettings {
   bool operator==(const CgroupSettings&) const = default;
 };
 
+// What is asked for after an update: the members that it names, the rest of `settings` as before.
+void MergeInto(const CgroupSettings& update, CgroupSettings* settings);
+
 }  // namespace plimsoll::linux
 
 #endif  // PLIMSOLL_LINUX_CGROUP_SETTINGS_H_

@@ -28,25 +28,6 @@ absl::Status CheckLive(const ContainerRecord& record, const char* what) {
                                                     " needs one that is Created or Running"));
 }
 
-template <typename T>
-void Overlay(const std::optional<T>& from, std::optional<T>* to) {
-  if (from.has_value()) *to = from;
-}
-
-// What is asked for after an update: the members it names, the rest as before.
-void Merge(const linux::CgroupSettings& update, linux::CgroupSettings* settings) {
-  Overlay(update.cpu_shares, &settings->cpu_shares);
-  Overlay(update.cpu_quota_us, &settings->cpu_quota_us);
-  Overlay(update.cpu_period_us, &settings->cpu_period_us);
-  Overlay(update.cpuset_cpus, &settings->cpuset_cpus);
-  Overlay(update.cpuset_mems, &settings->cpuset_mems);
-  Overlay(update.memory_limit_bytes, &settings->memory_limit_bytes);
-  Overlay(update.memory_swap_limit_bytes, &settings->memory_swap_limit_bytes);
-  Overlay(update.pids_limit, &settings->pids_limit);
-  for (const auto& [size, limit] : update.hugetlb_limits) settings->hugetlb_limits[size] = limit;
-  for (const auto& [file, value] : update.unified) settings->unified[file] = value;
-}
-
 // cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
 // of them. While the weight is the one that was asked for, so are the shares.
 void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
@@ -178,7 +159,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
     PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
   }
   ContainerSpec asked = record.spec;
-  Merge(update.cgroup, &asked.resources);
+  linux::MergeInto(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes

@@ -73,6 +73,13 @@ struct ResourceUpdate {
   std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
 };
 
+// What an update of a whole pod asks for; absent members stay as they are.
+struct SandboxUpdate {
+  linux::CgroupSettings resources;
+  linux::CgroupSettings overhead;
+  std::optional<PodResources> pod_resources;  // replaced whole; for the record alone
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -116,6 +123,12 @@ class Engine {
   // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
   // with any other error as before. Where putting back fails too, the error says what and why.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
+
+  // Of the pod as a whole, all or nothing as UpdateResources: FAILED_PRECONDITION unless it is Ready.
+  // `resources` are written to the pod's group where that is Plimsoll's own; the group of a client's
+  // making (a cgroup_parent that was there) is for the client to write.
+  virtual absl::Status UpdateSandboxResources(absl::string_view id,
+                                              const SandboxUpdate& update) = 0;
 
   // What of the node pods may use, from now on; until the first call nothing is known, and nobody
   // is confined. Those that are there follow, in another thread, with an event for each that loses

@@ -61,6 +61,7 @@ class EngineImpl : public Engine {
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
+  absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
   void SetNodeShare(const NodeShare& share) override;
   void RefuseOutsideShare(bool refuse) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
@@ -160,6 +161,7 @@ class EngineImpl : public Engine {
   // On record are the resources of `asked` from now on; on failure, those of before.
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
   // What an update means in the kernel, all or nothing; an error says what could not be put back.
+  absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
   // Cpusets (container_cpuset.cc).

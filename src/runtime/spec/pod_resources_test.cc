@@ -25,17 +25,19 @@ PodResources With(const KubernetesResources& resources) {
 
 TEST(PodResourcesTest, WhatKubernetesAllowsIsValid) {
   EXPECT_TRUE(Validate(PodResources(), "pod_resources").ok());
-  const absl::Status status =
-      Validate(With({.requests = {{"cpu", "500m"}, {"memory", "1Gi"}, {"example.com/gpu", "1"}},
-                     .limits = {{"cpu", "0.5"}, {"example.com/gpu", "1"}, {"hugepages-2Mi", "4Mi"}}}),
-               "pod_resources");
+  const absl::Status status = Validate(
+      With({.requests = {{"cpu", "500m"}, {"memory", "1Gi"}, {"example.com/gpu", "1"}},
+            .limits = {{"cpu", "0.5"}, {"example.com/gpu", "1"}, {"hugepages-2Mi", "4Mi"}}}),
+      "pod_resources");
   EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(PodResourcesTest, ErrorsNameContainerAndMember) {
-  EXPECT_THAT(Refusal(With({.limits = {{"cpu", "much"}}})),
-              HasSubstr("pod_resources.containers[1] (\"web\").kubernetes_resources: limits[cpu]: "));
-  EXPECT_THAT(Refusal(With({.requests = {{"memory", "-1"}}})), HasSubstr("memory: the request -1 is "));
+  EXPECT_THAT(
+      Refusal(With({.limits = {{"cpu", "much"}}})),
+      HasSubstr("pod_resources.containers[1] (\"web\").kubernetes_resources: limits[cpu]: "));
+  EXPECT_THAT(Refusal(With({.requests = {{"memory", "-1"}}})),
+              HasSubstr("memory: the request -1 is "));
   EXPECT_THAT(Refusal(With({.requests = {{"cpu", "2"}}, .limits = {{"cpu", "1900m"}}})),
               HasSubstr("cpu: the request 2 is above the limit 1900m"));
   EXPECT_THAT(Refusal(With({.requests = {{"hugepages-2Mi", "2Mi"}}})), HasSubstr("hugepages-2Mi"));
@@ -56,8 +58,8 @@ TEST(PodResourcesTest, AllOfTypeZeroIsNoType) {
   const AnnouncedContainer init = Named("a", AnnouncedContainer::Type::kInit);
   EXPECT_FALSE(TypesAreUnknown({}));
   EXPECT_TRUE(TypesAreUnknown({.containers = {init}}));
-  EXPECT_FALSE(TypesAreUnknown(
-      {.containers = {init, Named("b", AnnouncedContainer::Type::kSidecar)}}));
+  EXPECT_FALSE(
+      TypesAreUnknown({.containers = {init, Named("b", AnnouncedContainer::Type::kSidecar)}}));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct SandboxSpec {
   std::vector<std::string> dns_searches;
   std::vector<std::string> dns_options;
 
-  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "PodSandboxConfig")
+  qos::ClassNames classes;     // that are asked for by name (KEP-3008 "PodSandboxConfig")
   PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
 
   bool operator==(const SandboxSpec&) const = default;

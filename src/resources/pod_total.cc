@@ -1,0 +1,76 @@
+#include "resources/pod_total.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace plimsoll::resources {
+namespace {
+
+void Add(const ResourceList& from, ResourceList* to) {
+  for (const auto& [name, amount] : from) {
+    const auto [it, added] = to->emplace(name, amount);
+    if (!added) it->second = it->second + amount;
+  }
+}
+
+void RaiseTo(const ResourceList& least, ResourceList* to) {
+  for (const auto& [name, amount] : least) {
+    const auto [it, added] = to->emplace(name, amount);
+    if (!added) it->second = std::max(it->second, amount);
+  }
+}
+
+bool CanBeOfAPod(const std::string& name) {
+  return name == "cpu" || name == "memory" || absl::StartsWith(name, "hugepages-");
+}
+
+// `list` is Requirements::requests or Requirements::limits.
+ResourceList TotalOf(const std::vector<ContainerRequirements>& containers,
+                     ResourceList Requirements::*list) {
+  ResourceList running;         // containers and sidecars
+  ResourceList sidecars;        // those that have been started by now
+  ResourceList while_starting;  // the most that init containers need at a time
+  for (const ContainerRequirements& container : containers) {
+    const ResourceList& asked = container.requirements.*list;
+    if (container.role != ContainerRequirements::Role::kInit) Add(asked, &running);
+    if (container.role == ContainerRequirements::Role::kContainer) continue;
+    if (container.role == ContainerRequirements::Role::kSidecar) {
+      Add(asked, &sidecars);
+      RaiseTo(sidecars, &while_starting);
+    } else {
+      ResourceList now = sidecars;
+      Add(asked, &now);
+      RaiseTo(now, &while_starting);
+    }
+  }
+  RaiseTo(while_starting, &running);
+  return running;
+}
+
+}  // namespace
+
+Requirements PodTotal(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
+                      const ResourceList& overhead) {
+  Requirements total = {TotalOf(containers, &Requirements::requests),
+                        TotalOf(containers, &Requirements::limits)};
+  for (const auto& [name, request] : pod.requests) {
+    if (CanBeOfAPod(name)) total.requests[name] = request;
+  }
+  for (const auto& [name, limit] : pod.limits) {
+    if (!CanBeOfAPod(name)) continue;
+    total.limits[name] = limit;
+    total.requests.emplace(name, limit);  // nobody asked for less
+  }
+  for (const auto& [name, amount] : overhead) {
+    const auto limit = total.limits.find(name);
+    if (limit != total.limits.end() && !limit->second.IsZero()) {
+      limit->second = limit->second + amount;
+    }
+  }
+  Add(overhead, &total.requests);
+  return total;
+}
+
+}  // namespace plimsoll::resources

@@ -1,0 +1,116 @@
+// Resources of whole pods and as their authors wrote them, over stand-ins; tests/ asks the kernel.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/engine_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+PodResources Announcing(const std::string& cpu) {
+  AnnouncedContainer web = {.name = "container", .type = AnnouncedContainer::Type::kContainer};
+  web.kubernetes_resources.limits["cpu"] = cpu;
+  return {.containers = {web}};
+}
+
+class EnginePassDownTest : public EngineTest {
+ protected:
+  std::string Pod(SandboxSpec spec) {
+    const auto pod = engine_->RunSandbox(spec, "");
+    EXPECT_TRUE(pod.ok()) << pod.status();
+    return pod.value_or("");
+  }
+  std::string Pod() {
+    SandboxSpec spec = PodSpec();
+    spec.pod_resources = Announcing("1");
+    spec.resources.cpu_shares = 1024;
+    return Pod(spec);
+  }
+  SandboxSpec SpecOf(const std::string& pod) { return engine_->GetSandbox(pod)->spec; }
+};
+
+TEST_F(EnginePassDownTest, APodsUpdateIsWrittenAndKept) {
+  const std::string pod = Pod();
+  SandboxUpdate update;
+  update.resources = {.cpu_quota_us = 200000, .memory_limit_bytes = 1 << 30};
+  update.overhead.memory_limit_bytes = 4096;
+  update.pod_resources = Announcing("2");
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
+  EXPECT_EQ(*cgroups_.Read(engine_->GetSandbox(pod)->cgroup_path), update.resources);
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    const SandboxSpec spec = SpecOf(pod);
+    EXPECT_EQ(spec.resources,
+              (linux::CgroupSettings{
+                  .cpu_shares = 1024, .cpu_quota_us = 200000, .memory_limit_bytes = 1 << 30}));
+    EXPECT_EQ(spec.overhead.memory_limit_bytes, 4096);
+    EXPECT_EQ(spec.pod_resources, Announcing("2"));
+    StartEngine();
+  }
+}
+
+TEST_F(EnginePassDownTest, WhatAnUpdateDoesNotNameStays) {
+  const std::string pod = Pod();
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {}).ok());
+  EXPECT_EQ(SpecOf(pod).pod_resources, Announcing("1"));
+  EXPECT_EQ(SpecOf(pod).resources.cpu_shares, 1024u);
+}
+
+TEST_F(EnginePassDownTest, ARefusedUpdateOfAPodChangesNothing) {
+  const std::string pod = Pod();
+  SandboxUpdate update = {.resources = {.cpu_shares = 2}, .pod_resources = Announcing("2")};
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("cpu.weight: no"));
+  const absl::Status refused = engine_->UpdateSandboxResources(pod, update);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused));
+  EXPECT_THAT(refused.message(), HasSubstr("update sandbox " + pod + ": cpu.weight: no"));
+  EXPECT_EQ(SpecOf(pod).resources.cpu_shares, 1024u);
+  EXPECT_EQ(SpecOf(pod).pod_resources, Announcing("1"));
+  store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("disk full"));
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->UpdateSandboxResources(pod, update)));
+  EXPECT_EQ(SpecOf(pod).resources.cpu_shares, 1024u);
+  StartEngine();
+  EXPECT_EQ(SpecOf(pod).resources.cpu_shares, 1024u);
+}
+
+TEST_F(EnginePassDownTest, AGroupOfTheClientsMakingIsTheClientsToWrite) {
+  cgroups_.AddGroup("/kubepods");
+  cgroups_.AddGroup("/kubepods/pod1");
+  SandboxSpec spec = PodSpec();
+  spec.cgroup_parent = "/kubepods/pod1";
+  const std::string pod = Pod(spec);
+  const linux::CgroupSettings before = *cgroups_.Read("/kubepods/pod1");
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.resources = {.cpu_shares = 7}}).ok());
+  EXPECT_EQ(*cgroups_.Read("/kubepods/pod1"), before);
+  EXPECT_EQ(SpecOf(pod).resources.cpu_shares, 7u);
+}
+
+TEST_F(EnginePassDownTest, APodThatEndedIsNotUpdated) {
+  const std::string pod = Pod();
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  const absl::Status refused = engine_->UpdateSandboxResources(pod, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(refused.message(), HasSubstr("an update needs one that is Ready"));
+  EXPECT_TRUE(absl::IsNotFound(engine_->UpdateSandboxResources("none", {})));
+}
+
+TEST_F(EnginePassDownTest, WhatTheAuthorWroteFollowsUpdatesOfAContainer) {
+  const std::string pod = Pod();
+  ContainerSpec spec = Spec();
+  spec.kubernetes_resources.limits["cpu"] = "1.0";
+  const std::string id = *engine_->CreateContainer(pod, spec, "");
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const auto written = [&] { return engine_->GetContainer(id)->spec.kubernetes_resources.limits; };
+  ResourceUpdate update;
+  update.cgroup.cpu_shares = 100;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(written().at("cpu"), "1.0");
+  update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", "2000m"}}};
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("cpu.weight: no"));
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(written().at("cpu"), "1.0");
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(written().at("cpu"), "2000m");
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

@@ -1,0 +1,52 @@
+// Resources of a pod as a whole, changed while it runs.
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "runtime/class_files.h"
+#include "runtime/engine_impl.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+
+absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
+  absl::MutexLock lock(&sandbox.mutex);
+  SandboxRecord record = sandbox.record;
+  record.spec.resources = asked.resources;
+  record.spec.overhead = asked.overhead;
+  record.spec.pod_resources = asked.pod_resources;
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
+  sandbox.record = std::move(record);
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  absl::MutexLock operation(&sandbox->operation);
+  const SandboxRecord record = sandbox->Snapshot();
+  if (record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
+                                                      StateName(record.state),
+                                                      "; an update needs one that is Ready"));
+  }
+  SandboxSpec asked = record.spec;
+  linux::MergeInto(update.resources, &asked.resources);
+  linux::MergeInto(update.overhead, &asked.overhead);
+  if (update.pod_resources.has_value()) asked.pod_resources = *update.pod_resources;
+  const std::string what = absl::StrCat("update sandbox ", record.id);
+  // The row first, as with a container.
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
+  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path)) return absl::OkStatus();
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  linux::CgroupSettings writable = update.resources;
+  LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
+  const absl::Status done = options_.cgroups->Apply(record.cgroup_path, writable);
+  if (done.ok()) return done;
+  const absl::Status undone = SaveAsked(*sandbox, record.spec);
+  if (undone.ok()) return Annotate(done, what);
+  return Annotate(done, absl::StrCat(what, " (and not set back: ", undone.message(), ")"));
+}
+
+}  // namespace plimsoll::runtime
