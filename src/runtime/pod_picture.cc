@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resources/pod_total.h"
+#include "runtime/spec/json.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -24,18 +25,6 @@ Role RoleOf(AnnouncedContainer::Type type) {
       return Role::kContainer;
   }
   return Role::kContainer;
-}
-
-const char* RoleName(Role role) {
-  switch (role) {
-    case Role::kInit:
-      return "init_container";
-    case Role::kSidecar:
-      return "sidecar_container";
-    case Role::kContainer:
-      return "container";
-  }
-  return "container";
 }
 
 // What is on record has been parsed before; of what can't be read, nothing is known.
@@ -72,27 +61,50 @@ Requirements Guess(const linux::CgroupSettings& settings) {
   return resources::WithDefaults(std::move(guess));
 }
 
-Requirements NeedsOf(const ContainerSpec& spec) {
-  if (!spec.kubernetes_resources.empty()) return Read(spec.kubernetes_resources);
-  return Guess(spec.resources);
+KubernetesResources Written(const Requirements& requirements) {
+  KubernetesResources written;
+  for (const auto& [name, amount] : requirements.requests) {
+    written.requests[name] = amount.Canonical();
+  }
+  for (const auto& [name, amount] : requirements.limits) written.limits[name] = amount.Canonical();
+  return written;
 }
 
-void AddAnnounced(const SandboxSpec& pod, const std::map<std::string, const ContainerSpec*>& there,
-                  PodPicture* picture) {
-  const bool unknown_types = TypesAreUnknown(pod.pod_resources);
-  for (const AnnouncedContainer& announced : pod.pod_resources.containers) {
-    PodPicture::Container container = {.name = announced.name, .announced = true};
-    container.role = unknown_types ? Role::kContainer : RoleOf(announced.type);
-    const auto now = there.find(announced.name);
-    const bool is_newer = now != there.end() && !now->second->kubernetes_resources.empty();
-    container.requirements =
-        Read(is_newer ? now->second->kubernetes_resources : announced.kubernetes_resources);
-    picture->containers.push_back(std::move(container));
+// A container as it would have been announced.
+AnnouncedContainer Announce(const ContainerSpec& spec) {
+  AnnouncedContainer container = {.name = spec.name, .type = AnnouncedContainer::Type::kContainer};
+  container.kubernetes_resources = spec.kubernetes_resources.empty()
+                                       ? Written(Guess(spec.resources))
+                                       : spec.kubernetes_resources;
+  for (const Mount& mount : spec.mounts) container.mounts.push_back({.mount = mount});
+  container.devices = spec.devices;
+  return container;
+}
+
+PodResources ResourcesNow(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
+  PodResources now = pod.pod_resources;
+  std::map<std::string, AnnouncedContainer*> announced;
+  for (AnnouncedContainer& container : now.containers) announced[container.name] = &container;
+  std::vector<AnnouncedContainer> others;
+  for (const ContainerSpec& spec : containers) {
+    const auto known = announced.find(spec.name);
+    if (known == announced.end()) {
+      others.push_back(Announce(spec));
+    } else if (!spec.kubernetes_resources.empty()) {
+      known->second->kubernetes_resources = spec.kubernetes_resources;
+    }
   }
-  if (!pod.pod_resources.empty()) {
-    const bool is_whole = !pod.pod_resources.containers.empty() && !unknown_types;
-    picture->is = is_whole ? PictureIs::kComplete : PictureIs::kPartial;
+  now.containers.insert(now.containers.end(), others.begin(), others.end());
+  return now;
+}
+
+PictureIs HowMuch(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
+  if (!pod.pod_resources.containers.empty() && !TypesAreUnknown(pod.pod_resources)) {
+    return PictureIs::kComplete;
   }
+  const bool knows =
+      !pod.pod_resources.empty() || !containers.empty() || !Written(Guess(pod.resources)).empty();
+  return knows ? PictureIs::kPartial : PictureIs::kAbsent;
 }
 
 nlohmann::ordered_json ListJson(const resources::ResourceList& list) {
@@ -116,43 +128,27 @@ const char* PictureIsName(PictureIs is) {
 }
 
 PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
-  PodPicture picture;
-  std::map<std::string, const ContainerSpec*> there;
-  for (const ContainerSpec& container : containers) there[container.name] = &container;
-  AddAnnounced(pod, there, &picture);
-  for (const PodPicture::Container& container : picture.containers) there.erase(container.name);
-  for (const ContainerSpec& container : containers) {
-    if (!there.contains(container.name)) continue;
-    picture.containers.push_back({.name = container.name, .requirements = NeedsOf(container)});
-  }
+  PodPicture picture = {.is = HowMuch(pod, containers), .now = ResourcesNow(pod, containers)};
+  const bool unknown_types = TypesAreUnknown(pod.pod_resources);
   std::vector<resources::ContainerRequirements> all;
-  for (const PodPicture::Container& container : picture.containers) {
-    all.push_back({container.role, container.requirements});
+  for (const AnnouncedContainer& container : picture.now.containers) {
+    all.push_back({unknown_types ? Role::kContainer : RoleOf(container.type),
+                   Read(container.kubernetes_resources)});
   }
-  Requirements whole = Read(pod.pod_resources.kubernetes_resources);
-  if (pod.pod_resources.empty()) {
-    whole = Guess(pod.resources);
-    const bool knows = !whole.requests.empty() || !whole.limits.empty();
-    if (knows || !containers.empty()) picture.is = PictureIs::kPartial;
-  }
+  const Requirements whole =
+      pod.pod_resources.empty() ? Guess(pod.resources) : Read(picture.now.kubernetes_resources);
   picture.total = resources::PodTotal(all, whole, Guess(pod.overhead).requests);
   return picture;
 }
 
 std::string ToJson(const PodPicture& picture) {
-  nlohmann::ordered_json json;
+  using Json = nlohmann::ordered_json;
+  Json json;
   json["picture"] = PictureIsName(picture.is);
-  json["requests"] = ListJson(picture.total.requests);
-  json["limits"] = ListJson(picture.total.limits);
-  json["containers"] = nlohmann::ordered_json::array();
-  for (const PodPicture::Container& container : picture.containers) {
-    json["containers"].push_back({{"name", container.name},
-                                  {"type", RoleName(container.role)},
-                                  {"announced", container.announced},
-                                  {"requests", ListJson(container.requirements.requests)},
-                                  {"limits", ListJson(container.requirements.limits)}});
-  }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  json["total"]["requests"] = ListJson(picture.total.requests);
+  json["total"]["limits"] = ListJson(picture.total.limits);
+  json.update(Json::parse(ToJson(picture.now), nullptr, /*allow_exceptions=*/false));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace plimsoll::runtime

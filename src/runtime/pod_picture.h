@@ -8,6 +8,7 @@
 
 #include "resources/requirements.h"
 #include "runtime/spec/container_spec.h"
+#include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
@@ -21,25 +22,19 @@ enum class PictureIs {
 const char* PictureIsName(PictureIs is);  // "complete"
 
 struct PodPicture {
-  struct Container {
-    std::string name;
-    resources::ContainerRequirements::Role role =
-        resources::ContainerRequirements::Role::kContainer;
-    bool announced = false;                // with the sandbox
-    resources::Requirements requirements;  // with defaults filled in
-  };
   PictureIs is = PictureIs::kAbsent;
-  std::vector<Container> containers;  // announced ones first, in the order of the pod
-  resources::Requirements total;      // with overhead
+  // As announced, with later values of the containers that are there; those that were not announced
+  // follow.
+  PodResources now;
+  resources::Requirements total;  // with overhead
 };
 
-// From what was announced with the sandbox, with later values of the containers that are there; of
-// a pod that announced nothing, from its own resources and overhead, and where it has none from
+// Of a pod that announced nothing, from its own resources and overhead, and where it has none from
 // those of its containers. `containers`: those that are there, of each name the newest.
 PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers);
 
-// Canonical JSON: {"picture":"complete","requests":{...},"limits":{...},"containers":[...]}, with
-// quantities in canonical form and members in a fixed order.
+// {"picture":"complete","total":{"requests":{...},"limits":{...}}} and the members of `now`, in a
+// fixed order; the total's quantities in canonical form.
 std::string ToJson(const PodPicture& picture);
 
 }  // namespace plimsoll::runtime

@@ -29,7 +29,7 @@ std::string CpuOf(const PodPicture& picture) {
 TEST(PodPictureTest, OfNothingIsAbsent) {
   const PodPicture picture = MakePicture({}, {});
   EXPECT_EQ(picture.is, PictureIs::kAbsent);
-  EXPECT_EQ(ToJson(picture), R"({"picture":"absent","requests":{},"limits":{},"containers":[]})");
+  EXPECT_EQ(ToJson(picture), R"({"picture":"absent","total":{"requests":{},"limits":{}}})");
 }
 
 TEST(PodPictureTest, AnnouncedContainersMakeItComplete) {
@@ -38,11 +38,10 @@ TEST(PodPictureTest, AnnouncedContainersMakeItComplete) {
                                   Announced("web", Type::kContainer, "1")};
   pod.overhead.memory_limit_bytes = 64 << 20;
   EXPECT_EQ(ToJson(MakePicture(pod, {})),
-            R"({"picture":"complete","requests":{"cpu":"3","memory":"64Mi"},"limits":{"cpu":"3"},)"
-            R"("containers":[{"name":"setup","type":"init_container","announced":true,)"
-            R"("requests":{"cpu":"3"},"limits":{"cpu":"3"}},)"
-            R"({"name":"web","type":"container","announced":true,)"
-            R"("requests":{"cpu":"1"},"limits":{"cpu":"1"}}]})");
+            R"({"picture":"complete","total":{"requests":{"cpu":"3","memory":"64Mi"},)"
+            R"("limits":{"cpu":"3"}},"containers":[{"name":"setup","type":"init_container",)"
+            R"("kubernetes_resources":{"limits":{"cpu":"3000m"}}},{"name":"web",)"
+            R"("type":"container","kubernetes_resources":{"limits":{"cpu":"1"}}}]})");
 }
 
 TEST(PodPictureTest, LaterValuesCount) {
@@ -65,10 +64,13 @@ TEST(PodPictureTest, TypesThatCannotBeTrueAreAddedUpAndMakeItPartial) {
 TEST(PodPictureTest, AContainerThatWasNotAnnouncedIsAdded) {
   SandboxSpec pod;
   pod.pod_resources.containers = {Announced("web", Type::kContainer, "1")};
-  const PodPicture picture = MakePicture(pod, {There("debug", "500m"), There("web", "1")});
+  ContainerSpec debug = There("debug", "500m");
+  debug.mounts = {{.container_path = "/data", .host_path = "/srv"}};
+  const PodPicture picture = MakePicture(pod, {debug, There("web", "1")});
   EXPECT_EQ(picture.is, PictureIs::kComplete);
   EXPECT_EQ(CpuOf(picture), "1500m");
-  EXPECT_FALSE(picture.containers.back().announced);
+  EXPECT_EQ(picture.now.containers.back().name, "debug");
+  EXPECT_EQ(picture.now.containers.back().mounts.at(0).mount.host_path, "/srv");
 }
 
 TEST(PodPictureTest, APodThatAnnouncesNothingIsKnownByItsOwnSettings) {
@@ -81,10 +83,9 @@ TEST(PodPictureTest, APodThatAnnouncesNothingIsKnownByItsOwnSettings) {
   pod.overhead.cpu_shares = 256;
   const PodPicture picture = MakePicture(pod, {});
   EXPECT_EQ(picture.is, PictureIs::kPartial);
-  EXPECT_EQ(ToJson(picture),
-            R"({"picture":"partial",)"
-            R"("requests":{"cpu":"1250m","hugepages-1Gi":"1Gi","memory":"1Gi"},)"
-            R"("limits":{"cpu":"2250m","hugepages-1Gi":"1Gi","memory":"1Gi"},"containers":[]})");
+  EXPECT_EQ(ToJson(picture), R"({"picture":"partial","total":{)"
+                             R"("requests":{"cpu":"1250m","hugepages-1Gi":"1Gi","memory":"1Gi"},)"
+                             R"("limits":{"cpu":"2250m","hugepages-1Gi":"1Gi","memory":"1Gi"}}})");
 }
 
 TEST(PodPictureTest, ElseByItsContainersOneByOne) {
