@@ -41,7 +41,7 @@ function(plimsoll_room)
   if(BUILD_TESTING AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main)
-    plimsoll_timeout(timeout 30)
+    plimsoll_timeout(timeout 120)
     gtest_discover_tests(${name}_test TEST_PREFIX "${PLIMSOLL_ROOM}: "
       DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${timeout} LABELS unit)
   endif()

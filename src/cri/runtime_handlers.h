@@ -77,8 +77,6 @@ class RuntimeHandlers {
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);
   absl::Status CheckRuntimeHandler(const std::string& name) const;
-  // What the pod needs, by what is on record of it now.
-  std::string PictureJson(const runtime::SandboxRecord& sandbox) const;
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;

@@ -86,21 +86,11 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
   if (!request.verbose()) return absl::OkStatus();
   (*response->mutable_info())["info"] = VerboseInfo(record);
   if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
-  if (info_.pod_resources) (*response->mutable_info())["podPicture"] = PictureJson(record);
-  return absl::OkStatus();
-}
-
-std::string RuntimeHandlers::PictureJson(const runtime::SandboxRecord& sandbox) const {
-  std::map<std::string, runtime::ContainerRecord> newest;
-  for (runtime::ContainerRecord& record : engine_->ListContainers()) {
-    if (record.sandbox_id != sandbox.id) continue;
-    const auto known = newest.find(record.spec.name);
-    if (known != newest.end() && known->second.spec.attempt > record.spec.attempt) continue;
-    newest[record.spec.name] = std::move(record);
+  const absl::StatusOr<runtime::PodPicture> picture = engine_->Picture(record.id);
+  if (info_.pod_resources && picture.ok()) {
+    (*response->mutable_info())["podResources"] = runtime::ToJson(*picture);
   }
-  std::vector<runtime::ContainerSpec> specs;
-  for (auto& [name, record] : newest) specs.push_back(std::move(record.spec));
-  return runtime::ToJson(runtime::MakePicture(sandbox.spec, specs));
+  return absl::OkStatus();
 }
 
 absl::Status RuntimeHandlers::UpdatePodSandboxConfig(

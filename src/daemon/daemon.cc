@@ -225,6 +225,7 @@ class DaemonImpl final : public Daemon {
                                   .runtime = runtime_.get(),
                                   .events = &*events_,
                                   .classes = classes_.get(),
+                                  .show_pictures = PicturesAreOn(),
                                   .assign_classes = ClassesAreOn()};
     engine.observe_phase = [this](const char* phase, absl::Duration duration) {
       metrics_->ObservePhase(phase, duration);
@@ -303,11 +304,13 @@ class DaemonImpl final : public Daemon {
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
-    info.pod_resources =
-        options_.config.feature_gates.enabled("KubeletContainerResourcesInPodSandbox");
+    info.pod_resources = PicturesAreOn();
     return info;
   }
 
+  bool PicturesAreOn() const {
+    return options_.config.feature_gates.enabled("KubeletContainerResourcesInPodSandbox");
+  }
   bool ClassesAreOn() const { return options_.config.feature_gates.enabled("ClassResources"); }
 
   // Classes of block I/O mean other things when disks come and go. Without that news they are

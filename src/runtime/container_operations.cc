@@ -134,6 +134,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                             PrepareCreate(sandbox_record, record, *image, *layers));
   ContainerSpec given = spec;
   given.resources = confined->settings;
+  AnnotatePicture(sandbox_record, &given);
   request.spec = &given;
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
   absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
@@ -173,6 +174,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
   }
   std::move(undo).Cancel();
+  ShowPicture(sandbox->id);
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
@@ -320,6 +322,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     container->layers.reset();
   }
   CollectLayersAfter(record.id);
+  ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerRemoved, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }

@@ -170,6 +170,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   const absl::Status done = ApplyUpdate(*container, record, given);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
+  if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }

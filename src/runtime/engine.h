@@ -31,6 +31,7 @@
 #include "runtime/inspection.h"
 #include "runtime/node_share.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/pod_picture.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 #include "runtime/start_phase.h"
@@ -52,6 +53,9 @@ struct EngineOptions {
   std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
+  // Whether hooks and wrappers are shown what a pod needs (gate
+  // KubeletContainerResourcesInPodSandbox).
+  bool show_pictures = true;
   // Whether new pods and containers get classes; those that have some keep them in any case.
   bool assign_classes = true;
   Clock* clock = &Clock::Real();
@@ -124,11 +128,14 @@ class Engine {
   // with any other error as before. Where putting back fails too, the error says what and why.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
-  // Of the pod as a whole, all or nothing as UpdateResources: FAILED_PRECONDITION unless it is Ready.
-  // `resources` are written to the pod's group where that is Plimsoll's own; the group of a client's
-  // making (a cgroup_parent that was there) is for the client to write.
+  // Of the pod as a whole, all or nothing as UpdateResources: FAILED_PRECONDITION unless it is
+  // Ready. `resources` are written to the pod's group where that is Plimsoll's own; the group of a
+  // client's making (a cgroup_parent that was there) is for the client to write.
   virtual absl::Status UpdateSandboxResources(absl::string_view id,
                                               const SandboxUpdate& update) = 0;
+
+  // What the pod needs, by what is on record of it now.
+  virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
 
   // What of the node pods may use, from now on; until the first call nothing is known, and nobody
   // is confined. Those that are there follow, in another thread, with an event for each that loses

@@ -49,6 +49,7 @@ class EngineTest : public ::testing::Test {
     options.pause_program = pause_program_;
     options.classes = classes_.get();
     options.assign_classes = assign_classes_;
+    options.show_pictures = show_pictures_;
     options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
     auto engine = Engine::Create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
@@ -99,6 +100,7 @@ class EngineTest : public ::testing::Test {
   std::vector<std::string> phases_;
   std::unique_ptr<qos::Registry> classes_;
   bool assign_classes_ = true;
+  bool show_pictures_ = true;
   std::unique_ptr<Engine> engine_;
 };
 

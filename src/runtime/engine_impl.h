@@ -62,6 +62,7 @@ class EngineImpl : public Engine {
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
+  absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override;
   void RefuseOutsideShare(bool refuse) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
@@ -162,6 +163,12 @@ class EngineImpl : public Engine {
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
   // What an update means in the kernel, all or nothing; an error says what could not be put back.
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
+  absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
+  // `also`: a container that is being made; may be null.
+  PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
+  void AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
+  // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
+  void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
   // Cpusets (container_cpuset.cc).

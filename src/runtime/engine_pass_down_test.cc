@@ -27,8 +27,77 @@ class EnginePassDownTest : public EngineTest {
     spec.resources.cpu_shares = 1024;
     return Pod(spec);
   }
+  std::string Create(const std::string& pod, const ContainerSpec& spec) {
+    const auto id = engine_->CreateContainer(pod, spec, "");
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+  std::string FileOf(const std::string& pod) { return "sandboxes/" + pod + "/pod-resources.json"; }
+  // What hooks and wrappers find now; "" where there is no file.
+  std::string Shown(const std::string& pod) { return run_.Read(FileOf(pod)).value_or(""); }
   SandboxSpec SpecOf(const std::string& pod) { return engine_->GetSandbox(pod)->spec; }
 };
+
+TEST_F(EnginePassDownTest, HooksAndWrappersAreShownThePicture) {
+  const std::string pod = Pod();
+  EXPECT_THAT(Shown(pod), HasSubstr(R"({"picture":"complete","total":{"requests":{"cpu":"1"})"));
+  ContainerSpec spec = Spec();
+  spec.kubernetes_resources.limits["cpu"] = "1500m";
+  const std::string id = Create(pod, spec);
+  const std::string now = runtime_.last_annotations["plimsoll.dev/pod-resources"];
+  EXPECT_THAT(now, HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
+  EXPECT_EQ(Shown(pod), now + "\n");
+  EXPECT_EQ(runtime_.last_annotations["plimsoll.dev/pod-resources-file"], run_.PathOf(FileOf(pod)));
+  // The client's own annotations don't change.
+  EXPECT_TRUE(engine_->GetContainer(id)->spec.annotations.empty());
+  EXPECT_EQ(ToJson(*engine_->Picture(pod)) + "\n", Shown(pod));
+}
+
+TEST_F(EnginePassDownTest, TheFileFollowsEveryChange) {
+  const std::string pod = Pod();
+  const std::string id = Create(pod, Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_
+                  ->UpdateResources(
+                      id, {.kubernetes_resources = KubernetesResources{.limits = {{"cpu", "2"}}}})
+                  .ok());
+  EXPECT_THAT(Shown(pod), HasSubstr(R"("total":{"requests":{"cpu":"2"})"));
+  ContainerSpec debug = Spec("debug");
+  debug.kubernetes_resources.limits["cpu"] = "1";
+  const std::string other = Create(pod, debug);
+  EXPECT_THAT(Shown(pod), HasSubstr(R"("total":{"requests":{"cpu":"3"})"));
+  ASSERT_TRUE(engine_->RemoveContainer(other).ok());
+  EXPECT_THAT(Shown(pod), HasSubstr(R"("total":{"requests":{"cpu":"2"})"));
+  ASSERT_TRUE(engine_->RemoveContainer(id).ok());
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("7")}).ok());
+  EXPECT_THAT(Shown(pod), HasSubstr(R"("total":{"requests":{"cpu":"7"})"));
+  const std::string before = Shown(pod);
+  ASSERT_TRUE(run_.RemoveTree(FileOf(pod)).ok());
+  StartEngine();
+  EXPECT_EQ(Shown(pod), before);
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+TEST_F(EnginePassDownTest, OfAPodThatAnnouncesNothingThereIsTheAnnotationAlone) {
+  const std::string pod = Pod(PodSpec());
+  ContainerSpec spec = Spec();
+  spec.resources.cpu_shares = 512;
+  Create(pod, spec);
+  EXPECT_EQ(Shown(pod), "");
+  EXPECT_THAT(runtime_.last_annotations["plimsoll.dev/pod-resources"],
+              HasSubstr(R"({"picture":"partial","total":{"requests":{"cpu":"500m"})"));
+  EXPECT_EQ(runtime_.last_annotations.count("plimsoll.dev/pod-resources-file"), 0u);
+}
+
+TEST_F(EnginePassDownTest, WithoutTheGateNothingIsShown) {
+  show_pictures_ = false;
+  StartEngine();
+  const std::string pod = Pod();
+  Create(pod, Spec());
+  EXPECT_EQ(Shown(pod), "");
+  EXPECT_TRUE(runtime_.last_annotations.empty());
+}
 
 TEST_F(EnginePassDownTest, APodsUpdateIsWrittenAndKept) {
   const std::string pod = Pod();

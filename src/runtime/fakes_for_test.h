@@ -58,6 +58,7 @@ class FakeRuntime : public ContainerRuntime {
   std::function<void()> on_read_exit;  // before anything is read
   ExecRequest last_exec;
   linux::CgroupSettings last_created;  // resources of the last Create
+  std::map<std::string, std::string> last_annotations;
   std::function<void()> on_create;
   std::function<void(const ExecRequest&)> on_exec;
   std::vector<pid_t> entering;
@@ -94,6 +95,7 @@ class FakeRuntime : public ContainerRuntime {
     {
       absl::MutexLock lock(&mutex_);
       last_created = request.spec->resources;
+      last_annotations = request.spec->annotations;
     }
     absl::StatusOr<Child> monitor = Spawn({.argv = {"/bin/sleep", "300"}});
     if (!monitor.ok()) return monitor.status();

@@ -22,6 +22,9 @@ struct Sandbox {
   const std::string id;
   // Held for writing by run, stop and remove; for reading by whatever makes or starts a container.
   absl::Mutex operation;
+  // Held while its picture is drawn and written, so that the last one written is the last one
+  // drawn.
+  absl::Mutex picture;
   mutable absl::Mutex mutex;
   SandboxRecord record ABSL_GUARDED_BY(mutex);
   bool stopping ABSL_GUARDED_BY(mutex) = false;  // its processes' end is nothing to report

@@ -73,7 +73,9 @@ absl::Status EngineImpl::Recover() {
       std::erase(in_the_making_, &record);
     }
     const Finding* finding = found(record.id);
+    const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
+    ShowPicture(id);  // a kill may have come before it was written
   }
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayContainer) {

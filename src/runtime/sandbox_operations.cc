@@ -167,6 +167,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) Warn(id, "", pause->Release());
   std::move(undo).Cancel();
+  ShowPicture(id);
   options_.events->Add(EventType::kSandboxStarted, id, "",
                        absl::StrCat(spec.pod_namespace, "/", spec.name));
   Warn(id, "", WatchPause(sandbox));

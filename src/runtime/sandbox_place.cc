@@ -121,6 +121,10 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
   return pinned == 0 ? PlaceState::kNone : PlaceState::kPart;
 }
 
+std::string PictureFileOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/pod-resources.json");
+}
+
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
   const std::string directory = run.PathOf(DirectoryOf(id));
   SandboxPlace place;

@@ -21,6 +21,17 @@ absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
   return absl::OkStatus();
 }
 
+// The group of a client's making is for the client to write.
+absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
+                                    const linux::CgroupSettings& settings) {
+  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path)) return absl::OkStatus();
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  linux::CgroupSettings writable = settings;
+  LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
+  return options_.cgroups->Apply(record.cgroup_path, writable);
+}
+
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
   absl::MutexLock operation(&sandbox->operation);
@@ -37,16 +48,14 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   const std::string what = absl::StrCat("update sandbox ", record.id);
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
-  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path)) return absl::OkStatus();
-  std::optional<absl::ReaderMutexLock> no_reload;
-  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
-  linux::CgroupSettings writable = update.resources;
-  LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
-  const absl::Status done = options_.cgroups->Apply(record.cgroup_path, writable);
-  if (done.ok()) return done;
-  const absl::Status undone = SaveAsked(*sandbox, record.spec);
-  if (undone.ok()) return Annotate(done, what);
-  return Annotate(done, absl::StrCat(what, " (and not set back: ", undone.message(), ")"));
+  const absl::Status done = ApplyToPod(record, update.resources);
+  if (!done.ok()) {
+    const absl::Status undone = SaveAsked(*sandbox, record.spec);
+    if (undone.ok()) return Annotate(done, what);
+    return Annotate(done, absl::StrCat(what, " (and not set back: ", undone.message(), ")"));
+  }
+  ShowPicture(record.id);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime
