@@ -1,0 +1,134 @@
+// Resources passed down as the pod's author wrote them (KEP-4112), and those of a pod as a whole.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+cri::PodResourceConfig Announcing(const std::string& cpu) {
+  cri::PodResourceConfig announced;
+  cri::ContainerResourceConfig* web = announced.add_containers();
+  web->set_name("web");
+  web->set_type(cri::ContainerResourceConfig::CONTAINER);
+  (*web->mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string(cpu);
+  return announced;
+}
+
+class PassDownTest : public NodeTest {
+ protected:
+  explicit PassDownTest(const std::string& config = "") : NodeTest(config) {}
+  std::string RunAnnounced() {
+    cri::PodSandboxConfig config = PodConfig();
+    *config.mutable_pod_resources() = Announcing("0.50");
+    return RunPod(config);
+  }
+  cri::ContainerConfig Web() {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    config.mutable_metadata()->set_name("web");
+    return config;
+  }
+  grpc::Status Update(const cri::UpdatePodSandboxResourcesRequest& request) {
+    cri::UpdatePodSandboxResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
+  }
+  // What an OCI hook finds.
+  std::string OciConfig(const std::string& container) {
+    return Host()
+        .Read(absl::StrCat(node_.run_directory().substr(1), "/oci/containers/", container,
+                           "/config.json"))
+        .value_or("");
+  }
+  std::string PictureFile(const std::string& pod) {
+    return Host()
+        .Read(absl::StrCat(node_.run_directory().substr(1), "/sandboxes/", pod,
+                           "/pod-resources.json"))
+        .value_or("");
+  }
+};
+
+TEST_F(PassDownTest, WhatIsAnnouncedIsKeptAndShown) {
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  EXPECT_THAT(OciConfig(id), HasSubstr("plimsoll.dev/pod-resources-file"));
+  EXPECT_THAT(OciConfig(id), HasSubstr(R"(\"total\":{\"requests\":{\"cpu\":\"500m\"})"));
+  EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"500m"})"));
+  cri::UpdateContainerResourcesRequest update;
+  update.set_container_id(id);
+  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.50");
+  cri::UpdateContainerResourcesResponse updated;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, update, &updated).ok());
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    // Byte for byte, and what is known now.
+    EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
+              Announcing("0.50").SerializeAsString());
+    EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "1.50");
+    EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
+    node_.KillDaemon();
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
+}
+
+TEST_F(PassDownTest, WhatCannotBeMeantIsRefused) {
+  cri::PodSandboxConfig config = PodConfig();
+  *config.mutable_pod_resources() = Announcing("-1");
+  std::string id;
+  const grpc::Status refused = TryRunPod(config, &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("config.pod_resources.containers[0] (\"web\").kubernetes_resources: cpu: "
+                        "the limit -1 is negative"));
+}
+
+TEST_F(PassDownTest, APodsOwnGroupIsChangedWhileItRuns) {
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  const std::string group = CgroupOf(pod, id).substr(0, CgroupOf(pod, id).rfind('/'));
+  cri::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id(pod);
+  request.mutable_resources()->set_cpu_period(100000);
+  request.mutable_resources()->set_cpu_quota(150000);
+  request.mutable_resources()->set_memory_limit_in_bytes(1 << 30);
+  *request.mutable_pod_resources() = Announcing("2");
+  ASSERT_TRUE(Update(request).ok());
+  EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, 150000);
+  EXPECT_EQ(Cgroups().Read(group)->memory_limit_bytes, 1 << 30);
+  EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
+            Announcing("2").SerializeAsString());
+  // One that the kernel can't take changes nothing of it.
+  request.mutable_resources()->set_cpu_quota(70000);
+  request.mutable_resources()->set_cpuset_cpus("4000");
+  *request.mutable_pod_resources() = Announcing("3");
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) {  // which takes CPUs that don't exist
+    EXPECT_FALSE(Update(request).ok());
+    EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, 150000);
+    EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
+              Announcing("2").SerializeAsString());
+  }
+}
+
+class PassDownGateTest : public PassDownTest {
+ protected:
+  PassDownGateTest()
+      : PassDownTest("feature_gates:\n  KubeletContainerResourcesInPodSandbox: false\n") {}
+};
+
+TEST_F(PassDownGateTest, WithoutTheGateNothingIsStoredOrShown) {
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  EXPECT_FALSE(PodStatus(pod).has_pod_resources());
+  EXPECT_EQ(PictureFile(pod), "");
+  EXPECT_THAT(OciConfig(id), HasSubstr("\"ociVersion\""));
+  EXPECT_THAT(OciConfig(id), Not(HasSubstr("plimsoll.dev/pod-resources")));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
