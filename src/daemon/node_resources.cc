@@ -7,12 +7,29 @@
 #include "topology/discover.h"
 #include "topology/make_zones.h"
 #include "topology/partition.h"
+#include "topology/source_file.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::daemon {
 
 using topology::NodeResourcesConfig;
 using topology::OutsidePartition;
+
+namespace {
+
+bool MustBeRead(const NodeResourcesConfig& config) {
+  return config.partition != topology::PartitionConfig() ||
+         config.source != topology::SourceConfig();
+}
+
+// Null: the kernel.
+absl::StatusOr<std::shared_ptr<topology::Source>> OpenSource(const topology::SourceConfig& config,
+                                                             const FsRoot& host) {
+  if (config.file.empty()) return nullptr;
+  return topology::FileSource::Open(host, config.file);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
     const NodeResourcesConfig& config, const FsRoot& host, runtime::Engine* engine, Log* log) {
@@ -23,6 +40,10 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
     node->SetPolicy();
   }
   topology::TrackerOptions options{.host = host};
+  PLIMSOLL_ASSIGN_OR_RETURN(options.source, OpenSource(config.source, host));
+  options.on_trouble = [log](const std::string& trouble) {
+    log->Write(LogLevel::kWarning, "the node's topology", {{"trouble", trouble}});
+  };
   options.partition = config.partition;
   options.poll_interval = config.poll_interval;
   auto tracker = topology::Tracker::Start(
@@ -30,7 +51,7 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
       [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
   if (tracker.ok()) {
     node->tracker_ = *std::move(tracker);
-  } else if (config.partition != topology::PartitionConfig()) {
+  } else if (MustBeRead(config)) {
     return Annotate(tracker.status(), "nodeResources");
   } else {
     log->Write(LogLevel::kError, "the node's topology is not told",
@@ -84,11 +105,17 @@ void NodeResources::Tell(const topology::TrackerNews& news) {
 }
 
 absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
-  if (config.partition == topology::PartitionConfig()) return absl::OkStatus();
+  if (!MustBeRead(config)) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto tree,
-                            topology::ZoneTree::Build(topology::MakeZones(machine)));
+  topology::Topology topology = topology::MakeZones(machine);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto source, OpenSource(config.source, host));
+  if (source != nullptr) {
+    topology::SourceView view = source->Look(machine);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(view.status, "nodeResources"));
+    if (view.topology) topology = *std::move(view.topology);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto tree, topology::ZoneTree::Build(std::move(topology)));
   return Annotate(topology::MakePartition(config.partition, tree).status(), "nodeResources");
 }
 

@@ -30,7 +30,7 @@ class NodeResources {
       const topology::NodeResourcesConfig& config, const FsRoot& host, runtime::Engine* engine,
       Log* log);
 
-  // On error what was in force before stays. The poll's interval waits for a restart.
+  // On error what was in force before stays. The source and the poll's interval wait for a restart.
   absl::Status Reload(const topology::NodeResourcesConfig& config);
   // A client has the topology, and is held to it from now on, if the configuration leaves that to
   // the client.

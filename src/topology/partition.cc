@@ -69,7 +69,9 @@ absl::StatusOr<CpuSet> ChooseCpus(const CpuChoice& choice, const ZoneTree& machi
     PLIMSOLL_RETURN_IF_ERROR(CheckSubset("cpus.reserved", *choice.reserved, all));
     chosen = all.Difference(*choice.reserved);
   }
-  if (chosen.Empty()) return DoesNotFit("cpus: no CPU is left for Kubernetes");
+  // A topology of others need not number its CPUs as long as none are asked for by number.
+  const bool unnumbered = all.Empty() && choice == CpuChoice();
+  if (chosen.Empty() && !unnumbered) return DoesNotFit("cpus: no CPU is left for Kubernetes");
   return chosen;
 }
 

@@ -116,6 +116,26 @@ void ReadPollInterval(YamlReader& reader, YamlMapping& section, absl::Duration* 
   }
 }
 
+void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, std::string* out) {
+  const auto node = mapping.Get(key);
+  if (!node) return;
+  const auto text = reader.AsString(*node, mapping.PathOf(key));
+  if (!text) return;
+  if (!absl::StartsWith(*text, "/") || absl::EndsWith(*text, "/")) {
+    reader.Fail(*node, mapping.PathOf(key), "expected the absolute path of a file");
+  }
+  *out = *text;
+}
+
+void ReadSource(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                SourceConfig* out) {
+  if (node.IsScalar() && node.Scalar() == "kernel") return;
+  if (!node.IsMap()) return reader.Fail(node, path, "expected kernel, or a mapping with file");
+  YamlMapping source(reader, node, path);
+  ReadPath(reader, source, "file", &out->file);
+  source.Finish();
+}
+
 }  // namespace
 
 void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::string& path,
@@ -146,6 +166,9 @@ void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::st
   if (outside == "refuse") out->outside = OutsidePartition::kRefuse;
   if (outside == "clip") out->outside = OutsidePartition::kClip;
   ReadPollInterval(reader, section, &out->poll_interval);
+  if (const auto source = section.Get("source")) {
+    ReadSource(reader, *source, section.PathOf("source"), &out->source);
+  }
   section.Finish();
 }
 

@@ -11,6 +11,7 @@
 //       attributes: {numa-1: {tier: slow}}
 //     outsidePartition: refuse         # or clip
 //     pollInterval: 5s
+//     source: {file: /etc/plimsoll/topology.yaml}
 #ifndef PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 #define PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 
@@ -30,10 +31,17 @@ enum class OutsidePartition {
   kRefuse,
 };
 
+// Where the topology comes from that the partition is cut from.
+struct SourceConfig {
+  std::string file;  // absolute; empty: the kernel
+  bool operator==(const SourceConfig&) const = default;
+};
+
 struct NodeResourcesConfig {
   PartitionConfig partition;
   OutsidePartition outside = OutsidePartition::kByClient;
   absl::Duration poll_interval = absl::Seconds(5);  // 100ms to 1h
+  SourceConfig source;
   bool operator==(const NodeResourcesConfig&) const = default;
 };
 

@@ -33,6 +33,7 @@ show:
   attributes: {numa-1: {tier: slow}}
 outsidePartition: refuse
 pollInterval: 500ms
+source: {file: /etc/t.yaml}
 )",
                                    &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -47,12 +48,15 @@ pollInterval: 500ms
                              .attributes = {{"numa-1", {{"tier", "slow"}}}}};
   expected.outside = OutsidePartition::kRefuse;
   expected.poll_interval = absl::Milliseconds(500);
+  expected.source.file = "/etc/t.yaml";
   EXPECT_EQ(config, expected);
 }
 
 TEST(PartitionConfigTest, NothingIsTheWholeMachine) {
   NodeResourcesConfig config;
   ASSERT_TRUE(Read("{}", &config).ok());
+  EXPECT_EQ(config, NodeResourcesConfig());
+  ASSERT_TRUE(Read("source: kernel", &config).ok());
   EXPECT_EQ(config, NodeResourcesConfig());
 }
 
@@ -77,6 +81,9 @@ TEST(PartitionConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(Why("show: {attributes: {root: {boot-id: x}}}"), HasSubstr("boot-id can't be set"));
   EXPECT_THAT(Why("outsidePartition: warn"), HasSubstr("outsidePartition"));
   EXPECT_THAT(Why("pollInterval: 1ms"), HasSubstr("expected a duration from 100ms to 1h"));
+  EXPECT_THAT(Why("source: hwloc"), HasSubstr("nodeResources.source: expected kernel, or"));
+  EXPECT_THAT(Why("source: {file: t.yaml}"), HasSubstr("expected the absolute path of a file"));
+  EXPECT_THAT(Why("source: {url: /t}"), HasSubstr("url"));
   EXPECT_THAT(Why("partition: {}"), HasSubstr("partition"));
 }
 

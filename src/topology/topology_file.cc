@@ -24,19 +24,32 @@ Cost ReadCost(YamlReader& reader, const YAML::Node& node, const std::string& pat
   return cost;
 }
 
+// A quantity; in the CRI's messages, which `plimsoll topology -o json` prints, it is within one.
+std::optional<resources::Quantity> ReadCapacity(YamlReader& reader, const YAML::Node& node,
+                                                const std::string& path) {
+  if (node.IsMap()) {
+    YamlMapping message(reader, node, path);
+    const auto inner = message.Get("string");
+    if (!inner) reader.Fail(node, path, "string: is missing");
+    message.Finish();
+    if (!inner || inner->IsMap()) return std::nullopt;
+    return ReadCapacity(reader, *inner, message.PathOf("string"));
+  }
+  const auto text = reader.AsText(node, path);
+  if (!text) return std::nullopt;
+  auto quantity = resources::Quantity::Parse(*text);
+  if (quantity.ok()) return *std::move(quantity);
+  reader.Fail(node, path, quantity.status().message());
+  return std::nullopt;
+}
+
 ZoneResource ReadResource(YamlReader& reader, const YAML::Node& node, const std::string& path) {
   ZoneResource resource;
   YamlMapping mapping(reader, node, path);
   mapping.Required("name", resource.name);
   if (const auto capacity = mapping.Get("capacity")) {
-    if (const auto text = reader.AsText(*capacity, mapping.PathOf("capacity"))) {
-      auto quantity = resources::Quantity::Parse(*text);
-      if (quantity.ok()) {
-        resource.capacity = *std::move(quantity);
-      } else {
-        reader.Fail(*capacity, mapping.PathOf("capacity"), quantity.status().message());
-      }
-    }
+    auto quantity = ReadCapacity(reader, *capacity, mapping.PathOf("capacity"));
+    if (quantity) resource.capacity = *std::move(quantity);
   } else {
     reader.Fail(node, path, "capacity: is missing");
   }

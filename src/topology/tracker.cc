@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Start(
   {
     absl::MutexLock lock(&tracker->look_mutex_);
     PLIMSOLL_RETURN_IF_ERROR(tracker->Look());
+    tracker->TellTroubles();
   }
   PLIMSOLL_RETURN_IF_ERROR(tracker->Watch());
   return tracker;
@@ -56,18 +57,27 @@ Tracker::Tracker(TrackerOptions options, Publisher* publisher,
       config_(options_.partition) {}
 
 absl::Status Tracker::Watch() {
+  std::vector<linux::QuietWatch::Watched> watched = {
+      {.fd = options_.events->fd(),
+       .events = POLLIN,
+       .heard = [this](short) { return ReadEvents(); }},
+      {.fd = swaps_.get(), .events = POLLPRI, .heard = [](short found) {
+         return (found & POLLPRI) != 0;
+       }}};
+  if (options_.source != nullptr) {
+    watched.push_back({.fd = options_.source->fd(), .events = POLLIN, .heard = [this](short) {
+                         return options_.source->Heard();
+                       }});
+  }
+  absl::Time first;
+  {
+    absl::MutexLock lock(&look_mutex_);
+    first = std::min(absl::Now() + options_.poll_interval, source_again_);
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(
-      watch_,
-      linux::QuietWatch::Start({.quiet = options_.quiet,
-                                .at_most = options_.at_most,
-                                .first = absl::Now() + options_.poll_interval},
-                               {{.fd = options_.events->fd(),
-                                 .events = POLLIN,
-                                 .heard = [this](short) { return ReadEvents(); }},
-                                {.fd = swaps_.get(),
-                                 .events = POLLPRI,
-                                 .heard = [](short found) { return (found & POLLPRI) != 0; }}},
-                               [this] { return LookAndRest(); }));
+      watch_, linux::QuietWatch::Start(
+                  {.quiet = options_.quiet, .at_most = options_.at_most, .first = first},
+                  std::move(watched), [this] { return LookAndRest(); }));
   return absl::OkStatus();
 }
 
@@ -81,7 +91,7 @@ bool Tracker::ReadEvents() {
 
 absl::Status Tracker::Reload(PartitionConfig partition) {
   absl::MutexLock lock(&look_mutex_);
-  PLIMSOLL_RETURN_IF_ERROR(ReadMachine().status());
+  PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
   std::swap(config_, partition);
   const absl::Status status = Apply();
   if (status.ok()) {
@@ -101,11 +111,22 @@ Partition Tracker::partition() const {
 std::vector<std::string> Tracker::Troubles() const {
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> troubles = missing_;
-  for (const std::string* trouble : {&blind_, &misfit_}) {
+  for (const std::string* trouble : {&blind_, &source_error_, &misfit_}) {
     if (trouble->empty()) continue;
     troubles.push_back(absl::StrCat(*trouble, "; what was in force before stays"));
   }
+  if (!source_trouble_.empty()) troubles.push_back(source_trouble_);
   return troubles;
+}
+
+void Tracker::TellTroubles() {
+  std::vector<std::string> troubles = Troubles();
+  for (const std::string& each : troubles) {
+    const bool known =
+        std::find(told_troubles_.begin(), told_troubles_.end(), each) != told_troubles_.end();
+    if (!known && options_.on_trouble) options_.on_trouble(each);
+  }
+  told_troubles_ = std::move(troubles);
 }
 
 void Tracker::Note(std::string Tracker::*trouble, const absl::Status& status) {
@@ -117,21 +138,38 @@ absl::Time Tracker::LookAndRest() {
   absl::MutexLock lock(&look_mutex_);
   // An error is kept for Troubles.
   Look().IgnoreError();
+  TellTroubles();
   absl::Duration rest = options_.poll_interval;
   if (blind_looks_ > 0) rest = std::min(rest, kFirstRest * (1 << std::min(blind_looks_ - 1, 16)));
-  return absl::Now() + rest;
+  return std::min(absl::Now() + rest, source_again_);
 }
 
 absl::Status Tracker::Look() {
-  const absl::StatusOr<bool> changed = ReadMachine();
-  PLIMSOLL_RETURN_IF_ERROR(changed.status());
-  if (!*changed) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
+  PLIMSOLL_RETURN_IF_ERROR(ReadSource());
+  if (!is_stale_) return absl::OkStatus();
   const absl::Status status = Apply();
   Note(&Tracker::misfit_, status);
   return status;
 }
 
-absl::StatusOr<bool> Tracker::ReadMachine() {
+absl::Status Tracker::ReadSource() {
+  if (options_.source == nullptr) return absl::OkStatus();
+  SourceView view = options_.source->Look(*machine_);
+  source_again_ = view.again;
+  {
+    absl::MutexLock lock(&mutex_);
+    source_error_ = std::string(view.status.message());
+    source_trouble_ = std::move(view.trouble);
+  }
+  if (view.status.ok() && view.topology != told_) {
+    told_ = std::move(view.topology);
+    is_stale_ = true;
+  }
+  return view.status;
+}
+
+absl::Status Tracker::ReadMachine() {
   // The signature comes first: what changes meanwhile is seen as a change by the next look.
   absl::StatusOr<std::string> signature = Signature(options_.host);
   const bool changed = signature.ok() && (!machine_ || *signature != signature_);
@@ -142,19 +180,23 @@ absl::StatusOr<bool> Tracker::ReadMachine() {
     if (machine.ok()) {
       signature_ = *std::move(signature);
       machine_ = *std::move(machine);
+      is_stale_ = true;
       absl::MutexLock lock(&mutex_);
       missing_ = machine_->missing;
     }
   }
   Note(&Tracker::blind_, status);
   blind_looks_ = status.ok() ? 0 : blind_looks_ + 1;
-  if (status.ok()) return changed;
   return status;
 }
 
 absl::Status Tracker::Apply() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(MakeZones(*machine_)));
-  PLIMSOLL_ASSIGN_OR_RETURN(const Partition partition, MakePartition(config_, tree));
+  // What doesn't fit now is looked at again when something has changed.
+  is_stale_ = false;
+  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree,
+                            ZoneTree::Build(told_ ? *told_ : MakeZones(*machine_)));
+  PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
+  if (told_) partition = FitToMachine(std::move(partition), tree, *machine_);
   TrackerNews news = {.partition = partition};
   {
     absl::MutexLock lock(&mutex_);

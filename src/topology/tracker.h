@@ -21,6 +21,7 @@
 #include "topology/machine.h"
 #include "topology/partition.h"
 #include "topology/publisher.h"
+#include "topology/source.h"
 
 namespace plimsoll::topology {
 
@@ -36,6 +37,12 @@ struct TrackerOptions {
   absl::Duration poll_interval = absl::Seconds(5);
   // Null: the kernel's. A test has its own.
   std::shared_ptr<linux::UeventSocket> events;
+  // Null: the kernel's topology. Another's is what the partition is cut from, and is held against
+  // the machine at each look.
+  std::shared_ptr<Source> source;
+  // Told of each sentence of Troubles that was not among them after the look before, those of the
+  // first look included; as the tracker's news are. May be null.
+  std::function<void(const std::string&)> on_trouble;
 };
 
 // What a tracker tells: from its own thread, or from Start and Reload, one after the other. It may
@@ -49,8 +56,9 @@ struct TrackerNews {
 // for a passing reason (no descriptors left) leaves everything as it was and is made again soon.
 class Tracker {
  public:
-  // Publishes the first topology before it returns. FAILED_PRECONDITION when the partition does not
-  // fit the machine. `publisher` outlives it; `on_partition` may be null.
+  // Publishes the first topology before it returns. FAILED_PRECONDITION when the partition or the
+  // source's topology does not fit the machine; other errors of the source as it gives them.
+  // `publisher` outlives it; `on_partition` may be null.
   static absl::StatusOr<std::unique_ptr<Tracker>> Start(
       TrackerOptions options, Publisher* publisher,
       std::function<void(const TrackerNews&)> on_partition);
@@ -76,10 +84,11 @@ class Tracker {
   absl::Time LookAndRest();
   // All that changes anything is in here.
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // True: the machine is not the one it was.
-  absl::StatusOr<bool> ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void Note(std::string Tracker::*trouble, const absl::Status& status);
+  void TellTroubles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
 
   const TrackerOptions options_;
   Publisher* const publisher_;
@@ -91,7 +100,11 @@ class Tracker {
   PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
   std::string signature_ ABSL_GUARDED_BY(look_mutex_);
   std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
-  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;  // that failed, one after the other
+  std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
+  absl::Time source_again_ ABSL_GUARDED_BY(look_mutex_) = absl::InfiniteFuture();
+  bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // what is in force, to be made anew
+  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;   // that failed, one after the other
+  std::vector<std::string> told_troubles_ ABSL_GUARDED_BY(look_mutex_);
 
   // Held for moments: what others ask for.
   mutable absl::Mutex mutex_;
@@ -99,6 +112,8 @@ class Tracker {
   std::vector<std::string> missing_ ABSL_GUARDED_BY(mutex_);
   std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look saw nothing
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
+  std::string source_error_ ABSL_GUARDED_BY(mutex_);
+  std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
 
   std::unique_ptr<linux::QuietWatch> watch_;  // last, so that it ends first
 };

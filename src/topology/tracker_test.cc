@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/machine_files_for_test.h"
+#include "topology/source_file.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -291,6 +292,94 @@ TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(Newest("cpu"), "3");
+}
+
+// A topology from a file in the kernel's place.
+class FileTrackerTest : public TrackerTest {
+ protected:
+  FileTrackerTest() {
+    Put("0-3", "8Gi");
+    options_.source = *FileSource::Open(given_.root(), "t.yaml");
+    options_.on_trouble = [this](const std::string& trouble) {
+      absl::MutexLock lock(&mutex_);
+      told_.push_back(trouble);
+    };
+    options_.quiet = absl::Milliseconds(1);
+  }
+  void Put(const std::string& cpus, const std::string& memory) {
+    PutText(absl::StrCat(
+        "zones:\n- {name: numa-0, type: NUMANode, resources: [{name: memory, "
+        "capacity: ",
+        memory, "}]}\n- {name: core-0, type: Core, parent: numa-0, attributes: ", "{cpu-ids: '",
+        cpus, "'}, resources: [{name: cpu, capacity: 4}]}\n"));
+  }
+  void PutText(const std::string& text) {
+    EXPECT_TRUE(given_.root().ReplaceFile("t.yaml", text).ok());
+  }
+  std::vector<std::string> told() {
+    absl::MutexLock lock(&mutex_);
+    return told_;
+  }
+  TestDir given_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(FileTrackerTest, ThePartitionIsCutFromTheFile) {
+  config_.cpus.reserved = *CpuSet::Parse("0");
+  config_.memory["memory"]["numa-0"].percent = 50;
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(Newest("memory"), "4Gi");
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "1-3");
+  EXPECT_FALSE(tracker_->partition().is_whole);
+  Put("0-2", "2Gi");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(Newest("memory"), "1Gi");
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "1-2");
+}
+
+// No poll comes to its help.
+TEST_F(FileTrackerTest, AFileIsWatched) {
+  options_.poll_interval = absl::Hours(1);
+  ASSERT_TRUE(Start().ok());
+  Put("0-3", "2Gi");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(Newest("memory"), "2Gi");
+}
+
+TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
+  ASSERT_TRUE(Start().ok());
+  EXPECT_THAT(told(), IsEmpty());
+  Put("0-9", "2Gi");
+  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("zone \"core-0\" has CPUs 4-9"));
+  PutText("zones: [{name: a, parent: a}]\n");
+  EXPECT_THAT(AwaitTrouble("its own parent"), HasSubstr("t.yaml: zone \"a\""));
+  ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
+  EXPECT_THAT(AwaitTrouble("No such file"), HasSubstr("before stays"));
+  EXPECT_EQ(Newest("memory"), "8Gi");
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  // Each is told once, though it is looked at again and again.
+  Put("0-3", "2Gi");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(told().size(), 3u);
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+}
+
+TEST_F(FileTrackerTest, OneThatWasNeverGoodIsAnError) {
+  Put("0-9", "2Gi");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Start()));
+  ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
+  EXPECT_TRUE(absl::IsNotFound(Start()));
+}
+
+TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
+  ASSERT_TRUE(Start().ok());
+  TakeCpuOffline(3, "0-2");
+  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("has CPUs 3"));
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  Put("0-2", "8Gi");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
+  EXPECT_TRUE(tracker_->partition().is_whole);
 }
 
 // This machine, whatever it is.

@@ -1,0 +1,50 @@
+// A topology from a file, watched: ResourceTopology as YAML (topology_file.h).
+#ifndef PLIMSOLL_TOPOLOGY_SOURCE_FILE_H_
+#define PLIMSOLL_TOPOLOGY_SOURCE_FILE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "base/unique_fd.h"
+#include "topology/source.h"
+
+namespace plimsoll::topology {
+
+// Sees a file that is written again, one that another is renamed to, and a link in its directory
+// that then leads elsewhere, as Kubernetes does it with a ConfigMap. What happens in other
+// directories (the target of a link, say) it sees at the tracker's next poll.
+//
+// A file that can't be read or is no topology of this machine is told by Look's status, with the
+// file, the place in it or the zone.
+class FileSource : public Source {
+ public:
+  // `path` is below `root`. The file need not be there yet.
+  static absl::StatusOr<std::shared_ptr<FileSource>> Open(const FsRoot& root, std::string path);
+
+  int fd() const override { return notify_.get(); }
+  bool Heard() override;
+  SourceView Look(const Machine& machine) override;
+
+ private:
+  FileSource(FsRoot root, std::string path, UniqueFd notify)
+      : root_(std::move(root)), path_(std::move(path)), notify_(std::move(notify)) {}
+  void WatchDirectory();
+  absl::Status Read();
+
+  const FsRoot root_;
+  const std::string path_;
+  const UniqueFd notify_;  // inotify
+  int watch_ = -1;         // of the directory; -1: it is not there
+  bool heard_ = true;      // since the file was read
+  std::string stamp_;      // of the file that was read: which one it is, and its times
+  absl::Status read_;      // how reading it ended
+  std::optional<Topology> topology_;
+};
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_SOURCE_FILE_H_
