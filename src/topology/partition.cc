@@ -126,6 +126,7 @@ class Cut {
     KeepOuterZones(cut);
     PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(std::move(cut)));
     PLIMSOLL_ASSIGN_OR_RETURN(Topology shown, Shown(config_.show, tree));
+    if (shown.zones.empty()) return DoesNotFit("show: all zones are hidden");
     return Partition{.cpus = cpus_,
                      .memory_nodes = std::move(nodes),
                      .shown = std::move(shown),

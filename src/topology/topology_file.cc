@@ -7,11 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "topology/zone_tree.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::topology {
 namespace {
+
+using resources::CpuSet;
 
 Cost ReadCost(YamlReader& reader, const YAML::Node& node, const std::string& path) {
   Cost cost;
@@ -113,30 +116,56 @@ void Write(YAML::Emitter& out, const Zone& zone) {
   out << YAML::EndMap;
 }
 
+void ReadDocument(YamlReader& reader, const std::vector<YAML::Node>& documents,
+                  Topology& topology) {
+  if (documents.size() != 1) {
+    return reader.Fail({}, "", absl::StrCat("expected one document, found ", documents.size()));
+  }
+  YamlMapping root(reader, documents[0], "");
+  if (!root.Get("zones")) reader.Fail(documents[0], "", "zones: is missing");
+  root.Each("zones", [&](const YAML::Node& node, const std::string& path) {
+    topology.zones.push_back(ReadZone(reader, node, path));
+  });
+  root.Finish();
+}
+
+// The faults may be null; they are added to.
+absl::StatusOr<Topology> Parse(absl::string_view text, const std::string& file,
+                               std::vector<std::string>* faults) {
+  Topology topology;
+  YamlReader reader(file);
+  absl::Status status;
+  try {
+    ReadDocument(reader, LoadYamlDocuments(std::string(text)), topology);
+    status = reader.status();
+  } catch (const YAML::Exception& error) {
+    status = absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
+                                                     error.mark.column + 1,
+                                                     ": not valid YAML: ", error.msg));
+  }
+  if (status.ok()) return topology;
+  if (faults != nullptr) {
+    *faults = reader.errors();
+    if (faults->empty()) faults->emplace_back(status.message());
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file) {
-  Topology topology;
-  YamlReader reader(file);
-  try {
-    const std::vector<YAML::Node> documents = LoadYamlDocuments(std::string(text));
-    if (documents.size() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file, ": expected one document, found ", documents.size()));
-    }
-    YamlMapping root(reader, documents[0], "");
-    if (!root.Get("zones")) reader.Fail(documents[0], "", "zones: is missing");
-    root.Each("zones", [&](const YAML::Node& node, const std::string& path) {
-      topology.zones.push_back(ReadZone(reader, node, path));
-    });
-    root.Finish();
-  } catch (const YAML::Exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
-                                                   error.mark.column + 1,
-                                                   ": not valid YAML: ", error.msg));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(reader.status());
-  return topology;
+  return Parse(text, file, nullptr);
+}
+
+std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
+                                  const CpuSet* machine) {
+  std::vector<std::string> faults;
+  auto topology = Parse(text, file, &faults);
+  if (!topology.ok()) return faults;
+  const auto tree = ZoneTree::Build(*std::move(topology), &faults);
+  if (tree.ok() && machine != nullptr) CheckCpusExist(*tree, *machine, &faults).IgnoreError();
+  for (std::string& fault : faults) fault = absl::StrCat(file, ": ", fault);
+  return faults;
 }
 
 std::string TopologyYaml(const Topology& topology) {

@@ -7,13 +7,17 @@
 //     costs: [{name: core-0-0, value: 10}]
 //     attributes: {cpu-ids: "0,4"}
 //     resources: [{name: cpu, capacity: 2}]
+//
+// A capacity may be {string: "2"} too, as in the CRI's messages.
 #ifndef PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 #define PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "resources/cpu_set.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
@@ -22,6 +26,11 @@ namespace plimsoll::topology {
 // types, capacities that are no quantities (a bare number is one). What else can be wrong with a
 // topology, ZoneTree::Build tells.
 absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file);
+
+// All that is wrong with such a document, a sentence each, the first hundred of them: as
+// ParseTopology, then as ZoneTree::Build, then, with the machine's CPUs, as CheckCpusExist.
+std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
+                                  const resources::CpuSet* machine);
 
 // The same document again.
 std::string TopologyYaml(const Topology& topology);

@@ -9,6 +9,7 @@
 namespace plimsoll::topology {
 namespace {
 
+using resources::CpuSet;
 using ::testing::HasSubstr;
 
 std::string Why(absl::string_view text) {
@@ -45,6 +46,33 @@ TEST(TopologyFileTest, WhatIsWrittenIsReadAgain) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(*again, topology);
   }
+}
+
+// As the CRI's messages have it, which protobuf prints as JSON.
+TEST(TopologyFileTest, ReadsWhatTheCommandPrints) {
+  const auto topology = ParseTopology(R"({"zones": [{"name": "a", "type": "Core", "parent": "",
+    "costs": [], "attributes": {"cpu-ids": "0"},
+    "resources": [{"name": "cpu", "capacity": {"string": "1"}}]}]})",
+                                      "t.json");
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_EQ(topology->zones[0].resources[0].capacity.text(), "1");
+  EXPECT_THAT(Why("zones: [{name: a, resources: [{name: cpu, capacity: {text: 1}}]}]"),
+              HasSubstr("resources[0].capacity"));
+}
+
+TEST(TopologyFileTest, TellsAllThatIsWrong) {
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  const CpuSet machine = *CpuSet::Parse("0-1");
+  EXPECT_THAT(FaultsOf("zones:\n- {type: a}\n- {name: b, size: 1}\n", "t.yaml", &machine),
+              ElementsAre(HasSubstr("t.yaml:2:3: zones[0]"), HasSubstr("size")));
+  EXPECT_THAT(FaultsOf("zones: [{name: a, parent: b}, {name: c, parent: d}]", "t.yaml", &machine),
+              ElementsAre(HasSubstr("t.yaml: zone \"a\""), HasSubstr("zone \"c\"")));
+  const char* foreign = "zones: [{name: a, attributes: {cpu-ids: 2}}]";
+  EXPECT_THAT(FaultsOf(foreign, "t.yaml", &machine), ElementsAre(HasSubstr("has CPUs 2")));
+  EXPECT_THAT(FaultsOf(foreign, "t.yaml", nullptr), IsEmpty());
+  EXPECT_THAT(FaultsOf("a: [", "t.yaml", nullptr), ElementsAre(HasSubstr("not valid YAML")));
+  EXPECT_THAT(FaultsOf("zones: []", "t.yaml", nullptr), ElementsAre(HasSubstr("without zones")));
 }
 
 TEST(TopologyFileTest, SaysWhereAndWhat) {

@@ -12,95 +12,104 @@ namespace {
 
 using resources::CpuSet;
 
-absl::Status Bad(const Zone& zone, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
+// Those after kMaxFaults help nobody.
+void Add(std::vector<std::string>& faults, std::string what) {
+  if (faults.size() < ZoneTree::kMaxFaults) faults.push_back(std::move(what));
+}
+void AddBad(std::vector<std::string>& faults, const Zone& zone, absl::string_view what) {
+  Add(faults, absl::StrCat("zone \"", zone.name, "\" ", what));
 }
 
-// What a zone's own attribute says.
-absl::StatusOr<CpuSet> CpuIds(const Zone& zone) {
+// What a zone's own attribute says; nothing if that is no list.
+CpuSet CpuIds(const Zone& zone, std::vector<std::string>& faults) {
   const auto ids = zone.attributes.find(kCpuIds);
   if (ids == zone.attributes.end()) return CpuSet();
   auto cpus = CpuSet::Parse(ids->second);
-  if (!cpus.ok()) return Bad(zone, absl::StrCat("has ", kCpuIds, ": ", cpus.status().message()));
-  return cpus;
+  if (cpus.ok()) return *std::move(cpus);
+  AddBad(faults, zone, absl::StrCat("has ", kCpuIds, ": ", cpus.status().message()));
+  return CpuSet();
 }
 
 }  // namespace
 
-absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology) {
+absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology, std::vector<std::string>* faults) {
+  Faults own;
+  Faults& found = faults == nullptr ? own : *faults;
+  found.clear();
+  if (topology.zones.empty()) Add(found, "a topology without zones");
   if (topology.zones.size() > kMaxZones) {
-    return absl::InvalidArgumentError(absl::StrCat("a topology of ", topology.zones.size(),
-                                                   " zones; at most ", kMaxZones, " are read"));
+    Add(found, absl::StrCat("a topology of ", topology.zones.size(), " zones; at most ", kMaxZones,
+                            " are read"));
+    return absl::InvalidArgumentError(found.front());
   }
   ZoneTree tree(std::move(topology));
-  PLIMSOLL_RETURN_IF_ERROR(tree.IndexNames());
-  PLIMSOLL_RETURN_IF_ERROR(tree.CheckResources());
-  PLIMSOLL_RETURN_IF_ERROR(tree.LinkParents());
-  PLIMSOLL_RETURN_IF_ERROR(tree.Walk());
-  PLIMSOLL_RETURN_IF_ERROR(tree.GatherCpus());
+  tree.IndexNames(found);
+  tree.CheckResources(found);
+  tree.LinkParents(found);
+  if (tree.Walk(found)) tree.GatherCpus(found);
+  if (!found.empty()) return absl::InvalidArgumentError(found.front());
   return tree;
 }
 
-absl::Status ZoneTree::IndexNames() {
+void ZoneTree::IndexNames(Faults& faults) {
   shapes_.resize(topology_.zones.size());
   for (size_t i = 0; i < topology_.zones.size(); ++i) {
     const Zone& zone = topology_.zones[i];
     if (zone.name.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("zone number ", i + 1, " has no name"));
+      Add(faults, absl::StrCat("zone number ", i + 1, " has no name"));
+    } else if (!by_name_.emplace(zone.name, i).second) {
+      AddBad(faults, zone, "is there twice");
     }
-    if (!by_name_.emplace(zone.name, i).second) return Bad(zone, "is there twice");
   }
-  return absl::OkStatus();
 }
 
-absl::Status ZoneTree::CheckResources() const {
+void ZoneTree::CheckResources(Faults& faults) const {
   for (const Zone& zone : topology_.zones) {
     std::set<std::string> names;
     for (const ZoneResource& resource : zone.resources) {
-      if (resource.name.empty()) return Bad(zone, "has a resource without a name");
-      if (!names.insert(resource.name).second) {
-        return Bad(zone, absl::StrCat("has resource \"", resource.name, "\" twice"));
+      if (resource.name.empty()) {
+        AddBad(faults, zone, "has a resource without a name");
+      } else if (!names.insert(resource.name).second) {
+        AddBad(faults, zone, absl::StrCat("has resource \"", resource.name, "\" twice"));
       }
       if (resource.capacity.Sign() < 0) {
-        return Bad(zone, absl::StrCat("has less than nothing of resource \"", resource.name,
-                                      "\": ", resource.capacity.text()));
+        AddBad(faults, zone,
+               absl::StrCat("has less than nothing of resource \"", resource.name,
+                            "\": ", resource.capacity.text()));
       }
     }
   }
-  return absl::OkStatus();
 }
 
-absl::Status ZoneTree::LinkParents() {
+void ZoneTree::LinkParents(Faults& faults) {
   for (size_t i = 0; i < topology_.zones.size(); ++i) {
     const Zone& zone = topology_.zones[i];
     const auto parent = by_name_.find(zone.parent.empty() ? kRootName : zone.parent);
     if (parent == by_name_.end()) {
       if (zone.parent.empty() || zone.parent == kRootName) continue;
-      return Bad(zone, absl::StrCat("has parent \"", zone.parent, "\", which is no zone"));
+      AddBad(faults, zone, absl::StrCat("has parent \"", zone.parent, "\", which is no zone"));
+    } else if (parent->second == i) {
+      if (!zone.parent.empty()) AddBad(faults, zone, "is its own parent");  // else the root
+    } else {
+      shapes_[i].parent = parent->second;
+      shapes_[parent->second].children.push_back(i);
     }
-    if (parent->second == i) {
-      if (zone.parent.empty()) continue;  // the root
-      return Bad(zone, "is its own parent");
-    }
-    shapes_[i].parent = parent->second;
-    shapes_[parent->second].children.push_back(i);
   }
-  return absl::OkStatus();
 }
 
-absl::Status ZoneTree::Walk() {
+bool ZoneTree::Walk(Faults& faults) {
   size_t place = 0;
   for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (!shapes_[i].parent) PLIMSOLL_RETURN_IF_ERROR(WalkFrom(i, place));
+    if (!shapes_[i].parent && !WalkFrom(i, place, faults)) return false;
   }
-  if (place == shapes_.size()) return absl::OkStatus();
+  if (place == shapes_.size()) return true;
   for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (shapes_[i].end == 0) return Bad(zone(i), "is within itself: its parents go round");
+    if (shapes_[i].end == 0) AddBad(faults, zone(i), "is within itself: its parents go round");
   }
-  return absl::OkStatus();
+  return false;
 }
 
-absl::Status ZoneTree::WalkFrom(size_t top, size_t& place) {
+bool ZoneTree::WalkFrom(size_t top, size_t& place, Faults& faults) {
   std::vector<std::pair<size_t, size_t>> way;  // a zone, and how many of its children are done
   const auto enter = [&](size_t zone) {
     shapes_[zone].first = place++;
@@ -108,8 +117,9 @@ absl::Status ZoneTree::WalkFrom(size_t top, size_t& place) {
   };
   for (enter(top); !way.empty();) {
     if (way.size() > kMaxDepth) {
-      return Bad(zone(way.back().first),
-                 absl::StrCat("is within more than ", kMaxDepth - 1, " others"));
+      AddBad(faults, zone(way.back().first),
+             absl::StrCat("is within more than ", kMaxDepth - 1, " others"));
+      return false;
     }
     auto& [at, done] = way.back();
     if (done < shapes_[at].children.size()) {
@@ -119,7 +129,7 @@ absl::Status ZoneTree::WalkFrom(size_t top, size_t& place) {
       way.pop_back();
     }
   }
-  return absl::OkStatus();
+  return true;
 }
 
 bool ZoneTree::IsWithin(size_t index, size_t ancestor) const {
@@ -127,20 +137,24 @@ bool ZoneTree::IsWithin(size_t index, size_t ancestor) const {
          shapes_[index].first < shapes_[ancestor].end;
 }
 
-absl::Status ZoneTree::GatherCpus() {
+void ZoneTree::GatherCpus(Faults& faults) {
   const size_t none = topology_.zones.size();
   std::vector<size_t> innermost;  // zone by CPU
   for (size_t i = 0; i < topology_.zones.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, CpuIds(topology_.zones[i]));
-    for (const uint32_t cpu : own.ToVector()) {
+    std::optional<uint32_t> shared;  // the first is told, not hundreds
+    for (const uint32_t cpu : CpuIds(topology_.zones[i], faults).ToVector()) {
       if (cpu >= innermost.size()) innermost.resize(cpu + 1, none);
       size_t& inner = innermost[cpu];
       if (inner != none && !IsWithin(inner, i) && !IsWithin(i, inner)) {
-        return Bad(topology_.zones[i],
-                   absl::StrCat("has CPU ", cpu, ", which zone \"", zone(inner).name,
-                                "\" has too, and neither is within the other"));
+        if (!shared) shared = cpu;
+        continue;
       }
       if (inner == none || IsWithin(i, inner)) inner = i;
+    }
+    if (shared) {
+      AddBad(faults, topology_.zones[i],
+             absl::StrCat("has CPU ", *shared, ", which zone \"", zone(innermost[*shared]).name,
+                          "\" has too, and neither is within the other"));
     }
   }
   for (uint32_t cpu = 0; cpu < innermost.size(); ++cpu) {
@@ -149,7 +163,6 @@ absl::Status ZoneTree::GatherCpus() {
     cpus_at_.emplace_back(shapes_[innermost[cpu]].first, cpu);
   }
   std::sort(cpus_at_.begin(), cpus_at_.end());
-  return absl::OkStatus();
 }
 
 CpuSet ZoneTree::CpusAt(size_t first, size_t end) const {
@@ -182,15 +195,20 @@ std::optional<size_t> ZoneTree::Enclosing(size_t index, absl::string_view type) 
   return std::nullopt;
 }
 
-absl::Status CheckCpusExist(const ZoneTree& tree, const CpuSet& machine) {
-  for (size_t i = 0; i < tree.topology().zones.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet own, CpuIds(tree.zone(i)));
+absl::Status CheckCpusExist(const ZoneTree& tree, const CpuSet& machine,
+                            std::vector<std::string>* faults) {
+  std::vector<std::string> own_faults;
+  std::vector<std::string>& found = faults == nullptr ? own_faults : *faults;
+  found.clear();
+  for (const Zone& zone : tree.topology().zones) {
+    const CpuSet own = CpuIds(zone, found);
     if (own.IsSubsetOf(machine)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "zone \"", tree.zone(i).name, "\" has CPUs ", own.Difference(machine).ToString(),
-        ", which this machine does not have or which are offline; it has ", machine.ToString()));
+    AddBad(found, zone,
+           absl::StrCat("has CPUs ", own.Difference(machine).ToString(),
+                        ", which this machine does not have or which are offline; it has ",
+                        machine.ToString()));
   }
-  return absl::OkStatus();
+  return found.empty() ? absl::OkStatus() : absl::FailedPreconditionError(found.front());
 }
 
 }  // namespace plimsoll::topology

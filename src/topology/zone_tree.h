@@ -31,8 +31,11 @@ class ZoneTree {
   // INVALID_ARGUMENT names the zone and what is wrong: no name, a name twice, an unknown parent,
   // zones that are each other's parents or too deep in one another, a negative capacity, a resource
   // twice, cpu-ids that are no CPU list, a CPU in two zones of which neither is within the other,
-  // too many zones.
-  static absl::StatusOr<ZoneTree> Build(Topology topology);
+  // no zones or too many. That is the first of what is wrong; all of it, but no more than
+  // kMaxFaults sentences, goes to `faults` where that is given.
+  static constexpr size_t kMaxFaults = 100;
+  static absl::StatusOr<ZoneTree> Build(Topology topology,
+                                        std::vector<std::string>* faults = nullptr);
 
   const Topology& topology() const { return topology_; }
   const Zone& zone(size_t index) const { return topology_.zones[index]; }
@@ -61,13 +64,15 @@ class ZoneTree {
   };
 
   explicit ZoneTree(Topology topology) : topology_(std::move(topology)) {}
-  absl::Status IndexNames();
-  absl::Status CheckResources() const;
-  absl::Status LinkParents();
-  // Gives the zones their places. What it doesn't come by hangs on itself.
-  absl::Status Walk();
-  absl::Status WalkFrom(size_t top, size_t& place);
-  absl::Status GatherCpus();
+  // Each adds what it finds wrong to the faults, and goes on without it.
+  using Faults = std::vector<std::string>;
+  void IndexNames(Faults& faults);
+  void CheckResources(Faults& faults) const;
+  void LinkParents(Faults& faults);
+  // Gives the zones their places. What it doesn't come by hangs on itself. False: not all have one.
+  bool Walk(Faults& faults);
+  bool WalkFrom(size_t top, size_t& place, Faults& faults);
+  void GatherCpus(Faults& faults);
   bool IsWithin(size_t index, size_t ancestor) const;
   resources::CpuSet CpusAt(size_t first, size_t end) const;
 
@@ -79,8 +84,10 @@ class ZoneTree {
   resources::CpuSet cpus_;
 };
 
-// FAILED_PRECONDITION names a zone that has CPUs which the machine lacks.
-absl::Status CheckCpusExist(const ZoneTree& tree, const resources::CpuSet& machine);
+// FAILED_PRECONDITION names the first zone that has CPUs which the machine lacks; `faults` as
+// Build's.
+absl::Status CheckCpusExist(const ZoneTree& tree, const resources::CpuSet& machine,
+                            std::vector<std::string>* faults = nullptr);
 
 }  // namespace plimsoll::topology
 

@@ -69,6 +69,23 @@ TEST(ZoneTreeTest, RefusesWhatIsNoTree) {
   EXPECT_THAT(Why({{Of("root", "a"), Of("a", "")}}), HasSubstr("is within itself"));
 }
 
+TEST(ZoneTreeTest, RefusesNothing) {
+  EXPECT_EQ(Why({}), "a topology without zones");
+}
+
+TEST(ZoneTreeTest, TellsAllThatIsWrong) {
+  Topology topology = {{Of("a", "b"), Of("c", "", "0"), Of("c", "", "x"), Of("d", "", "0-1")}};
+  topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
+  std::vector<std::string> faults = {"of another time"};
+  EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
+  EXPECT_THAT(faults, ElementsAre("zone \"c\" is there twice", HasSubstr("less than nothing"),
+                                  HasSubstr("which is no zone"), HasSubstr("\"c\" has cpu-ids"),
+                                  HasSubstr("zone \"d\" has CPU 0")));
+  topology.zones.assign(1000, Of("a", ""));
+  EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
+  EXPECT_EQ(faults.size(), ZoneTree::kMaxFaults);
+}
+
 TEST(ZoneTreeTest, RefusesImpossibleResources) {
   Topology topology = {{Of("a", "")}};
   topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
@@ -94,6 +111,9 @@ TEST(ZoneTreeTest, CpusMustExist) {
   const absl::Status lacking = CheckCpusExist(*tree, *CpuSet::Parse("0-4"));
   EXPECT_TRUE(absl::IsFailedPrecondition(lacking));
   EXPECT_THAT(lacking.message(), HasSubstr("zone \"b\" has CPUs 5, which"));
+  std::vector<std::string> faults;
+  EXPECT_FALSE(CheckCpusExist(*tree, *CpuSet::Parse("0"), &faults).ok());
+  EXPECT_THAT(faults, ElementsAre(HasSubstr("\"a\" has CPUs 1,"), HasSubstr("\"b\" has CPUs 4-5")));
 }
 
 // As many zones and CPUs as there may be, as deep in one another as they may: each outer zone names

@@ -62,9 +62,10 @@ std::string YamlReader::Where(const YAML::Node& node, absl::string_view path) co
 }
 
 void YamlReader::Fail(const YAML::Node& node, absl::string_view path, absl::string_view message) {
-  if (status_.ok()) {
-    status_ = absl::InvalidArgumentError(absl::StrCat(Where(node, path), message));
-  }
+  constexpr size_t kMostErrors = 100;
+  if (errors_.size() >= kMostErrors) return;
+  errors_.push_back(absl::StrCat(Where(node, path), message));
+  if (status_.ok()) status_ = absl::InvalidArgumentError(errors_.front());
 }
 
 void YamlReader::Note(const YAML::Node& node, absl::string_view path, absl::string_view message) {

@@ -7,7 +7,8 @@
 //   pod.Finish();
 //   PLIMSOLL_RETURN_IF_ERROR(reader.status());
 //
-// The first error is kept and everything after it goes on with defaults, so callers check once.
+// The first error is the status, and everything after it goes on with defaults, so callers check
+// once.
 // Types are those of YAML 1.2's core schema, as Kubernetes reads them: `value: 1` is a number and
 // no string. Nothing here throws but what yaml-cpp throws while a node is looked at, which does
 // not happen for nodes of a parsed document.
@@ -33,10 +34,13 @@ class YamlReader {
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
 
   const absl::Status& status() const { return status_; }
+  // The first hundred, whose first is the status'.
+  const std::vector<std::string>& errors() const { return errors_; }
   // Things read but not acted upon; for the user to know.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // "pod.yaml:3:7: spec.containers[0].image: <message>", unless there was an error before.
+  // "pod.yaml:3:7: spec.containers[0].image: <message>" is the status, unless there was an error
+  // before.
   void Fail(const YAML::Node& node, absl::string_view path, absl::string_view message);
   void Note(const YAML::Node& node, absl::string_view path, absl::string_view message);
   // "pod.yaml:3:7: spec.containers[0].image: ", for messages of those who look at the value later.
@@ -63,6 +67,7 @@ class YamlReader {
  private:
   std::string file_;
   absl::Status status_;
+  std::vector<std::string> errors_;
   std::vector<std::string> notes_;
 };
 
