@@ -1,10 +1,16 @@
 // Topologies that come from elsewhere than the kernel (`nodeResources.source`).
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -33,6 +39,15 @@ std::string OneCore(const std::string& memory, int cpu = LastCpu()) {
       "}, resources: [{name: cpu, capacity: 1}]}\n");
 }
 
+std::string Limitations(Node& node) {
+  plimsoll::v1::DaemonStatusResponse response;
+  grpc::ClientContext context;
+  EXPECT_TRUE(node.node().DaemonStatus(&context, {}, &response).ok());
+  std::string all;
+  for (const std::string& each : response.limitations()) absl::StrAppend(&all, each, "\n");
+  return all;
+}
+
 // Before the node whose configuration names it.
 struct GivenFile {
   void Put(const std::string& text) {
@@ -51,14 +66,6 @@ class FileSourceTest : protected GivenFile, public NodeTest {
   static std::string Memory(const cri::ResourceTopology& topology) {
     return topology.zones(0).resources(0).capacity().string();
   }
-  std::string Limitations() {
-    plimsoll::v1::DaemonStatusResponse response;
-    grpc::ClientContext context;
-    EXPECT_TRUE(node_.node().DaemonStatus(&context, {}, &response).ok());
-    std::string all;
-    for (const std::string& each : response.limitations()) absl::StrAppend(&all, each, "\n");
-    return all;
-  }
 };
 
 TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
@@ -76,8 +83,8 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   // A bad one is told of, and the last good one stays.
   Put(OneCore("2Gi", 4000));
   EXPECT_TRUE(Eventually([&] {
-    return absl::StrContains(Limitations(), "topology.yaml: zone \"only\" has CPUs 4000");
-  })) << Limitations();
+    return absl::StrContains(Limitations(node_), "topology.yaml: zone \"only\" has CPUs 4000");
+  })) << Limitations(node_);
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(node_.Log(), "zone \\\"only\\\" has CPUs 4000");
   })) << node_.Log();
@@ -94,6 +101,89 @@ TEST(FileSourceStartTest, ABadFileIsRefused) {
   Node node(absl::StrCat("nodeResources: {source: {file: ", given.path(), "/t.yaml}}\n"));
   EXPECT_FALSE(node.StartDaemon().ok());
   EXPECT_THAT(node.Log(), HasSubstr("is its own parent"));
+}
+
+// examples/topology-provider, which sends what it reads.
+class ProviderTest : public NodeTest {
+ protected:
+  explicit ProviderTest(const std::string& hold = "1h")
+      : NodeTest(absl::StrCat("nodeResources: {source: {provider: {hold: ", hold, "}}}\n")) {}
+  void SetUp() override {
+    NodeTest::SetUp();
+    ASSERT_TRUE(stream_.emplace(node_).Next(&topology_));
+    EXPECT_EQ(topology_.zones(0).type(), "Machine") << "the kernel's, until there is another";
+    int input[2];
+    int output[2];
+    ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(output, O_CLOEXEC), 0);
+    const UniqueFd its_input(input[0]);
+    const UniqueFd its_output(output[1]);
+    input_ = UniqueFd(input[1]);
+    output_ = UniqueFd(output[0]);
+    Command command;
+    command.argv = {ProgramPath("topology-provider"), node_.run_directory() + "/topology.sock",
+                    "example"};
+    command.descriptors = {{its_input.get(), 0}, {its_output.get(), 1}};
+    provider_ = *Spawn(command);
+  }
+  void TearDown() override {
+    input_.Reset();
+    EXPECT_TRUE(provider_->Wait(absl::Now() + Patience(absl::Seconds(60))).ok());
+    NodeTest::TearDown();
+  }
+  // What the provider prints of it.
+  std::string Push(const std::string& memory, int cpu = LastCpu()) {
+    const std::string line = absl::StrCat(
+        R"({"zones": [{"name": "board", "type": "NUMANode", "resources": [{"name": "memory", )",
+        R"("capacity": {"string": ")", memory,
+        R"("}}]}, {"name": "only", "type": "Core", "parent": "board", "attributes": {"cpu-ids": ")",
+        cpu, R"("}, "resources": [{"name": "cpu", "capacity": {"string": "1"}}]}]})", "\n");
+    EXPECT_EQ(write(input_.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    std::string answer;
+    char c = 0;
+    while (read(output_.get(), &c, 1) == 1 && c != '\n') answer.push_back(c);
+    return answer;
+  }
+
+  std::optional<TopologyStream> stream_;
+  cri::ResourceTopology topology_;
+  UniqueFd input_;
+  UniqueFd output_;
+  std::optional<Child> provider_;
+};
+
+TEST_F(ProviderTest, WhatItPushesIsToldAndEnforcedAndOutlivesIt) {
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  ASSERT_TRUE(stream_->Next(&topology_));
+  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi");
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
+            absl::StrCat(LastCpu(), "\n"));
+  EXPECT_THAT(Push("4Gi", 4000), HasSubstr("refused: zone \"only\" has CPUs 4000"));
+  EXPECT_EQ(Push("4Gi"), "accepted");
+  ASSERT_TRUE(stream_->Next(&topology_));
+  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "4Gi");
+  ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Limitations(node_), "topology provider \"example\" is gone");
+  })) << Limitations(node_);
+  cri::ResourceTopology now;
+  ASSERT_TRUE(TopologyStream(node_).Next(&now));
+  EXPECT_EQ(now.zones(0).resources(0).capacity().string(), "4Gi");
+}
+
+class ForgottenProviderTest : public ProviderTest {
+ protected:
+  ForgottenProviderTest() : ProviderTest("0") {}
+};
+
+TEST_F(ForgottenProviderTest, TheKernelsTopologyIsBackAfterIt) {
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  ASSERT_TRUE(stream_->Next(&topology_));
+  EXPECT_EQ(topology_.zones_size(), 2);
+  ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(stream_->Next(&topology_));
+  EXPECT_EQ(topology_.zones(0).type(), "Machine");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 mode=${1:?usage: tools/lint.sh changed|all|format}
 jobs=${JOBS:-$(nproc)}
 preset=dev
-roots=(src tests bench fuzz)
+roots=(src tests bench fuzz examples)
 
 lint_base() {
   if [ -n "${LINT_BASE:-}" ]; then

@@ -2,14 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -17,11 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/socket_address.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
 #include "cri/image_handlers.h"
 #include "cri/runtime_handlers.h"
 #include "cri/services.h"
-#include "cri/validate.h"
+#include "cri/socket_file.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -30,55 +23,6 @@ namespace {
 constexpr int kMaxMessageBytes = 16 * 1024 * 1024;
 // What all calls together may hold in gRPC's buffers.
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
-// Added to the path while the socket isn't ready to be found.
-constexpr char kUnfinished[] = "~";
-
-absl::Status CheckSocketPath(const std::string& path) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("socket path", path));
-  constexpr size_t kLongest = sizeof(sockaddr_un::sun_path) - sizeof(kUnfinished);
-  if (path.size() > kLongest) {
-    return Invalid("socket path", path, absl::StrCat("must be at most ", kLongest, " bytes"));
-  }
-  return absl::OkStatus();
-}
-
-// FAILED_PRECONDITION if somebody listens there, or if it is no socket at all.
-absl::Status CheckNobodyListens(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, absl::StrCat("stat ", path));
-  }
-  if (!S_ISSOCK(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is there and is not a socket: remove it or choose another path"));
-  }
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "socket");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (connect(fd.get(), generic, sizeof(address)) != 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("another process listens on ", path, ": is a daemon running already?"));
-}
-
-// Gives the socket its mode and group, and only then its name.
-absl::Status Publish(const std::string& unfinished, const ServerOptions& options) {
-  if (options.socket_group.has_value() &&
-      chown(unfinished.c_str(), static_cast<uid_t>(-1), *options.socket_group) != 0) {
-    return ErrnoStatus(
-        errno, absl::StrCat("give ", options.socket_path, " to group ", *options.socket_group));
-  }
-  if (chmod(unfinished.c_str(), options.socket_mode) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("set the mode of ", options.socket_path));
-  }
-  if (rename(unfinished.c_str(), options.socket_path.c_str()) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("rename ", unfinished, " to ", options.socket_path));
-  }
-  return absl::OkStatus();
-}
-
 // For calls that were cancelled.
 constexpr absl::Duration kCancelGrace = absl::Seconds(3);
 
@@ -106,7 +50,7 @@ class GrpcServer final : public Server {
 
   absl::Status Listen() {
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket_path));
-    const std::string unfinished = options_.socket_path + kUnfinished;
+    const std::string unfinished = UnfinishedSocket(options_.socket_path);
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("plimsoll");
     quota.Resize(kMaxBufferBytes);
@@ -125,7 +69,8 @@ class GrpcServer final : public Server {
                        ": does its directory exist and may this process write there?"));
     }
     absl::Cleanup remove = [&] { unlink(unfinished.c_str()); };
-    PLIMSOLL_RETURN_IF_ERROR(Publish(unfinished, options_));
+    PLIMSOLL_RETURN_IF_ERROR(
+        PublishSocket({options_.socket_path, options_.socket_mode, options_.socket_group}));
     std::move(remove).Cancel();
     published_ = true;
     return absl::OkStatus();

@@ -1,6 +1,5 @@
 #include "daemon/daemon.h"
 
-#include <grp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "cri/server.h"
 #include "daemon/classes.h"
 #include "daemon/directory_lock.h"
+#include "daemon/find_group.h"
 #include "daemon/insecure_registries.h"
 #include "daemon/metrics.h"
 #include "daemon/node_resources.h"
@@ -133,8 +133,8 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        node_, NodeResources::Start(config.node_resources, host_, engine_.get(), log_));
+    PLIMSOLL_ASSIGN_OR_RETURN(node_, NodeResources::Start(config.node_resources, host_,
+                                                          config.run_dir, engine_.get(), log_));
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
@@ -261,7 +261,9 @@ class DaemonImpl final : public Daemon {
     const Config& config = options_.config;
     cri::ServerOptions server;
     server.socket_path = SocketPath(config);
-    PLIMSOLL_ASSIGN_OR_RETURN(server.socket_group, FindGroup(config.socket_group));
+    if (!config.socket_group.empty()) {
+      PLIMSOLL_ASSIGN_OR_RETURN(server.socket_group, FindGroup(config.socket_group));
+    }
     server.info = DescribeNode();
     server.calls.slow_threads = config.workers;
     server.calls.observer = [this](absl::string_view method, grpc::StatusCode code,
@@ -355,13 +357,6 @@ class DaemonImpl final : public Daemon {
     if (!serving_) return absl::UnavailableError("not serving: starting or stopping");
     static_cast<void>(engine_->ListSandboxes());
     return absl::OkStatus();
-  }
-
-  static absl::StatusOr<std::optional<gid_t>> FindGroup(const std::string& name) {
-    if (name.empty()) return std::optional<gid_t>();
-    const group* found = getgrnam(name.c_str());
-    if (found == nullptr) return absl::NotFoundError(absl::StrCat("no group '", name, "'"));
-    return std::optional<gid_t>(found->gr_gid);
   }
 
   void OnEvent(const runtime::Event& event) {

@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "base/status.h"
+#include "daemon/find_group.h"
 #include "runtime/node_share.h"
 #include "topology/discover.h"
 #include "topology/make_zones.h"
 #include "topology/partition.h"
 #include "topology/source_file.h"
+#include "topology/source_provider.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::daemon {
@@ -22,17 +24,23 @@ bool MustBeRead(const NodeResourcesConfig& config) {
          config.source != topology::SourceConfig();
 }
 
-// Null: the kernel.
-absl::StatusOr<std::shared_ptr<topology::Source>> OpenSource(const topology::SourceConfig& config,
-                                                             const FsRoot& host) {
-  if (config.file.empty()) return nullptr;
-  return topology::FileSource::Open(host, config.file);
+absl::StatusOr<std::unique_ptr<cri::ProviderServer>> ServeProvider(
+    const topology::ProviderConfig& config, const std::string& run_directory,
+    std::shared_ptr<topology::ProviderSource> source) {
+  cri::ProviderServerOptions options{.source = std::move(source)};
+  options.socket.path = config.socket.empty() ? run_directory + "/topology.sock" : config.socket;
+  options.socket.mode = config.group.empty() ? 0600 : 0660;
+  if (!config.group.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(options.socket.group, FindGroup(config.group));
+  }
+  return cri::ProviderServer::Start(std::move(options));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
-    const NodeResourcesConfig& config, const FsRoot& host, runtime::Engine* engine, Log* log) {
+    const NodeResourcesConfig& config, const FsRoot& host, const std::string& run_directory,
+    runtime::Engine* engine, Log* log) {
   std::unique_ptr<NodeResources> node(new NodeResources(engine, log));
   {
     absl::MutexLock lock(&node->mutex_);
@@ -40,7 +48,14 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
     node->SetPolicy();
   }
   topology::TrackerOptions options{.host = host};
-  PLIMSOLL_ASSIGN_OR_RETURN(options.source, OpenSource(config.source, host));
+  std::shared_ptr<topology::ProviderSource> providers;
+  if (!config.source.file.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(options.source, topology::FileSource::Open(host, config.source.file));
+  } else if (config.source.provider) {
+    PLIMSOLL_ASSIGN_OR_RETURN(providers,
+                              topology::ProviderSource::Make(config.source.provider->hold));
+    options.source = providers;
+  }
   options.on_trouble = [log](const std::string& trouble) {
     log->Write(LogLevel::kWarning, "the node's topology", {{"trouble", trouble}});
   };
@@ -56,6 +71,10 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   } else {
     log->Write(LogLevel::kError, "the node's topology is not told",
                {{"error", std::string(tracker.status().message())}});
+  }
+  if (providers != nullptr) {
+    PLIMSOLL_ASSIGN_OR_RETURN(node->providers_, ServeProvider(*config.source.provider,
+                                                              run_directory, std::move(providers)));
   }
   return node;
 }
@@ -109,8 +128,9 @@ absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
   topology::Topology topology = topology::MakeZones(machine);
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto source, OpenSource(config.source, host));
-  if (source != nullptr) {
+  if (!config.source.file.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto source,
+                              topology::FileSource::Open(host, config.source.file));
     topology::SourceView view = source->Look(machine);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(view.status, "nodeResources"));
     if (view.topology) topology = *std::move(view.topology);

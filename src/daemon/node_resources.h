@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
+#include "cri/provider_server.h"
 #include "daemon/logging.h"
 #include "runtime/engine.h"
 #include "topology/partition_config.h"
@@ -26,9 +27,11 @@ class NodeResources {
   // `engine` and `log` outlive it. FAILED_PRECONDITION for a configuration that doesn't fit this
   // machine. A machine that can't be read must not keep pods from being run: that is an error only
   // when something is to be enforced, else it is logged and told by Troubles.
+  // A provider's socket is there when it returns; `run_directory` is where, unless the
+  // configuration says.
   static absl::StatusOr<std::unique_ptr<NodeResources>> Start(
-      const topology::NodeResourcesConfig& config, const FsRoot& host, runtime::Engine* engine,
-      Log* log);
+      const topology::NodeResourcesConfig& config, const FsRoot& host,
+      const std::string& run_directory, runtime::Engine* engine, Log* log);
 
   // On error what was in force before stays. The source and the poll's interval wait for a restart.
   absl::Status Reload(const topology::NodeResourcesConfig& config);
@@ -52,7 +55,8 @@ class NodeResources {
       topology::OutsidePartition::kByClient;
   bool is_taken_ ABSL_GUARDED_BY(mutex_) = false;
   topology::Publisher publisher_;
-  std::unique_ptr<topology::Tracker> tracker_;  // before what it tells
+  std::unique_ptr<topology::Tracker> tracker_;      // before what it tells
+  std::unique_ptr<cri::ProviderServer> providers_;  // null: the source is another
 };
 
 // Whether the configuration fits this machine, for --check-config.

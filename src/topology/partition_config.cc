@@ -106,14 +106,16 @@ void ReadShow(YamlReader& reader, const YAML::Node& node, const std::string& pat
   show.Finish();
 }
 
-void ReadPollInterval(YamlReader& reader, YamlMapping& section, absl::Duration* out) {
-  const auto node = section.Get("pollInterval");
+void ReadDuration(YamlReader& reader, YamlMapping& mapping, const std::string& key,
+                  absl::Duration min, absl::Duration max, absl::Duration* out) {
+  const auto node = mapping.Get(key);
   if (!node) return;
-  const auto text = reader.AsText(*node, section.PathOf("pollInterval"));
+  const auto text = reader.AsText(*node, mapping.PathOf(key));
   if (!text) return;
-  if (!absl::ParseDuration(*text, out) || *out < absl::Milliseconds(100) || *out > absl::Hours(1)) {
-    reader.Fail(*node, section.PathOf("pollInterval"), "expected a duration from 100ms to 1h");
-  }
+  if (absl::ParseDuration(*text, out) && *out >= min && *out <= max) return;
+  reader.Fail(*node, mapping.PathOf(key),
+              absl::StrCat("expected a duration from ", absl::FormatDuration(min), " to ",
+                           absl::FormatDuration(max)));
 }
 
 void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, std::string* out) {
@@ -130,10 +132,24 @@ void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, 
 void ReadSource(YamlReader& reader, const YAML::Node& node, const std::string& path,
                 SourceConfig* out) {
   if (node.IsScalar() && node.Scalar() == "kernel") return;
-  if (!node.IsMap()) return reader.Fail(node, path, "expected kernel, or a mapping with file");
+  if (!node.IsMap()) {
+    return reader.Fail(node, path, "expected kernel, or a mapping with file or provider");
+  }
   YamlMapping source(reader, node, path);
   ReadPath(reader, source, "file", &out->file);
+  if (const auto provider = source.Get("provider")) {
+    YamlMapping mapping(reader, *provider, source.PathOf("provider"));
+    out->provider.emplace();
+    ReadPath(reader, mapping, "socket", &out->provider->socket);
+    mapping.String("group", out->provider->group);
+    ReadDuration(reader, mapping, "hold", absl::ZeroDuration(), absl::Hours(1000),
+                 &out->provider->hold);
+    mapping.Finish();
+  }
   source.Finish();
+  if (!out->file.empty() && out->provider) {
+    reader.Fail(node, path, "expected one of file and provider, not both");
+  }
 }
 
 }  // namespace
@@ -165,7 +181,8 @@ void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::st
   section.OneOf("outsidePartition", outside, {"refuse", "clip"});
   if (outside == "refuse") out->outside = OutsidePartition::kRefuse;
   if (outside == "clip") out->outside = OutsidePartition::kClip;
-  ReadPollInterval(reader, section, &out->poll_interval);
+  ReadDuration(reader, section, "pollInterval", absl::Milliseconds(100), absl::Hours(1),
+               &out->poll_interval);
   if (const auto source = section.Get("source")) {
     ReadSource(reader, *source, section.PathOf("source"), &out->source);
   }

@@ -11,7 +11,8 @@
 //       attributes: {numa-1: {tier: slow}}
 //     outsidePartition: refuse         # or clip
 //     pollInterval: 5s
-//     source: {file: /etc/plimsoll/topology.yaml}
+//     source: {file: /etc/plimsoll/topology.yaml}    # or provider: {socket: ..., group: ..., hold:
+//     5m}
 #ifndef PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 #define PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 
@@ -31,9 +32,18 @@ enum class OutsidePartition {
   kRefuse,
 };
 
-// Where the topology comes from that the partition is cut from.
+// A program that connects and tells the topology (source_provider.h).
+struct ProviderConfig {
+  std::string socket;                      // absolute; empty: topology.sock in the run directory
+  std::string group;                       // that may connect too; empty: root only
+  absl::Duration hold = absl::Minutes(5);  // 0 to 1000h
+  bool operator==(const ProviderConfig&) const = default;
+};
+
+// Where the topology comes from that the partition is cut from: one of these, or the kernel.
 struct SourceConfig {
-  std::string file;  // absolute; empty: the kernel
+  std::string file;  // absolute; empty: none
+  std::optional<ProviderConfig> provider;
   bool operator==(const SourceConfig&) const = default;
 };
 

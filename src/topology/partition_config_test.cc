@@ -52,6 +52,14 @@ source: {file: /etc/t.yaml}
   EXPECT_EQ(config, expected);
 }
 
+TEST(PartitionConfigTest, AProviderNeedsNothing) {
+  NodeResourcesConfig config;
+  ASSERT_TRUE(Read("source: {provider: {}}", &config).ok());
+  EXPECT_EQ(config.source.provider, ProviderConfig());
+  ASSERT_TRUE(Read("source: {provider: {socket: /run/t, group: ops, hold: 0}}", &config).ok());
+  EXPECT_EQ(config.source.provider, (ProviderConfig{"/run/t", "ops", absl::ZeroDuration()}));
+}
+
 TEST(PartitionConfigTest, NothingIsTheWholeMachine) {
   NodeResourcesConfig config;
   ASSERT_TRUE(Read("{}", &config).ok());
@@ -83,6 +91,8 @@ TEST(PartitionConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(Why("pollInterval: 1ms"), HasSubstr("expected a duration from 100ms to 1h"));
   EXPECT_THAT(Why("source: hwloc"), HasSubstr("nodeResources.source: expected kernel, or"));
   EXPECT_THAT(Why("source: {file: t.yaml}"), HasSubstr("expected the absolute path of a file"));
+  EXPECT_THAT(Why("source: {file: /t, provider: {}}"), HasSubstr("not both"));
+  EXPECT_THAT(Why("source: {provider: {hold: ages}}"), HasSubstr("a duration from 0 to 1000h"));
   EXPECT_THAT(Why("source: {url: /t}"), HasSubstr("url"));
   EXPECT_THAT(Why("partition: {}"), HasSubstr("partition"));
 }

@@ -1,0 +1,180 @@
+#include "cri/provider_server.h"
+
+#include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "plimsoll/v1/topology.grpc.pb.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::plimsoll::v1;
+using ::testing::HasSubstr;
+
+topology::Machine TwoCpus() {
+  topology::Machine machine;
+  machine.cpus = *resources::CpuSet::Parse("0-1");
+  return machine;
+}
+
+v1::ProvideRequest OneZone(const std::string& cpus, const std::string& capacity = "1") {
+  v1::ProvideRequest request;
+  auto* zone = request.mutable_topology()->add_zones();
+  zone->set_name("a");
+  (*zone->mutable_attributes())["cpu-ids"] = cpus;
+  auto* cpu = zone->add_resources();
+  cpu->set_name("cpu");
+  cpu->mutable_capacity()->set_string(capacity);
+  return request;
+}
+
+// A provider.
+class Provider {
+ public:
+  explicit Provider(const std::string& socket) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    stub_ = v1::TopologyProviderService::NewStub(
+        grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
+    stream_ = stub_->Provide(&context_);
+  }
+  ~Provider() {
+    context_.TryCancel();
+    if (!finished_) static_cast<void>(stream_->Finish());
+  }
+  // "ok", or why not.
+  std::string Push(v1::ProvideRequest request, const std::string& name = "p") {
+    request.set_provider(name);
+    v1::ProvideResponse response;
+    if (!stream_->Write(request) || !stream_->Read(&response)) return "the call has ended";
+    EXPECT_EQ(response.accepted(), response.reason().empty());
+    return response.accepted() ? "ok" : response.reason();
+  }
+  grpc::Status Finish() {
+    finished_ = true;
+    return stream_->Finish();
+  }
+
+ private:
+  std::unique_ptr<v1::TopologyProviderService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ProvideRequest, v1::ProvideResponse>> stream_;
+  bool finished_ = false;
+};
+
+class ProviderServerTest : public ::testing::Test {
+ protected:
+  ProviderServerTest() {
+    // So that pushed topologies are held against it.
+    static_cast<void>(source_->Look(machine_));
+    auto server =
+        ProviderServer::Start({.socket = {.path = socket_, .mode = 0600}, .source = source_});
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+  std::string Cpus() {
+    const topology::SourceView view = source_->Look(machine_);
+    return view.topology ? view.topology->zones.at(0).attributes.at("cpu-ids") : "kernel";
+  }
+
+  const topology::Machine machine_ = TwoCpus();
+  TestDir dir_;
+  const std::string socket_ = dir_.path() + "/topology.sock";
+  const std::shared_ptr<topology::ProviderSource> source_ =
+      *topology::ProviderSource::Make(absl::ZeroDuration());
+  std::unique_ptr<ProviderServer> server_;
+};
+
+TEST_F(ProviderServerTest, TakesOneAfterTheOther) {
+  Provider provider(socket_);
+  EXPECT_EQ(provider.Push({}), "ok");
+  EXPECT_EQ(Cpus(), "kernel");
+  EXPECT_EQ(provider.Push(OneZone("0")), "ok");
+  EXPECT_EQ(Cpus(), "0");
+  EXPECT_EQ(provider.Push(OneZone("0-1")), "ok");
+  EXPECT_EQ(Cpus(), "0-1");
+}
+
+TEST_F(ProviderServerTest, ABadOneIsAnsweredAndTheCallGoesOn) {
+  Provider provider(socket_);
+  EXPECT_EQ(provider.Push(OneZone("0")), "ok");
+  EXPECT_THAT(provider.Push(OneZone("2")), HasSubstr("zone \"a\" has CPUs 2"));
+  EXPECT_THAT(provider.Push(OneZone("0", "many")), HasSubstr("zone \"a\", resource \"cpu\""));
+  EXPECT_THAT(provider.Push(OneZone("0", "-1")), HasSubstr("less than nothing"));
+  v1::ProvideRequest empty;
+  empty.mutable_topology();
+  EXPECT_THAT(provider.Push(empty), HasSubstr("without zones"));
+  EXPECT_EQ(Cpus(), "0");
+  EXPECT_EQ(provider.Push(OneZone("1")), "ok");
+  EXPECT_EQ(Cpus(), "1");
+}
+
+TEST_F(ProviderServerTest, WhoGoesIsGone) {
+  {
+    Provider provider(socket_);
+    EXPECT_EQ(provider.Push(OneZone("0")), "ok");
+  }
+  EXPECT_TRUE(WaitUntil([&] { return Cpus() == "kernel"; }));
+}
+
+TEST_F(ProviderServerTest, ASecondIsToldOfTheFirst) {
+  auto first = std::make_unique<Provider>(socket_);
+  EXPECT_EQ(first->Push(OneZone("0"), "first"), "ok");
+  Provider second(socket_);
+  EXPECT_EQ(second.Push(OneZone("1"), "second"), "the call has ended");
+  const grpc::Status status = second.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("there is one already, \"first\""));
+  EXPECT_EQ(Cpus(), "0");
+  first.reset();
+  EXPECT_TRUE(WaitUntil([&] { return Provider(socket_).Push(OneZone("1")) == "ok"; }));
+}
+
+// Who only connects is in nobody's way.
+TEST_F(ProviderServerTest, OneWithoutANameIsNone) {
+  Provider silent(socket_);
+  Provider nameless(socket_);
+  EXPECT_EQ(nameless.Push(OneZone("0"), ""), "the call has ended");
+  EXPECT_EQ(nameless.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Provider(socket_).Push(OneZone("0")), "ok");
+}
+
+TEST_F(ProviderServerTest, WhatIsTooLargeIsNotTaken) {
+  Provider provider(socket_);
+  v1::ProvideRequest large = OneZone("0");
+  large.mutable_topology()->mutable_zones(0)->set_type(std::string(5 << 20, 'x'));
+  EXPECT_EQ(provider.Push(large), "the call has ended");
+  EXPECT_FALSE(provider.Finish().ok());
+  EXPECT_EQ(Cpus(), "kernel");
+  v1::ProvideRequest many;
+  for (int i = 0; i < 100001; ++i) many.mutable_topology()->add_zones()->set_name(absl::StrCat(i));
+  EXPECT_THAT(Provider(socket_).Push(many), HasSubstr("at most 100000 are read"));
+}
+
+TEST_F(ProviderServerTest, ItsEndEndsTheCallAndRemovesTheSocket) {
+  Provider provider(socket_);
+  EXPECT_EQ(provider.Push(OneZone("0")), "ok");
+  struct stat info;
+  ASSERT_EQ(stat(socket_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  server_.reset();
+  EXPECT_NE(stat(socket_.c_str(), &info), 0);
+  EXPECT_EQ(provider.Push(OneZone("0")), "the call has ended");
+  EXPECT_TRUE(WaitUntil([&] { return Cpus() == "kernel"; }));
+}
+
+TEST_F(ProviderServerTest, ASocketThatAnswersIsAnothers) {
+  const auto second = ProviderServer::Start({.socket = {.path = socket_}, .source = source_});
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+}
+
+}  // namespace
+}  // namespace plimsoll::cri

@@ -1,0 +1,68 @@
+// A topology that somebody pushes: a provider, one at a time.
+#ifndef PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
+#define PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/unique_fd.h"
+#include "topology/source.h"
+
+namespace plimsoll::topology {
+
+// The kernel's topology is used until a provider has pushed one, and again when it has been gone
+// for `hold`. Thread-safe.
+class ProviderSource : public Source, public std::enable_shared_from_this<ProviderSource> {
+ public:
+  static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(absl::Duration hold);
+
+  // A provider, from Connect until its end.
+  class Session {
+   public:
+    explicit Session(std::shared_ptr<ProviderSource> source) : source_(std::move(source)) {}
+    ~Session() { source_->Disconnect(); }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    // Errors as CheckAgainst's; the topology before stays. OK: it is used from the tracker's next
+    // look on, at once.
+    absl::Status Push(Topology topology) { return source_->Take(std::move(topology)); }
+
+   private:
+    const std::shared_ptr<ProviderSource> source_;
+  };
+  // FAILED_PRECONDITION while there is another. `name` is for people. The topology of one before
+  // stays no longer than `hold` after that one's end, unless this one pushes its own.
+  absl::StatusOr<std::unique_ptr<Session>> Connect(std::string name);
+
+  int fd() const override { return poke_.get(); }
+  bool Heard() override;
+  SourceView Look(const Machine& machine) override;
+
+ private:
+  ProviderSource(absl::Duration hold, UniqueFd poke) : hold_(hold), poke_(std::move(poke)) {}
+  absl::Status Take(Topology topology);
+  void Disconnect();
+  void Poke();
+
+  const absl::Duration hold_;
+  const UniqueFd poke_;  // eventfd
+  absl::Mutex mutex_;
+  std::optional<std::string> connected_ ABSL_GUARDED_BY(mutex_);
+  std::string author_ ABSL_GUARDED_BY(mutex_);  // of the topology
+  std::optional<Topology> topology_ ABSL_GUARDED_BY(mutex_);
+  // When who pushed it went.
+  std::optional<absl::Time> gone_ ABSL_GUARDED_BY(mutex_);
+  // As it was at the last look.
+  std::shared_ptr<const Machine> machine_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_

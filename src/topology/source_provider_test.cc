@@ -1,0 +1,106 @@
+#include "topology/source_provider.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/hwloc_reader.h"
+
+namespace plimsoll::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+Topology OneZone(const std::string& name, const std::string& cpus = "0") {
+  return {{Zone{.name = name, .type = kCore, .attributes = {{kCpuIds, cpus}}}}};
+}
+
+class SourceProviderTest : public ::testing::Test {
+ protected:
+  void Make(absl::Duration hold) { source_ = *ProviderSource::Make(hold); }
+  // Its first zone; "kernel" where it has nothing to say.
+  std::string Seen() {
+    const SourceView view = source_->Look(machine_);
+    if (!view.status.ok()) return std::string(view.status.message());
+    return view.topology ? view.topology->zones.at(0).name : "kernel";
+  }
+  Machine machine_ = *ReadHwlocSynthetic("core:2 pu:1");
+  std::shared_ptr<ProviderSource> source_;
+};
+
+TEST_F(SourceProviderTest, TheKernelsIsUsedUntilOneIsPushed) {
+  Make(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+  EXPECT_FALSE(source_->Heard());
+  auto session = source_->Connect("p");
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(Seen(), "kernel");
+  ASSERT_TRUE((*session)->Push(OneZone("a")).ok());
+  EXPECT_TRUE(source_->Heard());
+  EXPECT_FALSE(source_->Heard());
+  EXPECT_EQ(Seen(), "a");
+}
+
+TEST_F(SourceProviderTest, ABadOneIsRefusedAndTheLastStays) {
+  Make(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+  const auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  static_cast<void>(source_->Heard());
+  const absl::Status foreign = session->Push(OneZone("b", "7"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(foreign));
+  EXPECT_THAT(foreign.message(), HasSubstr("zone \"b\" has CPUs 7"));
+  EXPECT_TRUE(absl::IsInvalidArgument(session->Push({})));
+  EXPECT_FALSE(source_->Heard());
+  EXPECT_EQ(Seen(), "a");
+}
+
+TEST_F(SourceProviderTest, OneAtATime) {
+  Make(absl::Hours(1));
+  auto first = *source_->Connect("first");
+  const auto second = source_->Connect("second");
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status()));
+  EXPECT_THAT(second.status().message(),
+              HasSubstr("provider \"second\": there is one already, \"first\""));
+  first.reset();
+  EXPECT_TRUE(source_->Connect("second").ok());
+}
+
+TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {
+  Make(absl::Hours(1));
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  session.reset();
+  EXPECT_TRUE(source_->Heard());
+  EXPECT_EQ(Seen(), "a");
+  const SourceView view = source_->Look(machine_);
+  EXPECT_THAT(view.trouble, HasSubstr("topology provider \"p\" is gone"));
+  EXPECT_LT(view.again, absl::InfiniteFuture());
+  // The next one's own ends the wait; its being there doesn't.
+  session = *source_->Connect("q");
+  EXPECT_LT(source_->Look(machine_).again, absl::InfiniteFuture());
+  ASSERT_TRUE(session->Push(OneZone("b")).ok());
+  EXPECT_EQ(source_->Look(machine_).again, absl::InfiniteFuture());
+  EXPECT_EQ(source_->Look(machine_).trouble, "");
+  EXPECT_EQ(Seen(), "b");
+}
+
+TEST_F(SourceProviderTest, ThenTheKernelsIsBack) {
+  Make(absl::ZeroDuration());
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  EXPECT_EQ(Seen(), "a");
+  session.reset();
+  EXPECT_EQ(Seen(), "kernel");
+}
+
+TEST_F(SourceProviderTest, ItIsHeldAgainstTheMachineAtEachLook) {
+  Make(absl::Hours(1));
+  const auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a", "1")).ok());
+  EXPECT_EQ(Seen(), "a");
+  machine_ = *ReadHwlocSynthetic("core:1 pu:1");
+  EXPECT_THAT(Seen(), HasSubstr("topology provider \"p\": zone \"a\" has CPUs 1"));
+}
+
+}  // namespace
+}  // namespace plimsoll::topology
