@@ -1,64 +1,166 @@
 // plimsoll topology
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/fs_root.h"
+#include "base/own_program.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/lookup.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 #include "cri/translate_topology.h"
+#include "topology/capture.h"
 #include "topology/discover.h"
 #include "topology/draw.h"
+#include "topology/make_zones.h"
 #include "topology/topology_file.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::cli {
 namespace {
 
-absl::Status PrintTopology(const CommandContext& context,
-                           const cri::DynamicRuntimeConfigResponse& response) {
+struct ShowArguments {
+  bool watch = false;
+  std::string svg;
+  std::string machine;  // a directory of `plimsoll topology capture`; empty: ask the daemon
+};
+
+absl::StatusOr<topology::Machine> ReadMachine(const std::string& directory) {
+  if (directory.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+    return topology::Discover(host, "");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(absolute));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string program, FindOwnProgram("plimsoll-hwloc"));
+  return topology::Discover(root, program);
+}
+
+// Running containers by pod and name, with the CPUs that the kernel lets them have.
+absl::StatusOr<std::vector<topology::Workload>> Workloads(Client& client) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
+  std::vector<topology::Workload> workloads;
+  for (const cri::Container& container : containers) {
+    if (container.state() != cri::CONTAINER_RUNNING) continue;
+    const auto status = client.ContainerStatus(container.id());
+    if (!status.ok()) continue;  // it has gone meanwhile
+    const cri::LinuxContainerResources& linux = status->status().resources().linux();
+    const auto cpus = resources::CpuSet::Parse(linux.cpuset_cpus());
+    if (!cpus.ok() || cpus->Empty()) continue;
+    const int64_t limit = linux.memory_limit_in_bytes();
+    workloads.push_back(
+        {Printable(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())),
+         *cpus,
+         limit <= 0 ? ""
+                    : resources::Quantity::FromInt(limit, resources::Quantity::Format::kBinarySi)
+                          .Canonical()});
+  }
+  std::sort(workloads.begin(), workloads.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return workloads;
+}
+
+// All of the machine where that is this one, so that one sees what is not pods'.
+std::string Svg(const topology::Topology& told, const std::vector<topology::Workload>& workloads) {
+  resources::CpuSet theirs;
+  const auto tree = topology::ZoneTree::Build(told);
+  if (tree.ok()) theirs = tree->Cpus();
+  const auto machine = ReadMachine("");
+  const bool is_here = machine.ok() && theirs.IsSubsetOf(machine->cpus);
+  return topology::TopologySvg(is_here ? topology::MakeZones(*machine) : told, theirs, workloads);
+}
+
+void PrintLines(const std::string& text) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    Print(absl::StrCat(Printable(line), "\n"));
+  }
+}
+
+absl::Status PrintTopology(const CommandContext& context, const ShowArguments& arguments,
+                           Client& client, const cri::DynamicRuntimeConfigResponse& response) {
   if (context.for_programs()) {
     return PrintMessage(response.resource_topology(), context.format());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology,
                             plimsoll::cri::TopologyFrom(response.resource_topology()));
-  for (const absl::string_view line :
-       absl::StrSplit(topology::TopologyText(topology), '\n', absl::SkipEmpty())) {
-    Print(absl::StrCat(Printable(line), "\n"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto workloads, Workloads(client));
+  if (!arguments.svg.empty()) {
+    return Annotate(WriteUserFile(arguments.svg, Svg(topology, workloads)), "--svg");
   }
+  PrintLines(topology::TopologyText(topology, workloads));
   return PrintStatus();
 }
 
-absl::StatusOr<int> ShowTopology(const CommandContext& context, bool watch) {
+absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   bool first = true;
   absl::Status printed;
   PLIMSOLL_RETURN_IF_ERROR(
       client->WatchTopology([&](const cri::DynamicRuntimeConfigResponse& response) {
-        if (!first && !context.for_programs()) Print("\n");
+        if (!first && !context.for_programs() && arguments.svg.empty()) Print("\n");
         if (!first && context.format() == OutputFormat::kYaml) Print("---\n");
         first = false;
-        printed = PrintTopology(context, response);
-        return watch && printed.ok();
+        printed = PrintTopology(context, arguments, *client, response);
+        return arguments.watch && printed.ok();
       }));
   PLIMSOLL_RETURN_IF_ERROR(printed);
   return kExitOk;
 }
 
-absl::StatusOr<int> CheckFile(const std::string& path, bool any_machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read(absolute));
-  PLIMSOLL_ASSIGN_OR_RETURN(topology::Topology topology, topology::ParseTopology(text, path));
-  const auto tree = topology::ZoneTree::Build(std::move(topology));
-  if (!tree.ok()) return Annotate(tree.status(), path);
-  if (!any_machine) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(topology::CheckCpusExist(*tree, machine.cpus), path));
+absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, ReadMachine(arguments.machine));
+  const topology::Topology topology = topology::MakeZones(machine);
+  if (!arguments.svg.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(
+        WriteUserFile(arguments.svg, topology::TopologySvg(topology, machine.cpus, {})), "--svg"));
+  } else if (context.for_programs()) {
+    cri::ResourceTopology message;
+    plimsoll::cri::FillTopology(topology, &message);
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(message, context.format()));
+  } else {
+    PrintLines(topology::TopologyText(topology));
+    for (const std::string& each : machine.missing) PrintNote(Printable(each) + "\n");
   }
-  Print(absl::StrCat(path, ": a valid topology of ", tree->topology().zones.size(), " zones\n"));
-  for (const auto& [resource, sum] : topology::Capacity(tree->topology())) {
-    Print(absl::StrCat("  ", resource, " ", sum.Canonical(), "\n"));
+  return kExitOk;
+}
+
+absl::StatusOr<int> Capture(const std::string& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot out, FsRoot::OpenOrCreate(absolute, 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto there, out.List("."));
+  if (!there.empty()) {
+    return WithHint(absl::AlreadyExistsError(absl::StrCat(directory, " is not empty")),
+                    "Name a directory that is empty or not there yet.");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(topology::Capture(host, machine, out));
+  Print(absl::StrCat("What tells of this machine's topology is in ", Printable(directory),
+                     ", without its ids.\n  Look at it: plimsoll topology --machine ",
+                     ShellQuote(directory), "\n"));
+  return kExitOk;
+}
+
+absl::StatusOr<int> CheckFile(const std::string& path, bool any_machine) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
+  std::optional<resources::CpuSet> cpus;
+  if (!any_machine) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
+    cpus = machine.cpus;
+  }
+  const std::string name = path == "-" ? "standard input" : path;
+  const std::vector<std::string> faults = topology::FaultsOf(text, name, cpus ? &*cpus : nullptr);
+  for (size_t i = 1; i < faults.size(); ++i) PrintNote(Printable(faults[i - 1]) + "\n");
+  if (!faults.empty()) return absl::InvalidArgumentError(faults.back());
+  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology, topology::ParseTopology(text, name));
+  Print(absl::StrCat(Printable(name), ": a valid topology of ", topology.zones.size(), " zones\n"));
+  for (const auto& [resource, sum] : topology::Capacity(topology)) {
+    Print(absl::StrCat("  ", Printable(resource), " ", sum.Canonical(), "\n"));
   }
   return kExitOk;
 }
@@ -69,20 +171,47 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
   CLI::App* topology = app.add_subcommand(
       "topology",
       "Show what the node has: packages, NUMA nodes, caches and cores with their CPUs, memory and "
-      "huge pages, as the daemon tells it to kubelet (KEP-5224).");
-  auto watch = std::make_shared<bool>(false);
-  topology->add_flag("-w,--watch", *watch, "Print it again at each change, until Ctrl-C");
-  context.Act(topology, [&context, watch] { return ShowTopology(context, *watch); });
+      "huge pages, as the daemon tells it to kubelet (KEP-5224), and which running containers have "
+      "which CPUs.");
+  auto arguments = std::make_shared<ShowArguments>();
+  CLI::Option* watch = topology->add_flag("-w,--watch", arguments->watch,
+                                          "Print it again at each change, until Ctrl-C");
+  topology
+      ->add_option("--svg", arguments->svg,
+                   "Draw it into this file instead: zones as boxes, the CPUs that are pods', and "
+                   "those of each running container; - is standard output")
+      ->type_name("FILE");
+  topology
+      ->add_option("--machine", arguments->machine,
+                   "Not the daemon's, but that of a directory that `capture` has made")
+      ->type_name("DIR")
+      ->excludes(watch);
+  context.Act(topology, [&context, arguments] {
+    return arguments->machine.empty() ? ShowTopology(context, *arguments)
+                                      : ShowMachine(context, *arguments);
+  });
 
   CLI::App* check = topology->add_subcommand(
       "check",
       "Check a file with a topology: is it a tree, are its quantities right, does this machine "
-      "have its CPUs?");
+      "have its CPUs? All that is wrong is told. nodeResources.source takes such a file.");
   auto path = std::make_shared<std::string>();
   auto any_machine = std::make_shared<bool>(false);
-  check->add_option("FILE", *path, "YAML: zones with name, type, parent, resources")->required();
+  check
+      ->add_option("FILE", *path,
+                   "YAML or JSON as -o yaml and -o json print it, or - for standard input")
+      ->required();
   check->add_flag("--any-machine", *any_machine, "Don't ask whether this machine has its CPUs");
   context.Act(check, [path, any_machine] { return CheckFile(*path, *any_machine); });
+
+  CLI::App* capture = topology->add_subcommand(
+      "capture",
+      "Write what this machine tells of its topology into a directory, for `--machine`, a report "
+      "of a "
+      "fault or a test. No daemon is needed. Ids of the machine are left out.");
+  auto directory = std::make_shared<std::string>();
+  capture->add_option("DIR", *directory, "A directory that is empty or not there yet")->required();
+  context.Act(capture, [directory] { return Capture(*directory); });
 }
 
 }  // namespace plimsoll::cli

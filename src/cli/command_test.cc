@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
+#include "base/unique_fd.h"
 #include "cli/command_tree.h"
 #include "cli/lookup.h"
 #include "cli/pod_runner.h"
@@ -59,6 +61,30 @@ TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
   const Printed bad = RunMain({"topology", "check", way + "/bad.yaml"});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is its own parent"));
+}
+
+TEST(Command, ATopologysFaultsAreAllTold) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, parent: b}, {name: a}]\n").ok());
+  const Printed bad = RunMain({"topology", "check", dir.path() + "/t"});
+  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_THAT(bad.err, AllOf(HasSubstr("which is no zone"), HasSubstr("is there twice")));
+  ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: []\n").ok());
+  EXPECT_EQ(RunMain({"topology", "check", dir.path() + "/t"}).code, kExitError);
+}
+
+// `<(...)` and /dev/stdin are links that only the kernel can follow.
+TEST(Command, ATopologyMayComeThroughAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const std::string text = "zones: [{name: a}]\n";
+  ASSERT_EQ(write(writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  writer.Reset();
+  const Printed good =
+      RunMain({"topology", "check", absl::StrCat("/dev/fd/", reader.get()), "--any-machine"});
+  EXPECT_EQ(good.code, kExitOk) << good.err;
 }
 
 TEST(Command, UsageErrorsSuggest) {

@@ -1,5 +1,6 @@
 #include "cli/paths.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
+#include "cli/output.h"
 
 namespace plimsoll::cli {
 
@@ -16,6 +19,41 @@ absl::StatusOr<std::string> FromRoot(const std::string& path) {
   char here[PATH_MAX];
   if (getcwd(here, sizeof(here)) == nullptr) return ErrnoStatus(errno, "getcwd");
   return absl::StrCat(here, "/", path);
+}
+
+absl::StatusOr<std::string> ReadUserFile(const std::string& path) {
+  constexpr size_t kMostBytes = 16 * 1024 * 1024;
+  // By its path: FsRoot follows no link of /proc/self/fd.
+  const bool is_input = path == "-";
+  const UniqueFd opened(is_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!is_input && !opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  const std::string name = is_input ? "standard input" : path;
+  std::string text;
+  char buffer[65536];
+  while (text.size() <= kMostBytes) {
+    const ssize_t count = read(is_input ? STDIN_FILENO : opened.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", name));
+    if (count == 0) return text;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(name, ": larger than ", kMostBytes, " bytes"));
+}
+
+absl::Status WriteUserFile(const std::string& path, absl::string_view text) {
+  if (path == "-") {
+    Print(text);
+    return PrintStatus();
+  }
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  while (!text.empty()) {
+    const ssize_t count = write(file.get(), text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::cli

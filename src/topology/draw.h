@@ -1,19 +1,37 @@
-// A topology as a tree of text.
+// A topology as a picture: a tree of text, or an SVG of nested boxes.
 #ifndef PLIMSOLL_TOPOLOGY_DRAW_H_
 #define PLIMSOLL_TOPOLOGY_DRAW_H_
 
 #include <string>
+#include <vector>
 
+#include "resources/cpu_set.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
 
+// Who runs on which CPUs.
+struct Workload {
+  std::string name;
+  resources::CpuSet cpus;
+  std::string memory;  // its limit, for people; empty: none
+};
+
 // A line a zone, indented by its depth: name, type, resources, attributes; long values are cut.
+// Below it a line for each workload that has CPUs of it and of no smaller zone alone; one that may
+// use all CPUs is named at the end.
 //
 //   root Machine
 //   └─ package-0 Package  cpu-model=…
 //      └─ numa-0 NUMANode  memory 16Gi
-std::string TopologyText(const Topology& topology);
+//         │  ● web/nginx  cpus 0-1  memory 512Mi
+std::string TopologyText(const Topology& topology, const std::vector<Workload>& workloads = {});
+
+// Zones as boxes in one another, CPUs as cells in them: coloured by the workloads that have them,
+// grey where they are not among `theirs`, what of the machine is pods'. Each workload is in the
+// legend, one that may use all of `theirs` without a colour.
+std::string TopologySvg(const Topology& topology, const resources::CpuSet& theirs,
+                        const std::vector<Workload>& workloads);
 
 }  // namespace plimsoll::topology
 

@@ -1,0 +1,165 @@
+#include "topology/capture.h"
+
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "base/status.h"
+#include "topology/machine_file.h"
+#include "topology/zone.h"
+
+namespace plimsoll::topology {
+namespace {
+
+constexpr char kCpus[] = "sys/devices/system/cpu";
+constexpr char kNodes[] = "sys/devices/system/node";
+constexpr size_t kMaxBytes = 64 * 1024 * 1024;
+
+// "cpu12" or "node3".
+bool IsNumbered(absl::string_view name, absl::string_view word) {
+  if (!absl::StartsWith(name, word) || name.size() == word.size()) return false;
+  for (const char c : name.substr(word.size())) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;
+  }
+  return true;
+}
+
+class Capturer {
+ public:
+  Capturer(const FsRoot& host, const FsRoot& out) : host_(host), out_(out) {}
+
+  absl::Status Put(const std::string& file, absl::string_view text) const {
+    const size_t slash = file.rfind('/');
+    if (slash != std::string::npos) {
+      PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(file.substr(0, slash), 0755));
+    }
+    return out_.ReplaceFile(file, text, 0644);
+  }
+  // A file that is not there, or that this machine doesn't tell, is none there either.
+  absl::Status Copy(const std::string& file) const {
+    PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(host_, file, kMaxBytes));
+    if (read.text.empty() && (!read.why_not.empty() || !host_.Exists(file))) {
+      return absl::OkStatus();
+    }
+    return Put(file, read.text);
+  }
+  absl::Status CopyAll(const std::string& directory, const std::vector<const char*>& files) const {
+    for (const char* file : files) {
+      PLIMSOLL_RETURN_IF_ERROR(Copy(absl::StrCat(directory, "/", file)));
+    }
+    return absl::OkStatus();
+  }
+  // Files and, `depth` levels down, directories; no links, which in sysfs lead to other devices.
+  absl::Status CopyTree(const std::string& directory, int depth) const {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                              ListMachineFiles(host_, directory));
+    for (const std::string& name : names) {
+      const std::string path = absl::StrCat(directory, "/", name);
+      if (host_.ReadLink(path).ok()) continue;
+      const auto info = host_.Stat(path);
+      if (!info.ok()) continue;
+      if (S_ISREG(info->st_mode)) PLIMSOLL_RETURN_IF_ERROR(Copy(path));
+      if (S_ISDIR(info->st_mode) && depth > 0) {
+        PLIMSOLL_RETURN_IF_ERROR(CopyTree(path, depth - 1));
+      }
+    }
+    return absl::OkStatus();
+  }
+  // Page counts; other files there tell how they are used.
+  absl::Status CopyPools(const std::string& directory) const {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> sizes,
+                              ListMachineFiles(host_, directory));
+    for (const std::string& size : sizes) {
+      PLIMSOLL_RETURN_IF_ERROR(Copy(absl::StrCat(directory, "/", size, "/nr_hugepages")));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CopyCpus() const {
+    PLIMSOLL_RETURN_IF_ERROR(CopyAll(kCpus, {"online", "offline", "possible", "present"}));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListMachineFiles(host_, kCpus));
+    for (const std::string& name : names) {
+      if (!IsNumbered(name, "cpu")) continue;
+      const std::string cpu = absl::StrCat(kCpus, "/", name);
+      PLIMSOLL_RETURN_IF_ERROR(CopyAll(
+          cpu, {"online", "cpu_capacity", "cpufreq/base_frequency", "cpufreq/cpuinfo_max_freq",
+                "cpufreq/cpuinfo_min_freq", "cpufreq/scaling_driver", "acpi_cppc/nominal_freq",
+                "acpi_cppc/nominal_perf", "acpi_cppc/highest_perf"}));
+      PLIMSOLL_RETURN_IF_ERROR(CopyTree(cpu + "/topology", 0));
+      PLIMSOLL_RETURN_IF_ERROR(CopyTree(cpu + "/cache", 1));
+    }
+    return CopyAll("sys/devices", {"cpu_core/cpus", "cpu_atom/cpus"});
+  }
+  absl::Status CopyNodes() const {
+    PLIMSOLL_RETURN_IF_ERROR(CopyTree(kNodes, 0));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                              ListMachineFiles(host_, kNodes));
+    for (const std::string& name : names) {
+      if (!IsNumbered(name, "node")) continue;
+      const std::string node = absl::StrCat(kNodes, "/", name);
+      PLIMSOLL_RETURN_IF_ERROR(CopyAll(node, {"cpumap", "cpulist", "meminfo", "distance"}));
+      PLIMSOLL_RETURN_IF_ERROR(CopyPools(node + "/hugepages"));
+      PLIMSOLL_RETURN_IF_ERROR(CopyTree(node + "/access0/initiators", 0));
+      PLIMSOLL_RETURN_IF_ERROR(CopyTree(node + "/access1/initiators", 0));
+    }
+    return CopyPools("sys/kernel/mm/hugepages");
+  }
+
+  // Identities of nobody, where the machine has them.
+  absl::Status PutIdentity(const Machine& machine) const {
+    for (const auto& [attribute, file, text] :
+         {std::tuple(kMachineId, "etc/machine-id", "00000000000000000000000000000000\n"),
+          {kBootId, "proc/sys/kernel/random/boot_id", "00000000-0000-0000-0000-000000000000\n"},
+          {kSystemUuid, "sys/class/dmi/id/product_uuid",
+           "00000000-0000-0000-0000-000000000000\n"}}) {
+      if (!machine.attributes.contains(attribute)) continue;
+      PLIMSOLL_RETURN_IF_ERROR(Put(file, text));
+    }
+    const auto architecture = machine.attributes.find("architecture");
+    // hwloc's own file: what uname(2) says there.
+    return Put("proc/hwloc-nofile-info",
+               absl::StrCat("OSName: Linux\n",
+                            architecture == machine.attributes.end()
+                                ? ""
+                                : absl::StrCat("Architecture: ", architecture->second, "\n")));
+  }
+
+  // Of all cgroups the one that limits, as a v2 hierarchy of its own.
+  absl::Status PutLimits(const Machine& machine) const {
+    resources::CpuSet nodes;
+    for (const NumaNode& node : machine.nodes) nodes.Add(node.id);
+    PLIMSOLL_RETURN_IF_ERROR(Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"));
+    PLIMSOLL_RETURN_IF_ERROR(Put("proc/self/cgroup", "0::/\n"));
+    const std::string cpus = machine.cpus.ToString() + "\n";
+    const std::string memory = nodes.ToString() + "\n";
+    PLIMSOLL_RETURN_IF_ERROR(Put("proc/self/status", absl::StrCat("Cpus_allowed_list:\t", cpus,
+                                                                  "Mems_allowed_list:\t", memory)));
+    PLIMSOLL_RETURN_IF_ERROR(Put("sys/fs/cgroup/cgroup.controllers", "cpuset\n"));
+    PLIMSOLL_RETURN_IF_ERROR(Put("sys/fs/cgroup/cpuset.cpus.effective", cpus));
+    return Put("sys/fs/cgroup/cpuset.mems.effective", memory);
+  }
+
+ private:
+  const FsRoot& host_;
+  const FsRoot& out_;
+};
+
+}  // namespace
+
+absl::Status Capture(const FsRoot& host, const Machine& machine, const FsRoot& out) {
+  const Capturer capturer(host, out);
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyCpus());
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyNodes());
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyAll("proc", {"cpuinfo", "meminfo"}));
+  PLIMSOLL_RETURN_IF_ERROR(capturer.PutIdentity(machine));
+  return capturer.PutLimits(machine);
+}
+
+}  // namespace plimsoll::topology

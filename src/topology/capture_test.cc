@@ -1,0 +1,81 @@
+#include "topology/capture.h"
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "topology/discover.h"
+#include "topology/machine_files_for_test.h"
+#include "topology/make_zones.h"
+
+namespace plimsoll::topology {
+namespace {
+
+// But for who the machine is.
+std::vector<Zone> ZonesOf(const Machine& machine) {
+  Topology topology = MakeZones(machine);
+  for (const char* identity : {kMachineId, kBootId, kSystemUuid}) {
+    topology.zones[0].attributes.erase(identity);
+  }
+  return topology.zones;
+}
+
+TEST(CaptureTest, ACapturedMachineIsTheSame) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 2);
+  files.AddCaches({{2, 512, "0,4", 0}, {3, 8192, "0-1,4-5", 0}, {3, 8192, "2-3,6-7", 1}});
+  files.AddNode({0, "0-1,4-5", 8 << 20, "10 20", {{2048, 3}}});
+  files.AddNode({1, "2-3,6-7", 8 << 20, "20 10", {}});
+  for (uint32_t cpu = 0; cpu < 8; ++cpu) files.Frequencies(cpu, 2000000, 3000000);
+  files.Put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse2\n");
+  files.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
+  files.Put("proc/self/cgroup", "0::/secret-tenant\n");
+  files.Put("sys/fs/cgroup/cgroup.controllers", "cpuset\n");
+  files.Put("sys/fs/cgroup/secret-tenant/cpuset.cpus.effective", "0-3\n");
+  files.Put("sys/fs/cgroup/secret-tenant/cpuset.mems.effective", "0-1\n");
+  const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  EXPECT_EQ(machine.cpus.ToString(), "0-3");
+  TestDir out;
+  const absl::Status captured = Capture(files.root(), machine, out.root());
+  ASSERT_TRUE(captured.ok()) << captured;
+  const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
+  EXPECT_EQ(again->missing, machine.missing);
+  // Nobody is told whose it was.
+  EXPECT_NE(again->attributes.at(kMachineId), machine.attributes.at(kMachineId));
+  EXPECT_NE(again->attributes.at(kBootId), machine.attributes.at(kBootId));
+  EXPECT_NE(again->attributes.at(kSystemUuid), machine.attributes.at(kSystemUuid));
+  EXPECT_EQ(*out.root().Read("proc/self/cgroup"), "0::/\n");
+}
+
+TEST(CaptureTest, WhatAMachineDoesNotTellIsNotMadeUp) {
+  MachineFiles files;
+  ASSERT_TRUE(files.root().RemoveTree("sys/class").ok());
+  ASSERT_TRUE(files.root().RemoveTree("etc").ok());
+  AddCpus(files, 1, 2, 1);
+  const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  TestDir out;
+  ASSERT_TRUE(Capture(files.root(), machine, out.root()).ok());
+  const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->missing, machine.missing);
+  EXPECT_FALSE(out.root().Exists("etc/machine-id"));
+}
+
+// This machine, whatever it is. Of its zones those below the root: hwloc asks the processor too,
+// and a balloon may take memory at any moment.
+TEST(CaptureTest, ThisMachineCanBeCaptured) {
+  const FsRoot host = *FsRoot::Open("/");
+  const Machine machine = *Discover(host, "");
+  TestDir out;
+  ASSERT_TRUE(Capture(host, machine, out.root()).ok());
+  const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->cpus, machine.cpus);
+  EXPECT_EQ(again->nodes.size(), machine.nodes.size());
+  EXPECT_EQ(again->packages.size(), machine.packages.size());
+  EXPECT_EQ(again->cores.size(), machine.cores.size());
+}
+
+}  // namespace
+}  // namespace plimsoll::topology
