@@ -19,6 +19,9 @@ echo
 echo "== a change of a running container's class"
 "$bin/bench_classes"
 echo
+echo "== the topology of a large machine"
+"$bin/bench_topology"
+echo
 echo "== libraries"
 "$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null
 echo

@@ -5,6 +5,8 @@
 #define PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/test_dir.h"
-#include "gtest/gtest.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::topology {
@@ -125,7 +126,12 @@ class MachineFiles {
   }
 
  private:
-  static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
+  // Ends the program, which may be a benchmark as well.
+  static void Check(const absl::Status& status) {
+    if (status.ok()) return;
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    std::abort();
+  }
   static std::string Directory(uint32_t cpu) {
     return absl::StrCat("sys/devices/system/cpu/cpu", cpu);
   }
@@ -179,6 +185,33 @@ inline void AddCpus(MachineFiles& files, uint32_t packages, uint32_t cores, uint
   }
   const std::string all = cpus_of(0, all_cores).ToString();
   files.Cpus(all, all);
+}
+
+// As a machine of two sockets with 128 cores each: per socket four NUMA nodes (NPS4), each with
+// four caches of eight cores, and two threads a core.
+inline void AddMachineOf512Cpus(MachineFiles& files) {
+  constexpr uint32_t kCores = 256;
+  AddCpus(files, 2, kCores / 2, 2);
+  const auto threads = [](uint32_t first, uint32_t cores) {
+    return absl::StrCat(first, "-", first + cores - 1, ",", first + kCores, "-",
+                        first + kCores + cores - 1);
+  };
+  std::vector<FakeCache> caches;
+  for (uint32_t core = 0; core < kCores; ++core) {
+    caches.push_back({2, 1024, absl::StrCat(core, ",", core + kCores), static_cast<int>(core)});
+  }
+  for (uint32_t group = 0; group < kCores / 8; ++group) {
+    caches.push_back({3, 32768, threads(group * 8, 8), static_cast<int>(group)});
+  }
+  files.AddCaches(caches);
+  for (uint32_t node = 0; node < 8; ++node) {
+    std::vector<int> distances;
+    for (uint32_t other = 0; other < 8; ++other) {
+      distances.push_back(node == other ? 10 : node / 4 == other / 4 ? 12 : 32);
+    }
+    files.AddNode(
+        {node, threads(node * 32, 32), 64 << 20, absl::StrJoin(distances, " "), {{2048, 16}}});
+  }
 }
 
 }  // namespace plimsoll::topology
