@@ -1,10 +1,16 @@
 // Node resource discovery (KEP-5224) on this machine, whatever it is.
 #include <sched.h>
 
+#include <list>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
@@ -56,6 +62,21 @@ TEST_F(TopologyTest, IsTheSameAfterARestart) {
   EXPECT_EQ(WithoutMemory(before), WithoutMemory(after));
 }
 
+// What the command prints is a file that it accepts.
+TEST_F(TopologyTest, WhatIsPrintedCanBeChecked) {
+  for (const char* format : {"yaml", "json"}) {
+    Command print;
+    print.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "-o", format, "topology"};
+    const auto printed = RunChecked(print);
+    ASSERT_TRUE(printed.ok()) << printed.status();
+    Command check;
+    check.argv = {ProgramPath("plimsoll"), "topology", "check", "-"};
+    const auto checked = RunChecked(check, {.input = *printed});
+    ASSERT_TRUE(checked.ok()) << checked.status();
+    EXPECT_TRUE(absl::StrContains(*checked, "standard input: a valid topology")) << *checked;
+  }
+}
+
 class GateOffTest : public NodeTest {
  protected:
   GateOffTest() : NodeTest("feature_gates: {KubeletResourceDiscoveryFromCRI: false}\n") {}
@@ -67,6 +88,139 @@ TEST_F(GateOffTest, TheCallIsUnimplemented) {
   EXPECT_FALSE(stream.Next(&topology));
   const grpc::Status status = stream.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
+}
+
+// A thousand clients and a thousand changes.
+constexpr int kStreams = 1000;
+constexpr int kChanges = 1000;
+// So many are waited for, each a message of its own to every stream; the rest come one after the
+// other as fast as they are written.
+constexpr int kAwaited = 10;
+// What all streams and changes may cost the daemon: a fifth of a queue of all messages to all
+// streams, were each only 100 bytes.
+constexpr int64_t kMostKib = 100 * 1024;
+
+// Without a thread of its own.
+class Stream : public grpc::ClientReadReactor<cri::DynamicRuntimeConfigResponse> {
+ public:
+  explicit Stream(cri::RuntimeService::Stub& stub) {
+    stub.async()->GetDynamicRuntimeConfig(&context_, &request_, this);
+    StartRead(&response_);
+    StartCall();
+  }
+  ~Stream() override {
+    context_.TryCancel();
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&done_));
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    {
+      absl::MutexLock lock(&mutex_);
+      const std::string memory =
+          response_.resource_topology().zones(0).resources(0).capacity().string();
+      repeated_ = repeated_ || memory == newest_;
+      newest_ = memory;
+      ++messages_;
+    }
+    StartRead(&response_);
+  }
+  void OnDone(const grpc::Status& /*status*/) override {
+    absl::MutexLock lock(&mutex_);
+    done_ = true;
+  }
+  std::string newest() {
+    absl::MutexLock lock(&mutex_);
+    return newest_;
+  }
+  bool repeated() {
+    absl::MutexLock lock(&mutex_);
+    return repeated_;
+  }
+  int messages() {
+    absl::MutexLock lock(&mutex_);
+    return messages_;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  cri::DynamicRuntimeConfigRequest request_;
+  cri::DynamicRuntimeConfigResponse response_;
+  absl::Mutex mutex_;
+  bool done_ = false;
+  bool repeated_ = false;
+  int messages_ = 0;
+  std::string newest_;
+};
+
+// Before the node whose configuration names it.
+struct GivenFile {
+  void Put(const std::string& memory) {
+    ASSERT_TRUE(directory.root()
+                    .ReplaceFile("t.yaml", absl::StrCat("zones:\n- {name: numa-0, type: NUMANode, ",
+                                                        "resources: [{name: memory, capacity: ",
+                                                        memory, "}]}\n"))
+                    .ok());
+  }
+  TestDir directory;
+};
+
+class TopologyStreamsTest : protected GivenFile, public NodeTest {
+ protected:
+  TopologyStreamsTest()
+      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", directory.path(), "/t.yaml}}\n")) {
+    Put("1Gi");
+  }
+  // The most memory that the daemon has had, in KiB.
+  int64_t PeakKib() {
+    const std::string status = *Host().Read(absl::StrCat("proc/", node_.daemon_pid(), "/status"));
+    for (absl::string_view line : absl::StrSplit(status, '\n')) {
+      if (!absl::ConsumePrefix(&line, "VmHWM:")) continue;
+      int64_t kib = 0;
+      EXPECT_TRUE(absl::SimpleAtoi(absl::StripSuffix(line, "kB"), &kib));
+      return kib;
+    }
+    return 0;
+  }
+  static bool AllHave(std::list<Stream>& streams, const std::string& memory) {
+    return Eventually(
+        [&] {
+          for (Stream& stream : streams) {
+            if (stream.newest() != memory) return false;
+          }
+          return true;
+        },
+        absl::Seconds(60));
+  }
+};
+
+TEST_F(TopologyStreamsTest, AThousandStreamsAndAThousandChanges) {
+  std::list<Stream> streams;
+  for (int i = 0; i < kStreams; ++i) streams.emplace_back(node_.runtime());
+  ASSERT_TRUE(AllHave(streams, "1Gi"));
+  const int64_t before = PeakKib();
+  std::string memory;
+  for (int change = 1; change <= kChanges; ++change) {
+    memory = absl::StrCat(change, "Mi");
+    Put(memory);
+    if (change > kAwaited) continue;
+    ASSERT_TRUE(AllHave(streams, memory)) << memory;
+  }
+  EXPECT_TRUE(AllHave(streams, memory)) << "the newest is lost to nobody";
+  for (Stream& stream : streams) {
+    EXPECT_FALSE(stream.repeated());
+    EXPECT_GT(stream.messages(), kAwaited + 1);
+    EXPECT_LE(stream.messages(), kChanges + 1);
+  }
+  const int64_t cost = PeakKib() - before;
+  EXPECT_LT(cost, kMostKib);
+  RecordProperty("messages", streams.front().messages());
+  RecordProperty("kib", static_cast<int>(cost));
+  // Who goes leaves nothing behind: one that comes has the newest.
+  streams.clear();
+  std::list<Stream> late;
+  late.emplace_back(node_.runtime());
+  EXPECT_TRUE(AllHave(late, memory));
 }
 
 }  // namespace
