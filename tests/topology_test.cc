@@ -77,6 +77,34 @@ TEST_F(TopologyTest, WhatIsPrintedCanBeChecked) {
   }
 }
 
+TEST_F(TopologyTest, WhoRunsWhereIsShown) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "needs two CPUs";
+  int first = 0;
+  while (!CPU_ISSET(first, &allowed)) ++first;
+  cri::ContainerConfig config = Shell("sleep 1000");
+  config.mutable_linux()->mutable_resources()->set_cpuset_cpus(absl::StrCat(first));
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 << 20);
+  const std::string pod = RunPod();
+  Start(pod, config);
+  Start(pod, Shell("sleep 1000"));
+  Command show;
+  show.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "topology"};
+  const auto text = RunChecked(show);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_TRUE(absl::StrContains(
+      *text, absl::StrCat("/", config.metadata().name(), "  cpus ", first, "  memory 64Mi\n")))
+      << *text;
+  EXPECT_TRUE(absl::StrContains(*text, "  cpus all")) << *text;
+  show.argv.insert(show.argv.end(), {"--svg", "-"});
+  const auto picture = RunChecked(show);
+  ASSERT_TRUE(picture.ok()) << picture.status();
+  EXPECT_TRUE(absl::StrContains(
+      *picture, absl::StrCat("/", config.metadata().name(), ": ", first, ", memory 64Mi")))
+      << *picture;
+}
+
 class GateOffTest : public NodeTest {
  protected:
   GateOffTest() : NodeTest("feature_gates: {KubeletResourceDiscoveryFromCRI: false}\n") {}

@@ -87,6 +87,21 @@ TEST(Command, ATopologyMayComeThroughAPipe) {
   EXPECT_EQ(good.code, kExitOk) << good.err;
 }
 
+TEST(Command, ACapturedMachineCanBeLookedAt) {
+  const TestDir dir;
+  const std::string machine = dir.path() + "/machine";
+  const Printed captured = RunMain({"topology", "capture", machine});
+  ASSERT_EQ(captured.code, kExitOk) << captured.err;
+  const Printed again = RunMain({"topology", "capture", machine});
+  EXPECT_EQ(again.code, kExitError);
+  EXPECT_THAT(again.err, HasSubstr("is not empty"));
+  const Printed shown = RunMain({"topology", "--machine", machine});
+  EXPECT_EQ(shown.code, kExitOk) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("root Machine"), HasSubstr("cpu-ids=")));
+  ASSERT_EQ(RunMain({"topology", "--machine", machine, "--svg", machine + "/t.svg"}).code, kExitOk);
+  EXPECT_THAT(*dir.root().Read("machine/t.svg"), HasSubstr("</svg>"));
+}
+
 TEST(Command, UsageErrorsSuggest) {
   const Printed unknown = RunMain({"pss"});
   EXPECT_EQ(unknown.code, kExitUsage);
