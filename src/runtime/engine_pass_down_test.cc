@@ -79,6 +79,33 @@ TEST_F(EnginePassDownTest, TheFileFollowsEveryChange) {
   ExpectNothingLeft();
 }
 
+TEST_F(EnginePassDownTest, WhatIsNotAsAnnouncedIsAnEvent) {
+  const auto warnings = [&] {
+    std::vector<std::string> messages;
+    for (const Event& event : events_.Since(0)) {
+      if (event.type == EventType::kWarning) messages.push_back(event.message);
+    }
+    return messages;
+  };
+  const std::string pod = Pod();
+  ContainerSpec spec = Spec();
+  spec.kubernetes_resources.limits["cpu"] = "1000m";
+  const std::string id = Create(pod, spec);
+  EXPECT_THAT(warnings(), ::testing::IsEmpty());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  // The next attempt is held to what an update has made of it.
+  ASSERT_TRUE(engine_
+                  ->UpdateResources(
+                      id, {.kubernetes_resources = KubernetesResources{.limits = {{"cpu", "2"}}}})
+                  .ok());
+  spec.attempt = 1;
+  Create(pod, spec);
+  EXPECT_THAT(warnings(),
+              ::testing::ElementsAre("container container is not as it was announced: request of "
+                                     "cpu is 1, announced was 2; limit of cpu is 1, announced was "
+                                     "2"));
+}
+
 TEST_F(EnginePassDownTest, OfAPodThatAnnouncesNothingThereIsTheAnnotationAlone) {
   const std::string pod = Pod(PodSpec());
   ContainerSpec spec = Spec();

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "runtime/engine_impl.h"
+#include "runtime/pod_differences.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
 
@@ -45,6 +47,16 @@ void EngineImpl::AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* ma
   made->annotations[kPicture] = ToJson(PictureOf(sandbox, made));
   if (sandbox.spec.pod_resources.empty()) return;
   made->annotations[kPictureFile] = options_.run.PathOf(PictureFileOf(sandbox.id));
+}
+
+void EngineImpl::TellDifferences(const SandboxRecord& sandbox, const std::string& container_id,
+                                 const ContainerSpec& made, const PodResources& before) {
+  if (!options_.show_pictures || sandbox.spec.pod_resources.containers.empty()) return;
+  const std::vector<std::string> differences = DifferencesOf(made, before);
+  if (differences.empty()) return;
+  options_.events->Add(EventType::kWarning, sandbox.id, container_id,
+                       absl::StrCat("container ", made.name, " is not as it was announced: ",
+                                    absl::StrJoin(differences, "; ")));
 }
 
 void EngineImpl::ShowPicture(const std::string& sandbox_id) {
