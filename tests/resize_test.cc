@@ -1,0 +1,154 @@
+// Containers resized in place: the rows of docs/resize.md, on this machine's kernel.
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kMiB = 1 << 20;
+
+class ResizeTest : public NodeTest {
+ protected:
+  static cri::LinuxContainerResources Sized(int64_t quota, int64_t memory) {
+    cri::LinuxContainerResources resources;
+    resources.set_cpu_shares(512);
+    resources.set_cpu_period(100000);
+    resources.set_cpu_quota(quota);
+    resources.set_memory_limit_in_bytes(memory);
+    return resources;
+  }
+  cri::ContainerConfig Sleeper() {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    *config.mutable_linux()->mutable_resources() = Sized(50000, 64 * kMiB);
+    return config;
+  }
+  // What the kernel holds, by way of the status.
+  cri::LinuxContainerResources Held(const std::string& id) {
+    return Status(id).resources().linux();
+  }
+  std::string Text(const std::string& id) { return Held(id).ShortDebugString(); }
+  std::vector<plimsoll::v1::Event> Updates(const std::string& id) {
+    plimsoll::v1::ListEventsRequest request;
+    grpc::ClientContext context;
+    const auto reader = node_.node().ListEvents(&context, request);
+    std::vector<plimsoll::v1::Event> updates;
+    plimsoll::v1::Event event;
+    while (reader->Read(&event)) {
+      if (event.type() == "ContainerUpdated" && event.container_id() == id) {
+        updates.push_back(event);
+      }
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return updates;
+  }
+};
+
+TEST_F(ResizeTest, ZeroAndAbsentAreUnchanged) {
+  const std::string id = Start(RunPod(), Sleeper());
+  const std::string before = Text(id);
+  cri::LinuxContainerResources update;
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  EXPECT_EQ(Text(id), before);
+  update.set_cpu_quota(0);
+  update.set_cpuset_cpus("");
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  EXPECT_EQ(Text(id), before);
+}
+
+TEST_F(ResizeTest, MinusOneLiftsALimit) {
+  const std::string id = Start(RunPod(), Sleeper());
+  const grpc::Status updated = TryUpdate(id, Sized(-1, -1));
+  ASSERT_TRUE(updated.ok()) << updated.error_message();
+  EXPECT_EQ(Held(id).cpu_quota(), -1);
+  EXPECT_EQ(Held(id).memory_limit_in_bytes(), -1);
+  EXPECT_EQ(Held(id).cpu_period(), 100000);
+  // More than the limit was.
+  EXPECT_EQ(ExecOutput(id, "dd if=/dev/zero of=/dev/null bs=80000000 count=1 2>/dev/null"), "");
+}
+
+TEST_F(ResizeTest, CreatedAndRunningOnesAreResizedEndedOnesAreNot) {
+  const std::string pod = RunPod();
+  const std::string id = Create(pod, Sleeper());
+  ASSERT_TRUE(TryUpdate(id, Sized(60000, 65 * kMiB)).ok());
+  EXPECT_EQ(Held(id).cpu_quota(), 60000);
+  ASSERT_TRUE(TryStart(id).ok());
+  EXPECT_EQ(Held(id).memory_limit_in_bytes(), 65 * kMiB);
+  ASSERT_TRUE(TryUpdate(id, Sized(70000, 66 * kMiB)).ok());
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  const grpc::Status refused = TryUpdate(id, Sized(80000, 67 * kMiB));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("needs one that is Created or Running"));
+  EXPECT_EQ(Held(id).memory_limit_in_bytes(), 66 * kMiB) << "its last values";
+}
+
+TEST_F(ResizeTest, MemoryBelowItsUseIsRefusedBeforeAnythingIsWritten) {
+  const std::string id = Start(RunPod(), Sleeper());
+  // The page cache of a file on a tmpfs can't be given back.
+  ExecOutput(id, "head -c 20000000 /dev/zero > /dev/shm/full");
+  const std::string before = Text(id);
+  const grpc::Status refused = TryUpdate(id, Sized(70000, 8 * kMiB));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("memory"));
+  EXPECT_EQ(Text(id), before);
+  EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n") << "it lives";
+  ASSERT_TRUE(TryUpdate(id, Sized(70000, 40 * kMiB)).ok());
+  EXPECT_EQ(Held(id).memory_limit_in_bytes(), 40 * kMiB);
+}
+
+TEST_F(ResizeTest, TheOomScoreIsChangedOnARunningProcess) {
+  const std::string id = Start(RunPod(), Sleeper());
+  cri::LinuxContainerResources update;
+  update.set_oom_score_adj(900);
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  EXPECT_EQ(ExecOutput(id, "cat /proc/1/oom_score_adj"), "900\n");
+  EXPECT_EQ(Held(id).oom_score_adj(), 900);
+}
+
+TEST_F(ResizeTest, TheSameAgainChangesNothing) {
+  const std::string id = Start(RunPod(), Sleeper());
+  ASSERT_TRUE(TryUpdate(id, Sized(70000, 70 * kMiB)).ok());
+  const std::string once = Text(id);
+  ASSERT_TRUE(TryUpdate(id, Sized(70000, 70 * kMiB)).ok());
+  EXPECT_EQ(Text(id), once);
+}
+
+TEST_F(ResizeTest, OfManyAtOnceOneIsTheLastWhole) {
+  const std::string id = Start(RunPod(), Sleeper());
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 8; ++client) {
+    clients.emplace_back([this, &id, client] {
+      for (int64_t step = 0; step < 10; ++step) {
+        const int64_t size = 64 + client * 10 + step;
+        const grpc::Status updated = TryUpdate(id, Sized(size * 1000, size * kMiB));
+        EXPECT_TRUE(updated.ok()) << updated.error_message();
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  const cri::LinuxContainerResources held = Held(id);
+  EXPECT_EQ(held.cpu_quota() / 1000, held.memory_limit_in_bytes() / kMiB);
+  EXPECT_EQ(Updates(id).size(), 80u);
+}
+
+// The row is written before the kernel's files: what a restart finds is one of the two, and the
+// client, who was told of no success, asks again.
+TEST_F(ResizeTest, WhatWasAcknowledgedOutlivesTheDaemon) {
+  const std::string id = Start(RunPod(), Sleeper());
+  for (const int64_t size : {70, 80, 90}) {
+    ASSERT_TRUE(TryUpdate(id, Sized(size * 1000, size * kMiB)).ok());
+    node_.KillDaemon();
+    ASSERT_TRUE(node_.StartDaemon().ok());
+    EXPECT_EQ(Held(id).cpu_quota(), size * 1000);
+    EXPECT_EQ(Held(id).memory_limit_in_bytes(), size * kMiB);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
