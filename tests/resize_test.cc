@@ -137,8 +137,6 @@ TEST_F(ResizeTest, OfManyAtOnceOneIsTheLastWhole) {
   EXPECT_EQ(Updates(id).size(), 80u);
 }
 
-// The row is written before the kernel's files: what a restart finds is one of the two, and the
-// client, who was told of no success, asks again.
 TEST_F(ResizeTest, WhatWasAcknowledgedOutlivesTheDaemon) {
   const std::string id = Start(RunPod(), Sleeper());
   for (const int64_t size : {70, 80, 90}) {

@@ -11,6 +11,7 @@
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -144,6 +145,19 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   return done;
 }
 
+absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
+  if (!options_.run.Exists(UpdateMarkOf(record.id))) return absl::OkStatus();
+  const std::vector<std::string> owned = ClassFiles(record.id);
+  linux::CgroupSettings asked = record.spec.resources;
+  LeaveOut(owned, &asked);
+  absl::Status done = options_.cgroups->Apply(record.cgroup_path, asked);
+  if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
+    done = linux::WriteOomScoreAdj(options_.host, record.init, record.spec.oom_score_adj);
+  }
+  if (absl::IsNotFound(done)) return absl::OkStatus();  // it has ended
+  return Annotate(done, "finish an update that was cut off");
+}
+
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   absl::MutexLock operation(&container->operation);
@@ -163,7 +177,9 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
-  // nothing.
+  // nothing. Whoever starts after a kill in between finishes what the row says.
+  const UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
   ResourceUpdate given = update;
   given.cgroup = confined->settings;

@@ -208,5 +208,33 @@ TEST_F(EnginePassDownTest, WhatTheAuthorWroteFollowsUpdatesOfAContainer) {
   EXPECT_EQ(written().at("cpu"), "2000m");
 }
 
+TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
+  const std::string id = Create(Pod(), Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string mark = "updates/" + id;
+  bool marked = false;
+  cgroups_.on_apply = [&] { marked = run_.Exists(mark); };
+  const linux::CgroupSettings asked = {.cpu_shares = 100, .memory_limit_bytes = 1 << 30};
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = asked}).ok());
+  EXPECT_TRUE(marked);
+  EXPECT_FALSE(run_.Exists(mark));
+  // As after a kill between the row and the kernel's files.
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  ASSERT_TRUE(cgroups_.Apply(group, {.cpu_shares = 2}).ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(group), linux::CgroupSettings{.cpu_shares = 2}) << "not without a mark";
+  ASSERT_TRUE(run_.ReplaceFile(mark, "").ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(group), asked);
+  EXPECT_FALSE(run_.Exists(mark));
+  // What can't be finished is told.
+  ASSERT_TRUE(run_.ReplaceFile(mark, "").ok());
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("memory.max: no"));
+  StartEngine();
+  EXPECT_THAT(
+      engine_->RecoveryTroubles(),
+      ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime

@@ -17,6 +17,7 @@
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -30,6 +31,7 @@ absl::Status EngineImpl::Recover() {
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
+  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
   InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
@@ -56,6 +58,11 @@ absl::Status EngineImpl::Recover() {
   for (ContainerRecord& record : input.containers) {
     const Finding* finding = found(record.id);
     RecoverContainer(std::move(record), finding);
+  }
+  // None is under way any more.
+  const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
+  for (const std::string& id : marks.value_or(std::vector<std::string>())) {
+    Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
   }
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
@@ -166,6 +173,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
     Trouble(finding, changed.status());
     if (changed.ok() && *changed) Trouble(finding, options_.store->PutContainer(record));
+    Trouble(finding, FinishUpdate(record));
   }
   switch (finding.difference) {
     case Difference::kContainerHalfMade:

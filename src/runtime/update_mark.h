@@ -1,0 +1,40 @@
+// Which containers' updates are under way, for a daemon that is started after a kill.
+#ifndef PLIMSOLL_RUNTIME_UPDATE_MARK_H_
+#define PLIMSOLL_RUNTIME_UPDATE_MARK_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::runtime {
+
+inline constexpr char kUpdates[] = "updates";  // below the run directory; made by recovery
+
+inline std::string UpdateMarkOf(absl::string_view id) {
+  return absl::StrCat(kUpdates, "/", id);
+}
+
+// A file that is there while the object lives. What is written of an update by then is not known.
+class UpdateMark {
+ public:
+  UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
+  ~UpdateMark() {
+    run_.RemoveFile(path_).IgnoreError();
+  }  // one that stays costs a write of the same
+  UpdateMark(const UpdateMark&) = delete;
+  UpdateMark& operator=(const UpdateMark&) = delete;
+
+  absl::Status Set() const { return run_.ReplaceFile(path_, "", 0600); }
+
+ private:
+  const FsRoot run_;
+  const std::string path_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_UPDATE_MARK_H_
