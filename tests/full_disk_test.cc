@@ -96,6 +96,43 @@ TEST_F(FullDiskTest, AnExitIsNotLost) {
   EXPECT_EQ(Status(container).exit_code(), code);
 }
 
+TEST_F(FullDiskTest, RemovingWorksAndMakesRoom) {
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  const std::string ended = Start(pod, Shell("exit 0"));
+  AwaitExit(ended);
+  Fill();
+  grpc::Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    std::string id;
+    status = TryRunPod(PodConfig(), &id);
+  }
+  ExpectFull(status);
+  status = RemoveContainer(ended);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  // A daemon that starts now can do it too.
+  node_.KillDaemon();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
+  for (const std::string& id : Pods()) {
+    status = StopPod(id);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    status = RemovePod(id);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  EXPECT_THAT(Pods(), IsEmpty());
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image("busybox");
+  cri::RemoveImageResponse response;
+  grpc::ClientContext context;
+  status = node_.images().RemoveImage(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  // Its layers were the larger part of the disk.
+  status = Import(node_.directory() + "/busybox", "busybox");
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
 TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
   Fill();
   ExpectFull(Import(node_.directory() + "/busybox", "second"));

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
 #include "runtime/store/database.h"
+#include "runtime/store/disk_reserve.h"
 #include "runtime/store/schema.h"
 #include "runtime/store/tables.h"
 
@@ -17,15 +20,26 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr char kFileName[] = "plimsoll.db";
+// Some hundred removals. SQLite starts its log over when that has 4 MiB.
+constexpr int64_t kReserveBytes = 2 << 20;
+
+// What makes room in the end: it may take what is kept for a full disk.
+bool Ends(const SandboxRecord& record) {
+  return record.state == SandboxState::kNotReady || record.state == SandboxState::kRemoving;
+}
+bool Ends(const ContainerRecord& record) {
+  return record.state == ContainerState::kExited || record.state == ContainerState::kRemoving;
+}
 
 // Two connections to one file, since the durability of a commit is a setting of the connection. One
 // lock for both: SQLite lets one writer in at a time anyhow, and a waiter would poll.
 class SqliteStore : public Store {
  public:
-  SqliteStore(std::unique_ptr<Database> pods, std::unique_ptr<Database> images_database,
-              SandboxTable sandboxes, ContainerTable containers, ImageTable images,
-              OwnedTable owned)
-      : pods_(std::move(pods)),
+  SqliteStore(DiskReserve reserve, std::unique_ptr<Database> pods,
+              std::unique_ptr<Database> images_database, SandboxTable sandboxes,
+              ContainerTable containers, ImageTable images, OwnedTable owned)
+      : reserve_(std::move(reserve)),
+        pods_(std::move(pods)),
         images_database_(std::move(images_database)),
         sandboxes_(std::move(sandboxes)),
         containers_(std::move(containers)),
@@ -38,11 +52,15 @@ class SqliteStore : public Store {
   }
   absl::Status PutSandbox(const SandboxRecord& sandbox) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(sandboxes_.Put(sandbox), "store sandbox " + sandbox.id);
+    return Annotate(Write(Ends(sandbox), [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                             mutex_) { return sandboxes_.Put(sandbox); }),
+                    "store sandbox " + sandbox.id);
   }
   absl::Status RemoveSandbox(const std::string& id) override {
     absl::MutexLock lock(&mutex_);
-    const absl::Status status = sandboxes_.Remove(id);
+    const absl::Status status = Write(/*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return sandboxes_.Remove(id);
+    });
     if (absl::IsFailedPrecondition(status)) {
       return Annotate(status, absl::StrCat("remove sandbox ", id,
                                            " from the store (a sandbox goes after its "
@@ -57,12 +75,15 @@ class SqliteStore : public Store {
   }
   absl::Status PutContainer(const ContainerRecord& container) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(containers_.Put(container), absl::StrCat("store container ", container.id,
-                                                             " of sandbox ", container.sandbox_id));
+    return Annotate(
+        Write(Ends(container),
+              [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return containers_.Put(container); }),
+        absl::StrCat("store container ", container.id, " of sandbox ", container.sandbox_id));
   }
   absl::Status RemoveContainer(const std::string& id) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(containers_.Remove(id),
+    return Annotate(Write(/*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                             mutex_) { return containers_.Remove(id); }),
                     absl::StrCat("remove container ", id, " from the store"));
   }
 
@@ -76,15 +97,26 @@ class SqliteStore : public Store {
 
   absl::StatusOr<std::vector<image::ImageRecord>> LoadImages() override {
     absl::MutexLock lock(&mutex_);
-    return images_.Load();
+    absl::StatusOr<std::vector<image::ImageRecord>> images = images_.Load();
+    if (!images.ok()) return images;
+    for (const image::ImageRecord& image : *images) image_ids_.insert(image.id);
+    return images;
   }
   absl::Status PutImage(const image::ImageRecord& image) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(images_.Put(image), "store image " + image.id);
+    // An image that is there already loses or gets a name, which takes no room.
+    const bool is_there = image_ids_.contains(image.id);
+    const absl::Status status =
+        Write(is_there, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return images_.Put(image); });
+    if (status.ok()) image_ids_.insert(image.id);
+    return Annotate(status, "store image " + image.id);
   }
   absl::Status RemoveImage(const std::string& id) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(images_.Remove(id), absl::StrCat("remove image ", id, " from the store"));
+    const absl::Status status = Write(
+        /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return images_.Remove(id); });
+    if (status.ok()) image_ids_.erase(id);
+    return Annotate(status, absl::StrCat("remove image ", id, " from the store"));
   }
 
   absl::StatusOr<std::set<std::string>> ListOwned(const std::string& kind) const override {
@@ -97,12 +129,24 @@ class SqliteStore : public Store {
   }
   absl::Status RemoveOwned(const std::string& kind, const std::string& name) override {
     absl::MutexLock lock(&mutex_);
-    return Annotate(owned_.Remove(kind, name),
+    return Annotate(Write(/*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                             mutex_) { return owned_.Remove(kind, name); }),
                     absl::StrCat("remove ", kind, " ", name, " from the store"));
   }
 
  private:
+  // Runs it again with the reserve's space when the disk is full and it `ends` something.
+  absl::Status Write(bool ends, absl::FunctionRef<absl::Status()> write)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::Status status = write();
+    if (absl::IsResourceExhausted(status) && ends && reserve_.Release()) status = write();
+    if (status.ok()) reserve_.Restore();
+    return status;
+  }
+
   mutable absl::Mutex mutex_;
+  DiskReserve reserve_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // that are stored
   // Statements are finalised before their connections are closed: order matters.
   std::unique_ptr<Database> pods_;
   std::unique_ptr<Database> images_database_;
@@ -159,16 +203,21 @@ absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> pods, OpenFirst(directory));
+  DiskReserve reserve(directory, kReserveBytes);
+  absl::StatusOr<std::unique_ptr<Database>> first = OpenFirst(directory);
+  // A daemon that can't start on a full disk could not make room on it either.
+  if (absl::IsResourceExhausted(first.status()) && reserve.Release()) first = OpenFirst(directory);
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> pods, std::move(first));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> images_database,
                             Database::Open(directory.PathOf(kFileName), Durability::kFull));
   PLIMSOLL_ASSIGN_OR_RETURN(SandboxTable sandboxes, SandboxTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ContainerTable containers, ContainerTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ImageTable images, ImageTable::Open(*images_database));
   PLIMSOLL_ASSIGN_OR_RETURN(OwnedTable owned, OwnedTable::Open(*pods));
-  return std::make_unique<SqliteStore>(std::move(pods), std::move(images_database),
-                                       std::move(sandboxes), std::move(containers),
-                                       std::move(images), std::move(owned));
+  reserve.Keep();
+  return std::make_unique<SqliteStore>(std::move(reserve), std::move(pods),
+                                       std::move(images_database), std::move(sandboxes),
+                                       std::move(containers), std::move(images), std::move(owned));
 }
 
 }  // namespace plimsoll::runtime
