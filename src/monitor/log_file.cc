@@ -30,6 +30,19 @@ int LogFile::Open(const char* path) {
   return 0;
 }
 
+void LogFile::LimitSize(const char* path, int64_t max_bytes) {
+  path_ = path;
+  max_bytes_ = max_bytes;
+}
+
+void LogFile::RotateIfFull() {
+  struct stat info = {};
+  if (max_bytes_ <= 0 || fstat(fd_, &info) != 0 || info.st_size < max_bytes_) return;
+  char old[4096];
+  if (snprintf(old, sizeof(old), "%s.1", path_) >= static_cast<int>(sizeof(old))) return;
+  if (rename(path_, old) == 0) Open(path_);
+}
+
 void LogFile::Add(const char* stream, bool full, const char* text, size_t size,
                   int64_t unix_nanos) {
   if (size + kMaxOverhead > sizeof(buffer_) - size_) Flush();
@@ -97,6 +110,7 @@ void LogFile::Flush() {
   if (size == 0 || fd_ < 0) return;
   if (lost_bytes_ > 0 && AppendLossNote()) lost_bytes_ = 0;
   if (lost_bytes_ > 0 || !Append(buffer_, size)) lost_bytes_ += size;
+  RotateIfFull();
 }
 
 }  // namespace plimsoll::monitor

@@ -25,6 +25,10 @@ class LogFile {
   // before stays.
   int Open(const char* path);
   bool is_open() const { return fd_ >= 0; }
+  // From now on a file that has grown to `max_bytes` becomes "<path>.1", in the place of the one
+  // before, and a new one is begun at `path`, which must live as long as this. Where that can't be
+  // done the file grows on.
+  void LimitSize(const char* path, int64_t max_bytes);
 
   // Adds one entry, at `unix_nanos`, to what Flush writes. `stream` is "stdout" or "stderr".
   void Add(const char* stream, bool full, const char* text, size_t size, int64_t unix_nanos);
@@ -37,9 +41,12 @@ class LogFile {
                 int64_t unix_nanos);
   bool Append(const char* bytes, size_t size);
   bool AppendLossNote();
+  void RotateIfFull();
 
   int fd_ = -1;
-  size_t size_ = 0;  // of what buffer_ holds
+  const char* path_ = nullptr;  // with a limit
+  int64_t max_bytes_ = 0;       // 0: none
+  size_t size_ = 0;             // of what buffer_ holds
   char buffer_[64 * 1024];
   uint64_t lost_bytes_ = 0;
   int lost_errno_ = 0;

@@ -77,6 +77,31 @@ TEST_F(LogFileTest, OpensAnewAndAppendsToWhatIsThere) {
   EXPECT_THAT(Text(), EndsWith(" three\n"));
 }
 
+TEST_F(LogFileTest, AtItsLimitTheFileIsPutAsideAndTheOneBeforeGoes) {
+  const std::string log = path();
+  ASSERT_EQ(log_.Open(log.c_str()), 0);
+  log_.LimitSize(log.c_str(), 200);
+  const std::string line(100 - kOverhead, 'x');
+  for (const char* each : {"1", "2", "3", "4", "5"}) Add(each + line.substr(1));
+  EXPECT_THAT(Text(), HasSubstr(" 5x"));
+  EXPECT_EQ(Text().size(), 100u);
+  EXPECT_THAT(Text("log.1"), HasSubstr(" 3x"));
+  EXPECT_THAT(Text("log.1"), HasSubstr(" 4x"));
+  EXPECT_EQ(Text("log.1").size(), 200u);
+  EXPECT_EQ(dir_.root().List("")->size(), 2u);
+}
+
+TEST_F(LogFileTest, WhereItCannotBePutAsideItGrowsOn) {
+  const std::string log = path();
+  ASSERT_EQ(log_.Open(log.c_str()), 0);
+  log_.LimitSize(log.c_str(), 50);
+  ASSERT_TRUE(dir_.root().MakeDirs("log.1/taken").ok());
+  Add("one and more than the limit");
+  Add("two");
+  EXPECT_THAT(Text(), EndsWith(" two\n"));
+  EXPECT_THAT(Text(), HasSubstr(" one"));
+}
+
 TEST_F(LogFileTest, APathThatCannotBeOpenedKeepsTheFileBefore) {
   ASSERT_EQ(log_.Open(path().c_str()), 0);
   EXPECT_EQ(log_.Open("/no/such/directory/log"), ENOENT);

@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
@@ -149,6 +150,8 @@ void Run(const char* id) {
     errno = error;
     Fail("open the container's log", log_path);
   }
+  const char* log_max = plan.Get("log-max");
+  if (log_path != nullptr && log_max != nullptr) log_file.LimitSize(log_path, atoll(log_max));
   Control control(&log_file, log_path);
   if (const int failed = control.Listen(); failed != 0) {
     errno = failed;

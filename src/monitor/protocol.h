@@ -19,6 +19,8 @@
 // Keys of the plan, beside those of launch_plan.h:
 //   bundle    the working directory's absolute path
 //   log       absolute path of the log; without it, output is read and dropped
+//   log-max   bytes after which the log is put aside as "<log>.1", in the place of the one before;
+//             without it, whoever reads the log rotates it (reopen-log)
 //   terminal  any value: the container has a terminal
 //   stdin     any value: the container's standard input stays open
 #ifndef PLIMSOLL_MONITOR_PROTOCOL_H_
