@@ -24,12 +24,16 @@ struct UpdateArguments {
   std::string cpuset_mems;
 };
 
-absl::StatusOr<resources::Quantity> ReadAmount(const char* option, const std::string& text) {
+absl::StatusOr<resources::Quantity> ReadAmount(const char* option, const char* kind,
+                                               const std::string& text) {
   absl::StatusOr<resources::Quantity> amount = resources::Quantity::Parse(text);
   if (!amount.ok()) return Annotate(amount.status(), option);
   if (amount->Sign() <= 0) {
     return absl::InvalidArgumentError(absl::StrCat(option, ": ", text, " must be above 0"));
   }
+  resources::Requirements one;
+  one.limits[kind] = *amount;
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(resources::Validate(one), option));
   return amount;
 }
 
@@ -37,12 +41,13 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
   if (arguments.cpus == "max") {
     out->set_cpu_quota(-1);
   } else if (!arguments.cpus.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpus", arguments.cpus));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpus", "cpu", arguments.cpus));
     out->set_cpu_quota(*resources::MilliCpuToQuota(cpus.MilliValue()));
     out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
   }
   if (!arguments.cpu_request.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpu-request", arguments.cpu_request));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus,
+                              ReadAmount("--cpu-request", "cpu", arguments.cpu_request));
     out->set_cpu_shares(static_cast<int64_t>(resources::MilliCpuToShares(cpus.MilliValue())));
   }
   if (arguments.cpu_shares != 0) out->set_cpu_shares(arguments.cpu_shares);
@@ -61,13 +66,15 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   if (arguments.memory == "max") {
     out->set_memory_limit_in_bytes(-1);
   } else if (!arguments.memory.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto memory, ReadAmount("--memory", arguments.memory));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto memory,
+                              ReadAmount("--memory", "memory", arguments.memory));
     out->set_memory_limit_in_bytes(memory.Value());
   }
   if (arguments.memory_swap == "max") {
     out->set_memory_swap_limit_in_bytes(-1);
   } else if (!arguments.memory_swap.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto swap, ReadAmount("--memory-swap", arguments.memory_swap));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto swap,
+                              ReadAmount("--memory-swap", "memory", arguments.memory_swap));
     out->set_memory_swap_limit_in_bytes(swap.Value());
   }
   return absl::OkStatus();

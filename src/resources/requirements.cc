@@ -67,6 +67,23 @@ absl::Status ValidateHugepages(const std::string& name, const Quantity* request,
   return absl::OkStatus();
 }
 
+// What the kernel can hold: more would be clamped without a word, or refused with a number that
+// nobody typed. `what`: "limit" or "request".
+absl::Status CheckSize(const std::string& name, const char* what, const Quantity& amount) {
+  // 2^44 - 1 microseconds of quota (kernel/sched/core.c, max_cfs_runtime) in a period of 100 ms.
+  static const auto* const kMostCpus = new Quantity(Quantity::FromInt(175'921'860));
+  static const auto* const kMostBytes =
+      new Quantity(Quantity::FromInt(std::numeric_limits<int64_t>::max()));
+  const bool is_cpu = name == kCpu;
+  if (!is_cpu && name != kMemory && !absl::StartsWith(name, kHugepages)) return absl::OkStatus();
+  // A quantity as large as that has been cut to it.
+  if (is_cpu ? amount <= *kMostCpus : amount < *kMostBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": the ", what, " ", amount.text(), " is more than there can be (",
+                   is_cpu ? absl::StrCat("at most ", kMostCpus->text(), " CPUs") : "less than 8Ei",
+                   "); without a ", what, " it is not bounded"));
+}
+
 }  // namespace
 
 Requirements WithDefaults(Requirements requirements) {
@@ -80,6 +97,7 @@ absl::Status Validate(const Requirements& requirements) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, ": the request ", request.text(), " is negative"));
     }
+    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "request", request));
     if (absl::StartsWith(name, kHugepages) && Find(requirements.limits, name) == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, ": a request of huge pages needs the same limit: they can't be overcommitted"));
@@ -90,6 +108,7 @@ absl::Status Validate(const Requirements& requirements) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, ": the limit ", limit.text(), " is negative"));
     }
+    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "limit", limit));
     const Quantity* request = Find(requirements.requests, name);
     if (absl::StartsWith(name, kHugepages)) {
       PLIMSOLL_RETURN_IF_ERROR(ValidateHugepages(name, request, limit));

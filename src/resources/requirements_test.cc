@@ -173,5 +173,24 @@ TEST(Swap, LimitedSwapIsAShareOfTheMachine) {
       4 * kGiB);
 }
 
+TEST(RequirementsTest, MoreThanTheKernelCanHoldIsRefusedInItsOwnWords) {
+  const auto limited = [](const char* name, const char* amount) {
+    Requirements requirements;
+    requirements.limits[name] = *Quantity::Parse(amount);
+    return Validate(requirements);
+  };
+  EXPECT_TRUE(limited("memory", "7Ei").ok());
+  EXPECT_TRUE(limited("cpu", "100000").ok());
+  EXPECT_TRUE(limited("example.com/thing", "1e30").ok());
+  for (const auto& [name, amount] :
+       {std::pair("memory", "99999999Ei"), {"memory", "8Ei"}, {"cpu", "1e9"}}) {
+    const absl::Status status = limited(name, amount);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_NE(status.message().find(amount), absl::string_view::npos) << status;
+    EXPECT_NE(status.message().find("at most 175921860 CPUs") != absl::string_view::npos,
+              status.message().find("less than 8Ei") != absl::string_view::npos);
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::resources
