@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -47,6 +48,8 @@ std::string BundlePath(absl::string_view id) {
 std::string LayerPath(absl::string_view id) {
   return absl::StrCat("containers/", id);
 }
+
+constexpr int64_t kOwnLogMaxBytes = int64_t{32} << 20;
 
 // The directory of the programs that are parts of Plimsoll themselves.
 absl::StatusOr<std::string> FindHelpers(const OciOptions& options) {
@@ -157,6 +160,11 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
+  // Logs below our own state directory are of pods of the command line, with nobody to rotate them.
+  // kubelet rotates those that it names.
+  if (absl::StartsWith(request.log_path, options_.state.PathOf("cli/"))) {
+    plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
+  }
   if (request.spec->tty) plan.Add("terminal", "yes");
   if (request.spec->open_stdin) plan.Add("stdin", "yes");
   return plan;
