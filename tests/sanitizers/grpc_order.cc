@@ -5,8 +5,14 @@
 // As in absl_locks.cc, the function here stands in front of the library's. A callback's tag begins
 // with the function that is run at completion (grpc_completion_queue_functor); a tag of other
 // kinds, which somebody waits for, begins with something that is no code of the program's.
+//
+// Whoever lets go of a server's call last has its reactor's OnDone run, which is found by a count.
+// Code in gRPC's headers is seen to use it, as it is compiled here; libgrpc++ is not, which lets go
+// after it has run OnCancel in a thread of its own, and which may be the last. A server waits for
+// its calls with such a count too: what they did is done when it is destroyed.
 #include <dlfcn.h>
 #include <grpc/grpc.h>
+#include <grpcpp/support/server_callback.h>
 #include <sanitizer/tsan_interface.h>
 
 #include <atomic>
@@ -57,4 +63,65 @@ extern "C" grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op*
       reinterpret_cast<decltype(&grpc_call_start_batch)>(dlsym(RTLD_NEXT, "grpc_call_start_batch"));
   if (tag != nullptr) Order(tag);
   return next(call, ops, nops, tag, reserved);
+}
+
+namespace grpc::internal {
+namespace {
+
+template <typename Function>
+Function Next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+// Takes the reactor's place for its OnCancel, and then is gone: nothing else of it is asked.
+class OrderedCancel final : public ServerReactor {
+ public:
+  OrderedCancel(ServerReactor* reactor, void* count) : reactor_(reactor), count_(count) {}
+
+  void OnCancel() override {
+    reactor_->OnCancel();
+    __tsan_release(count_);
+    delete this;
+  }
+  void OnDone() override { std::abort(); }
+  bool InternalInlineable() override { return reactor_->InternalInlineable(); }
+
+ private:
+  ServerReactor* const reactor_;
+  void* const count_;
+};
+
+}  // namespace
+
+void ServerCallbackCall::CallOnCancel(ServerReactor* reactor) {
+  static auto* const next = Next<void (*)(ServerCallbackCall*, ServerReactor*)>(
+      "_ZN4grpc8internal18ServerCallbackCall12CallOnCancelEPNS0_13ServerReactorE");
+  next(this, new OrderedCancel(reactor, &callbacks_outstanding_));
+}
+
+void ServerCallbackCall::ScheduleOnDone(bool inline_ondone) {
+  static auto* const next = Next<void (*)(ServerCallbackCall*, bool)>(
+      "_ZN4grpc8internal18ServerCallbackCall14ScheduleOnDoneEb");
+  __tsan_acquire(&callbacks_outstanding_);
+  next(this, inline_ondone);
+}
+
+}  // namespace grpc::internal
+
+namespace {
+char calls_that_ended;  // of all servers: more order than there is between two of them
+}
+
+extern "C" void grpc_call_unref(grpc_call* call) {
+  static auto* const next =
+      reinterpret_cast<decltype(&grpc_call_unref)>(dlsym(RTLD_NEXT, "grpc_call_unref"));
+  __tsan_release(&calls_that_ended);
+  next(call);
+}
+
+extern "C" void grpc_server_destroy(grpc_server* server) {
+  static auto* const next =
+      reinterpret_cast<decltype(&grpc_server_destroy)>(dlsym(RTLD_NEXT, "grpc_server_destroy"));
+  __tsan_acquire(&calls_that_ended);
+  next(server);
 }
