@@ -1,4 +1,5 @@
 // The services over a mock engine and image store, through a real socket.
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -244,10 +245,10 @@ TEST_F(ServicesTest, AThousandContainersAreListedQuickly) {
   v1::ContainerFilter filter;
   (*filter.mutable_label_selector())["app"] = "a";
   EXPECT_EQ(Containers(filter).size(), 500u);
-  const absl::Time start = absl::Now();
+  const std::clock_t start = std::clock();
   EXPECT_EQ(Containers({}).size(), 1000u);
-  // Far above what it takes, below what parsing every message or a quadratic walk would.
-  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  // Far above what it takes of the CPU, below what parsing every message or a quadratic walk would.
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 5);
 }
 
 TEST_F(ServicesTest, ContainerStatusHasTheKernelsResources) {

@@ -44,7 +44,8 @@ class TopologyFeedTest : public ServerFixture {
   std::unique_ptr<Stream> Open(bool looks_only = false) {
     auto stream = std::make_unique<Stream>();
     if (looks_only) stream->context.AddMetadata(kObserverMetadata, "1");
-    stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    // Against a wait without end; a bound on how fast it is would be one on a busy machine.
+    stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     stream->reader = runtime_->GetDynamicRuntimeConfig(&stream->context, {});
     return stream;
   }
