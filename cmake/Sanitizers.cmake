@@ -23,4 +23,4 @@ add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-sanitize-recover=all -f
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 add_subdirectory(tests/sanitizers)
-link_libraries("$<$<AND:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,$<NOT:$<BOOL:$<TARGET_PROPERTY:PLIMSOLL_STATIC>>>>:sanitizer_parts>")
+link_libraries("$<$<AND:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,$<NOT:$<BOOL:$<TARGET_PROPERTY:PLIMSOLL_UNSANITIZED>>>>:sanitizer_parts>")
