@@ -15,7 +15,8 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr uint64_t kMaxBps = std::numeric_limits<int64_t>::max();
+// A quantity that is larger than 64 bits hold is read as the largest of them.
+constexpr uint64_t kMaxBps = std::numeric_limits<int64_t>::max() - 1;
 // blk-throttle keeps IOPS in 32 bits, of which the highest number means no limit. Version 1's files
 // cut a larger number off without a word.
 constexpr uint64_t kMaxIops = std::numeric_limits<uint32_t>::max() - 1;

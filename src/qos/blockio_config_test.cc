@@ -63,6 +63,8 @@ TEST(BlockioConfig, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(EntryError("{Weight: heavy}"), HasSubstr("io.yaml:4:14: Classes.slow[0].Weight"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: -1}"),
               HasSubstr("ThrottleReadBps: is -1, must be from 0 to"));
+  EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleWriteBps: 100E}"),
+              HasSubstr("ThrottleWriteBps: is 100E, must be from 0 to 9223372036854775806"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: 1}"),
               HasSubstr("must be 0 (unlimited) or at least 2"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadIOPS: 5G}"),

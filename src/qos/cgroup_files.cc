@@ -39,6 +39,10 @@ absl::StatusOr<std::string> Bytes(absl::string_view text) {
   if (!quantity.ok() || quantity->Sign() < 0) {
     return Expected("a quantity of bytes (\"512Mi\") or \"max\"");
   }
+  if (quantity->Value() == std::numeric_limits<int64_t>::max()) {
+    return Expected(
+        absl::StrCat("at most ", std::numeric_limits<int64_t>::max() - 1, " bytes, or \"max\""));
+  }
   const int64_t page = sysconf(_SC_PAGESIZE);
   return absl::StrCat(quantity->Value() / page * page);
 }

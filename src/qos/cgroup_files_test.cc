@@ -44,6 +44,7 @@ TEST(CgroupFiles, SaysWhatWouldBeValid) {
   EXPECT_THAT(Canonical("cpu.weight", "0"), HasSubstr("from 1 to 10000"));
   EXPECT_THAT(Canonical("cpu.weight", "max"), HasSubstr("from 1 to 10000"));
   EXPECT_THAT(Canonical("memory.high", "-1"), HasSubstr("a quantity of bytes"));
+  EXPECT_THAT(Canonical("memory.high", "100E"), HasSubstr("at most 9223372036854775806 bytes"));
   EXPECT_THAT(Canonical("memory.high", "lots"), HasSubstr("a quantity of bytes"));
   EXPECT_THAT(Canonical("cpu.max", "500 100000"), HasSubstr("microseconds per period"));
   EXPECT_THAT(Canonical("cpu.max", "max 2000000"), HasSubstr("microseconds per period"));
