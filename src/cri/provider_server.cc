@@ -22,7 +22,6 @@ namespace {
 
 namespace v1 = ::plimsoll::v1;
 
-constexpr int kMaxMessageBytes = 4 * 1024 * 1024;
 constexpr size_t kMaxBufferBytes = 32 * 1024 * 1024;
 constexpr size_t kMaxNameBytes = 253;
 // More calls than these wait: a provider's, and those that are told that there is one already.
@@ -110,7 +109,7 @@ class GrpcProviderServer final : public ProviderServer,
     grpc::ResourceQuota quota("plimsoll-topology");
     quota.Resize(kMaxBufferBytes);
     builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetMaxReceiveMessageSize(options_.max_message_bytes);
     const int patience_ms = static_cast<int>(absl::ToInt64Milliseconds(options_.patience / 2));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, patience_ms);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, patience_ms);

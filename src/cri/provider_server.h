@@ -17,9 +17,10 @@ struct ProviderServerOptions {
   std::shared_ptr<topology::ProviderSource> source;
   // A provider that answers no ping for that long, though its process is there, has gone.
   absl::Duration patience = absl::Seconds(20);
+  int max_message_bytes = 4 * 1024 * 1024;  // a larger one ends the call
 };
 
-// A provider costs no more than what it last pushed and one message of at most 4 MiB; messages are
+// A provider costs no more than what it last pushed and one message; messages are
 // taken in a thread of their own, a hundred a second at most.
 class ProviderServer {
  public:
