@@ -1,6 +1,7 @@
 // A state directory with no space left: clear errors, and nothing lost that was acknowledged.
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <set>
@@ -41,6 +42,11 @@ class FullDiskTest : public NodeTest {
     ASSERT_EQ(errno, ENOSPC);
   }
   void Free() { unlink(Filler().c_str()); }
+  uint64_t BytesFree() const {
+    struct statvfs disk = {};
+    EXPECT_EQ(statvfs(node_.state_directory().c_str(), &disk), 0);
+    return disk.f_bavail * disk.f_bsize;
+  }
   static void ExpectFull(const grpc::Status& status) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
     EXPECT_THAT(absl::AsciiStrToLower(status.error_message()), HasSubstr("no space left"));
@@ -122,13 +128,15 @@ TEST_F(FullDiskTest, RemovingWorksAndMakesRoom) {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
   EXPECT_THAT(Pods(), IsEmpty());
+  const uint64_t before = BytesFree();
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image("busybox");
   cri::RemoveImageResponse response;
   grpc::ClientContext context;
   status = node_.images().RemoveImage(&context, request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  // Its layers were the larger part of the disk.
+  EXPECT_GT(BytesFree(), before + (256 << 10)) << "its layers are gone";
+  Free();
   status = Import(node_.directory() + "/busybox", "busybox");
   EXPECT_TRUE(status.ok()) << status.error_message();
 }

@@ -10,6 +10,7 @@
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -312,6 +313,8 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     record = container->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
+  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
   ReleaseName(record.id);

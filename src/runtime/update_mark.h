@@ -22,9 +22,8 @@ inline std::string UpdateMarkOf(absl::string_view id) {
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
-  ~UpdateMark() {
-    run_.RemoveFile(path_).IgnoreError();
-  }  // one that stays costs a write of the same
+  // One that stays goes with the container; a start before that writes once more what holds.
+  ~UpdateMark() { run_.RemoveFile(path_).IgnoreError(); }
   UpdateMark(const UpdateMark&) = delete;
   UpdateMark& operator=(const UpdateMark&) = delete;
 
