@@ -222,7 +222,8 @@ TEST_F(MonitorTest, WithoutAPlanItEnds) {
 
 // What the monitor was running ends with it, so that nobody creates a container behind our back.
 TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
-  LaunchPlan plan = PlanFor("echo $$ > runtime.pid; exec sleep 1000");
+  // There whole or not at all: what is killed may be killed between opening and writing.
+  LaunchPlan plan = PlanFor("echo $$ > new.pid; mv new.pid runtime.pid; exec sleep 1000");
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
   std::thread killer([this] {
