@@ -1,9 +1,4 @@
 // plimsoll classes explain, plimsoll classes capture: no daemon is asked.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
@@ -28,21 +23,6 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (path == "-") return ReadStandardInput();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
   return qos::LoadClassFile(absolute);
-}
-
-// Into what is there, and so not in its place: it may be a link, or a device.
-absl::Status WriteFile(const std::string& path, absl::string_view text) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
-                            root.OpenFile(absolute, O_WRONLY | O_CREAT | O_TRUNC, 0644));
-  while (!text.empty()) {
-    const ssize_t count = write(file.get(), text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& root) {
@@ -90,7 +70,7 @@ absl::StatusOr<int> Explain(const CommandContext& context, const ExplainArgument
     return kExitOk;
   }
   if (!arguments.svg.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(WriteFile(arguments.svg, explanation.svg), "--svg"));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(WriteUserFile(arguments.svg, explanation.svg), "--svg"));
   }
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(explanation.json, context.format()));

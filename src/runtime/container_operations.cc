@@ -135,7 +135,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                             PrepareCreate(sandbox_record, record, *image, *layers));
   ContainerSpec given = spec;
   given.resources = confined->settings;
-  const PodResources announced = PictureOf(sandbox_record, nullptr).now;
+  const std::string difference = DifferenceFromAnnounced(sandbox_record, spec);
   AnnotatePicture(sandbox_record, &given);
   request.spec = &given;
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
@@ -180,7 +180,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
-  TellDifferences(sandbox_record, id, spec, announced);
+  if (!difference.empty()) {
+    options_.events->Add(EventType::kWarning, sandbox->id, id, difference);
+  }
   if (!confined->lost.empty()) TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
   if (CurrentShare().epoch != share.epoch) FollowShare(*container);

@@ -150,6 +150,9 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   const std::vector<std::string> owned = ClassFiles(record.id);
   linux::CgroupSettings asked = record.spec.resources;
   LeaveOut(owned, &asked);
+  // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
+  asked.cpuset_cpus.reset();
+  asked.cpuset_mems.reset();
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, asked);
   if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
     done = linux::WriteOomScoreAdj(options_.host, record.init, record.spec.oom_score_adj);

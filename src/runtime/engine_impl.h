@@ -168,10 +168,9 @@ class EngineImpl : public Engine {
   absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
   // `also`: a container that is being made; may be null.
   PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
-  // An event, if a container that has been made is not what was announced. `before`: what the pod
-  // needed without it.
-  void TellDifferences(const SandboxRecord& sandbox, const std::string& container_id,
-                       const ContainerSpec& made, const PodResources& before);
+  // For the event log; empty: none. Before the container is among those that are there.
+  std::string DifferenceFromAnnounced(const SandboxRecord& sandbox,
+                                      const ContainerSpec& made) const;
   void AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
   // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
   void ShowPicture(const std::string& sandbox_id);

@@ -49,14 +49,13 @@ void EngineImpl::AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* ma
   made->annotations[kPictureFile] = options_.run.PathOf(PictureFileOf(sandbox.id));
 }
 
-void EngineImpl::TellDifferences(const SandboxRecord& sandbox, const std::string& container_id,
-                                 const ContainerSpec& made, const PodResources& before) {
-  if (!options_.show_pictures || sandbox.spec.pod_resources.containers.empty()) return;
-  const std::vector<std::string> differences = DifferencesOf(made, before);
-  if (differences.empty()) return;
-  options_.events->Add(EventType::kWarning, sandbox.id, container_id,
-                       absl::StrCat("container ", made.name, " is not as it was announced: ",
-                                    absl::StrJoin(differences, "; ")));
+std::string EngineImpl::DifferenceFromAnnounced(const SandboxRecord& sandbox,
+                                                const ContainerSpec& made) const {
+  if (!options_.show_pictures || sandbox.spec.pod_resources.containers.empty()) return "";
+  const std::vector<std::string> differences = DifferencesOf(made, PictureOf(sandbox, nullptr).now);
+  if (differences.empty()) return "";
+  return absl::StrCat("container ", made.name,
+                      " is not as it was announced: ", absl::StrJoin(differences, "; "));
 }
 
 void EngineImpl::ShowPicture(const std::string& sandbox_id) {
