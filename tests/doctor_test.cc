@@ -86,11 +86,47 @@ TEST_F(DoctorTest, WithoutADaemonTheDirectoriesTell) {
   EXPECT_FALSE(Host().Exists(node_.state_directory() + "/images/work/left"));
 }
 
+TEST_F(DoctorTest, ALayerThatIsGoneIsMissed) {
+  Start(RunPod(), Shell("sleep 1000"));
+  const std::string layers = node_.state_directory() + "/images/layers";
+  const std::string away = node_.state_directory() + "/away";
+  const auto names = Host().List(layers);
+  ASSERT_TRUE(names.ok() && !names->empty());
+  const std::string layer = absl::StrCat(layers, "/", names->front());
+  ASSERT_EQ(rename(layer.c_str(), away.c_str()), 0);
+  const RunResult result = Doctor();
+  ASSERT_EQ(rename(away.c_str(), layer.c_str()), 0);
+  EXPECT_EQ(result.exit.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("ContainerFilesGone"));
+  EXPECT_THAT(result.out, HasSubstr(names->front()));
+  EXPECT_EQ(Doctor().exit.code, 0);
+}
+
+// As a lost row of the database leaves it.
+TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
+  const std::string id = RandomId();
+  const std::string group = absl::StrCat(node_.cgroup_parent(), "/", id);
+  RunPod();  // makes the parent
+  ASSERT_TRUE(Cgroups().Create(group).ok());
+  const RunResult result = Doctor();
+  EXPECT_EQ(result.exit.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("StrayGroup"));
+  EXPECT_THAT(result.out, HasSubstr(id));
+  EXPECT_TRUE(CgroupExists(group)) << "it only looks";
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_FALSE(CgroupExists(group));
+  EXPECT_THAT(node_.Log(), HasSubstr(absl::StrCat(group, " is of a sandbox that is not recorded")))
+      << "what recovery did is told";
+  EXPECT_EQ(Doctor().exit.code, 0);
+}
+
 TEST_F(DoctorTest, ADaemonThatIsNamedMustBeThere) {
   node_.KillDaemon();
   const RunResult result = Doctor();
   EXPECT_EQ(result.exit.code, 1);
   EXPECT_THAT(result.err, HasSubstr("no daemon at"));
+  EXPECT_THAT(result.err, HasSubstr("--inspect")) << "what to do without one";
   ASSERT_TRUE(node_.StartDaemon().ok());
 }
 

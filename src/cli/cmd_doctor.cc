@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -35,11 +36,29 @@ absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs)
   return response;
 }
 
+// No daemon runs at an address: what its directories tell, if they can be known from it.
+absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
+                                                 const absl::Status& unavailable) {
+  absl::ConsumePrefix(&address, "unix:");
+  absl::ConsumePrefix(&address, "//");
+  const StandaloneDirs dirs;
+  if (address == dirs.socket()) return InspectStopped(&dirs);
+  const absl::StatusOr<node::InspectResponse> configured = InspectStopped(nullptr);
+  if (configured.ok() && address == absl::StrCat(configured->run_directory(), "/plimsoll.sock")) {
+    return configured;
+  }
+  return WithHint(unavailable,
+                  "Where its daemon kept its state can't be told from an address. To look without "
+                  "a daemon: plimsolld --config FILE --inspect, or plimsoll --root DIRECTORY "
+                  "doctor.");
+}
+
 // Those of the daemon that runs; else what its directories tell.
 absl::StatusOr<node::InspectResponse> Look(const CommandContext& context) {
   const auto client = context.Connect(/*may_start=*/false);
   if (client.ok()) return (*client)->Inspect();
-  if (!absl::IsUnavailable(client.status()) || !context.address.empty()) return client.status();
+  if (!absl::IsUnavailable(client.status())) return client.status();
+  if (!context.address.empty()) return LookBehind(context.address, client.status());
   const StandaloneDirs dirs = StandaloneDirs::Below(context.root);
   if (!context.root.empty()) return InspectStopped(&dirs);
   PLIMSOLL_ASSIGN_OR_RETURN(node::InspectResponse response, InspectStopped(nullptr));
@@ -67,7 +86,9 @@ std::string Object(const node::Finding& finding) {
 void PrintForPeople(const node::InspectResponse& response) {
   const char* where = response.daemon_running() ? "" : "No daemon runs. ";
   if (response.findings().empty()) {
-    Print(absl::StrCat(where, "What is recorded and what is there agree.\n"));
+    Print(absl::StrCat(where, response.troubles().empty()
+                                  ? "What is recorded and what is there agree.\n"
+                                  : "Nothing else differs now.\n"));
   } else {
     Table table({"OBJECT", "DIFFERENCE", "WHAT IS WRONG", "RECOVERY"});
     for (const node::Finding& finding : response.findings()) {
@@ -105,7 +126,9 @@ void AddDoctorCommand(CLI::App& app, CommandContext& context) {
       "Show what differs between what is recorded and what is there, and what recovery would "
       "do.\n\n"
       "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. Asks "
-      "the daemon that runs; without one it looks into the state directory itself, as root. The "
+      "the daemon that runs; without one it looks into the state directory itself, as root: that "
+      "of the "
+      "machine's configuration, or with --root the one there. The "
       "exit code is 0 when all agrees and 3 when something differs.");
   context.Act(doctor, [&context] { return Doctor(context); });
 }

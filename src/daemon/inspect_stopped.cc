@@ -119,6 +119,8 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   input.damaged = store->Damaged();
   input.cgroups = cgroups.get();
   input.runtime = runtime.get();
+  input.state = *real_state;
+  input.default_cgroup_parent = config.cgroup_parent;
   std::vector<runtime::Finding> findings = runtime::Inspect(input);
   AddWork(*real_state, &findings);
   cri::AddFindings(findings, &response);

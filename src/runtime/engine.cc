@@ -88,6 +88,19 @@ std::vector<ContainerRecord> EngineImpl::ListContainers() const {
   return records;
 }
 
+void EngineImpl::VisitContainers(
+    absl::FunctionRef<void(const ContainerRecord& record)> visit) const {
+  std::vector<std::shared_ptr<Container>> all;
+  {
+    absl::MutexLock lock(&mutex_);
+    all = containers_.All();
+  }
+  for (const auto& container : all) {
+    absl::MutexLock lock(&container->mutex);
+    visit(container->record);
+  }
+}
+
 absl::Status EngineImpl::Save(const Container& container) {
   // The lock is held over the write, so that rows arrive in the order of the states.
   absl::MutexLock lock(&container.mutex);

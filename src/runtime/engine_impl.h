@@ -58,6 +58,7 @@ class EngineImpl : public Engine {
   absl::Status RemoveContainer(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
   std::vector<ContainerRecord> ListContainers() const override;
+  void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const override;
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
@@ -230,6 +231,7 @@ class EngineImpl : public Engine {
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
+  absl::Status RemoveStrayGroup(const std::string& group);
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);
   // Removes layers that nobody uses, if the container was the last that might have used any.

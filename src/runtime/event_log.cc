@@ -30,6 +30,8 @@ const char* EventTypeName(EventType type) {
       return "ImagePulled";
     case EventType::kImageRemoved:
       return "ImageRemoved";
+    case EventType::kRecovered:
+      return "Recovered";
     case EventType::kWarning:
       return "Warning";
   }

@@ -30,7 +30,8 @@ enum class EventType {
   kImageImported,
   kImagePulled,
   kImageRemoved,
-  kWarning,  // something was done otherwise than asked; the message says what and why
+  kRecovered,  // what was found at the start of the daemon, and put in order
+  kWarning,    // something was done otherwise than asked; the message says what and why
 };
 const char* EventTypeName(EventType type);  // "ContainerStarted"
 

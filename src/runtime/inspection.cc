@@ -1,10 +1,12 @@
 #include "runtime/inspection.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/random_id.h"
 #include "linux/process.h"
 #include "runtime/sandbox_place.h"
@@ -90,8 +92,41 @@ class Inspector {
                  "ends what is left of it and records its exit", started);
     }
     if (started != 0) {
-      Add(D::kContainerStarted, record, absl::StrCat(recorded, ", but it was started"),
-          "records it as Running", started);
+      return Add(D::kContainerStarted, record, absl::StrCat(recorded, ", but it was started"),
+                 "records it as Running", started);
+    }
+    LookAtNeeds(record);
+  }
+
+  // What a live container stands on, and somebody else may have taken away.
+  void LookAtNeeds(const ContainerRecord& record) {
+    if (!record.cgroup_path.empty()) {
+      const absl::StatusOr<bool> exists = input_.cgroups->Exists(record.cgroup_path);
+      if (!exists.ok()) return NotInspected(record, exists.status());
+      if (!*exists) {
+        return Add(D::kContainerGroupGone, record,
+                   absl::StrCat("its control group ", record.cgroup_path,
+                                " is gone, and its limits with it"),
+                   "leaves it as it is; remove the container and make it anew");
+      }
+    }
+    if (!input_.state.has_value()) return;
+    std::vector<std::string> needed;
+    if (input_.state->Exists("containers")) needed.push_back("containers/" + record.id);
+    if (input_.state->Exists("images/layers")) {
+      for (const absl::string_view chain_id : record.chain_ids) {
+        needed.push_back(
+            absl::StrCat("images/layers/", absl::StripPrefix(chain_id, "sha256:"), "/diff"));
+      }
+    }
+    for (const std::string& path : needed) {
+      const absl::StatusOr<bool> is_there = input_.state->Has(path);
+      if (!is_there.ok()) return NotInspected(record, is_there.status());
+      if (*is_there) continue;
+      return Add(D::kContainerFilesGone, record,
+                 absl::StrCat(input_.state->PathOf(path), " is gone, which its root file system ",
+                              "is made of"),
+                 "leaves it as it is; remove the container, and the image if it is of that");
     }
   }
 
@@ -137,11 +172,21 @@ class Inspector {
     }
     const absl::StatusOr<bool> held = InitRuns(record);
     if (!held.ok()) return NotInspected(record, held.status());
-    if (record.pause.pid == 0 || *held) return;
-    Add(D::kSandboxBroken, record,
-        absl::StrCat("recorded as Ready; the init of its PID namespace (process ", record.pause.pid,
-                     ") is gone"),
-        "lets go of its namespaces and records it as NotReady");
+    if (record.pause.pid != 0 && !*held) {
+      return Add(D::kSandboxBroken, record,
+                 absl::StrCat("recorded as Ready; the init of its PID namespace (process ",
+                              record.pause.pid, ") is gone"),
+                 "lets go of its namespaces and records it as NotReady");
+    }
+    for (const std::string& group : record.owned_cgroups) {
+      const absl::StatusOr<bool> exists = input_.cgroups->Exists(group);
+      if (!exists.ok()) return NotInspected(record, exists.status());
+      if (*exists) continue;
+      return Add(D::kSandboxGroupGone, record,
+                 absl::StrCat("recorded as Ready; the control group ", group,
+                              " that was made for it is gone"),
+                 "leaves it as it is; remove the pod and make it anew");
+    }
   }
 
   absl::StatusOr<bool> InitRuns(const SandboxRecord& record) const {
@@ -211,6 +256,36 @@ class Inspector {
       Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
           .sandbox_id = id;
     }
+    LookForGroups();
+  }
+
+  // Groups directly below our own parent that bear the name of a sandbox nobody has a record of.
+  void LookForGroups() {
+    if (input_.default_cgroup_parent.empty()) return;
+    constexpr char kMount[] = "sys/fs/cgroup";
+    std::vector<std::string> hierarchies = {""};
+    for (const std::string& name : input_.host.List(kMount).value_or(std::vector<std::string>())) {
+      hierarchies.push_back("/" + name);
+    }
+    std::set<std::string> strays;
+    for (const std::string& hierarchy : hierarchies) {
+      const auto names =
+          input_.host.List(absl::StrCat(kMount, hierarchy, input_.default_cgroup_parent));
+      for (const std::string& id : names.value_or(std::vector<std::string>())) {
+        if (IsId(id) && !known_sandboxes_.contains(id) && !under_way_.contains(id)) {
+          strays.insert(id);
+        }
+      }
+    }
+    for (const std::string& id : strays) {
+      const std::string group = absl::StrCat(input_.default_cgroup_parent, "/", id);
+      Finding& finding =
+          Add(D::kStrayGroup,
+              absl::StrCat("control group ", group, " is of a sandbox that is not recorded"),
+              "removes it, unless there are processes in it");
+      finding.sandbox_id = id;
+      finding.group = group;
+    }
   }
 
   template <typename Record>
@@ -247,6 +322,14 @@ const char* DifferenceName(Difference difference) {
       return "ContainerRebooted";
     case D::kContainerGroupLeft:
       return "ContainerGroupLeft";
+    case D::kContainerGroupGone:
+      return "ContainerGroupGone";
+    case D::kContainerFilesGone:
+      return "ContainerFilesGone";
+    case D::kSandboxGroupGone:
+      return "SandboxGroupGone";
+    case D::kStrayGroup:
+      return "StrayGroup";
     case D::kSandboxHalfMade:
       return "SandboxHalfMade";
     case D::kSandboxHalfRemoved:
@@ -271,6 +354,19 @@ const char* DifferenceName(Difference difference) {
       return "NotInspected";
   }
   return "Invalid";
+}
+
+bool IsActedUpon(Difference difference) {
+  switch (difference) {
+    case D::kContainerGroupGone:
+    case D::kContainerFilesGone:
+    case D::kSandboxGroupGone:
+    case D::kDamagedRow:
+    case D::kNotInspected:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::vector<Finding> Inspect(const InspectionInput& input) {

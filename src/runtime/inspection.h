@@ -6,6 +6,7 @@
 #define PLIMSOLL_RUNTIME_INSPECTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,19 @@ enum class Difference {
   kContainerEnded,        // recorded as Created or Running, its monitor is gone
   kContainerRebooted,     // recorded as Created or Running, in another boot
   kContainerGroupLeft,    // has exited, its control group is still there
+  kContainerGroupGone,    // Created or Running, and its control group isn't there
+  kContainerFilesGone,    // Created or Running, and files it needs aren't there
   kSandboxHalfMade,
   kSandboxHalfRemoved,
   kSandboxRebooted,   // recorded as Ready, in another boot
   kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more or has lost its init
   kSandboxStillHeld,  // is NotReady, a namespace is still pinned or its init runs
+  kSandboxGroupGone,  // recorded as Ready, and a control group made for it isn't there
   kDamagedRow,        // a row of the database can't be read
   kStrayCommand,      // ExecSync started it, for a daemon that is gone
   kStrayContainer,    // files or processes of a container that is not recorded
   kStraySandbox,      // files or mounts of a sandbox that is not recorded
+  kStrayGroup,        // a control group with the name of a sandbox that is not recorded
   kStrayWork,         // what an import or pull that was cut off has left
   kNotInspected,      // could not be looked at: nothing is done about it
 };
@@ -41,6 +46,7 @@ struct Finding {
   Difference difference = Difference::kNotInspected;
   std::string sandbox_id;          // either may be empty
   std::string container_id;        // of kStrayContainer: of which nothing but the id is known
+  std::string group;               // of kStrayGroup
   std::string what;                // "recorded as Running; its monitor (process 123) is gone"
   std::string action;              // what recovery does about it: "records its exit"
   int64_t started_unix_nanos = 0;  // of a container that was recorded as Created and ran; else 0
@@ -58,7 +64,13 @@ struct InspectionInput {
   std::vector<std::string> under_way;
   const linux::CgroupManager* cgroups = nullptr;
   const ContainerRuntime* runtime = nullptr;
+  // The state directory, where images/layers and containers/ are; nullopt: not looked at.
+  std::optional<FsRoot> state;
+  std::string default_cgroup_parent;  // where groups of ours are looked for; empty: nowhere
 };
+
+// Whether recovery does something about it, beyond telling.
+bool IsActedUpon(Difference difference);
 
 // Stray commands first, then containers, sandboxes and other strays. At most one finding for each
 // sandbox and container, besides the commands in it.

@@ -38,12 +38,21 @@ absl::Status EngineImpl::Recover() {
   input.damaged = options_.store->Damaged();
   input.cgroups = options_.cgroups;
   input.runtime = options_.runtime;
+  input.state = options_.state;
+  input.default_cgroup_parent = options_.default_cgroup_parent;
   const std::vector<Finding> findings = runtime::Inspect(input);
+  for (const Finding& finding : findings) {
+    if (!IsActedUpon(finding.difference)) continue;
+    options_.events->Add(EventType::kRecovered, finding.sandbox_id, finding.container_id,
+                         absl::StrCat(finding.what, ": recovery ", finding.action));
+  }
 
   absl::flat_hash_map<std::string, const Finding*> by_id;
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayCommand) {
       Trouble(finding, options_.runtime->EndStrayExec(finding.stray));
+    } else if (finding.difference == Difference::kStrayGroup) {
+      Trouble(finding, RemoveStrayGroup(finding.group));
     } else if (finding.difference == Difference::kNotInspected) {
       Trouble(finding, absl::InternalError(finding.what));
     } else {
@@ -110,6 +119,20 @@ void EngineImpl::CollectLayersAfter(const std::string& container_id) {
     if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
   }
   Warn("", "", options_.images->CollectGarbage());
+}
+
+// What runs in it may be somebody's whose record was lost: not ours to end.
+absl::Status EngineImpl::RemoveStrayGroup(const std::string& group) {
+  const auto processes = options_.cgroups->Processes(group, /*recursive=*/true);
+  if (absl::IsNotFound(processes.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(processes.status());
+  if (!processes->empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("control group ", group, " is of a sandbox that is not recorded, and ",
+                     processes->size(), " processes are in it, process ", processes->front(),
+                     " among them: end them, then the next start removes it"));
+  }
+  return options_.cgroups->Remove(group);
 }
 
 void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
@@ -286,6 +309,8 @@ std::vector<Finding> EngineImpl::LookOnce() {
   input.damaged = options_.store->Damaged();
   input.cgroups = options_.cgroups;
   input.runtime = options_.runtime;
+  input.state = options_.state;
+  input.default_cgroup_parent = options_.default_cgroup_parent;
   return runtime::Inspect(input);
 }
 
