@@ -146,13 +146,14 @@ class NodeHandlers {
     uint32_t running = 0;
     const auto sandboxes = options_.engine->ListSandboxes();
     for (const auto& sandbox : sandboxes) ready += sandbox.state == runtime::SandboxState::kReady;
-    const auto containers = options_.engine->ListContainers();
-    for (const auto& container : containers) {
+    uint32_t containers = 0;
+    options_.engine->VisitContainers([&](const runtime::ContainerRecord& container) {
+      ++containers;
       running += container.state == runtime::ContainerState::kRunning;
-    }
+    });
     response->set_sandboxes(static_cast<uint32_t>(sandboxes.size()));
     response->set_ready_sandboxes(ready);
-    response->set_containers(static_cast<uint32_t>(containers.size()));
+    response->set_containers(containers);
     response->set_running_containers(running);
     response->set_images(static_cast<uint32_t>(options_.images->List().size()));
   }
@@ -174,10 +175,10 @@ class NodeService final : public v1::NodeService::CallbackService {
     mutex_.Await(absl::Condition(&all_ended));
   }
 
-  PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kQuick)
-  PLIMSOLL_CRI_UNARY(Inspect, Lane::kSlow)
-  PLIMSOLL_CRI_UNARY(ListClasses, Lane::kQuick)
-  PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(Inspect, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListClasses, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kWork)
 
   grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {
@@ -188,8 +189,10 @@ class NodeService final : public v1::NodeService::CallbackService {
         [this, request = *request](
             const std::shared_ptr<ProgressStream>& stream) -> absl::StatusOr<image::Image> {
           PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("path", request.path()));
-          return images().Import(request.path(), request.reference(), Reporter(stream));
-        });
+          return images().Import(request.path(), request.reference(), Reporter(stream),
+                                 [stream] { return stream->cancelled(); });
+        },
+        ObjectOf(*request));
   }
 
   grpc::ServerWriteReactor<v1::ImageProgress>* PullImage(
@@ -203,11 +206,12 @@ class NodeService final : public v1::NodeService::CallbackService {
           PLIMSOLL_RETURN_IF_ERROR(CheckWord("reference", request.reference()));
           CallContext call;
           call.deadline = deadline;
-          call.cancelled = [stream] { return stream->cancelled(); };
-          PLIMSOLL_ASSIGN_OR_RETURN(const image::PullOptions options,
+          PLIMSOLL_ASSIGN_OR_RETURN(image::PullOptions options,
                                     PullOptionsFrom(call, request.auth(), request.reference()));
+          options.cancelled = [stream] { return stream->cancelled(); };
           return images().Pull(request.reference(), options, Reporter(stream));
-        });
+        },
+        ObjectOf(*request));
   }
 
   grpc::ServerWriteReactor<v1::Event>* ListEvents(grpc::CallbackServerContext*,
@@ -252,14 +256,15 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   // Runs `task` on a worker and ends the stream with its image or error.
   template <typename Task>
-  grpc::ServerWriteReactor<v1::ImageProgress>* RunImageTask(const char* method, Task task) {
+  grpc::ServerWriteReactor<v1::ImageProgress>* RunImageTask(const char* method, Task task,
+                                                            const std::string& object) {
     const absl::Time start = absl::Now();
     std::shared_ptr<ProgressStream> stream = ProgressStream::Create(kMaxPendingProgress);
-    const auto end = [this, method, start, stream](const absl::Status& status) {
-      calls_->Observe(method, start, status);
+    const auto end = [this, method, start, stream, object](const absl::Status& status) {
+      calls_->Observe(method, start, status, object);
       stream->End(status);
     };
-    const absl::Status queued = calls_->Schedule(Lane::kSlow, [task, stream, end] {
+    const absl::Status queued = calls_->Schedule(Lane::kFetch, [task, stream, end] {
       if (stream->cancelled()) return end(absl::CancelledError("the client has gone"));
       const absl::StatusOr<image::Image> image = task(stream);
       if (image.ok()) stream->WriteLast(DoneMessage(*image));

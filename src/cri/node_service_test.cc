@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "base/wait_until_for_test.h"
 #include "cri/mocks_for_test.h"
 
 namespace plimsoll::cri {
@@ -145,7 +146,7 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
   image.record.id = "sha256:a";
   image.record.repo_tags = {"hello:latest"};
   EXPECT_CALL(images_, Import("/tmp/x.tar", absl::string_view("hello"), _))
-      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress) {
+      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress, const auto&) {
         progress({"unpacking layer 1 of 1", 5, 10});
         return image;
       }));
@@ -171,11 +172,11 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
 TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
   absl::Mutex mutex;
   std::vector<std::string> seen;
-  options_.calls.observer = [&](absl::string_view method, grpc::StatusCode, absl::Duration) {
+  options_.calls.observer = [&](const FinishedCall& call) {
     const absl::MutexLock lock(&mutex);
-    seen.emplace_back(method);
+    seen.push_back(absl::StrCat(call.method, " ", call.object, ": ", call.message));
   };
-  ON_CALL(images_, Import(_, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
+  ON_CALL(images_, Import(_, _, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
   ON_CALL(images_, Pull(_, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
   Start();
   grpc::ClientContext importing;
@@ -201,6 +202,29 @@ TEST_F(NodeServiceTest, ImportWantsAnAbsolutePath) {
   v1::ImageProgress message;
   EXPECT_FALSE(reader->Read(&message));
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(NodeServiceTest, ImportIsGivenUpWhenTheClientGoes) {
+  absl::Notification importing;
+  absl::Notification given_up;
+  EXPECT_CALL(images_, Import(_, _, _, _))
+      .WillOnce(Invoke([&](const auto&, auto, const auto&,
+                           const std::function<bool()>& cancelled) -> absl::StatusOr<image::Image> {
+        EXPECT_FALSE(cancelled());
+        importing.Notify();
+        EXPECT_TRUE(WaitUntil(cancelled));
+        given_up.Notify();
+        return absl::CancelledError("given up");
+      }));
+  Start();
+  grpc::ClientContext context;
+  v1::ImportImageRequest request;
+  request.set_path("/x");
+  const auto reader = node_->ImportImage(&context, request);
+  importing.WaitForNotification();
+  context.TryCancel();
+  given_up.WaitForNotification();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(NodeServiceTest, PullIsGivenUpWhenTheClientGoes) {
@@ -234,7 +258,7 @@ TEST_F(NodeServiceTest, PullIsGivenUpWhenTheClientGoes) {
 TEST_F(NodeServiceTest, SlowReadersLoseProgressButNotTheImage) {
   image::Image image;
   image.record.id = "sha256:a";
-  EXPECT_CALL(images_, Import(_, _, _))
+  EXPECT_CALL(images_, Import(_, _, _, _))
       .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress) {
         for (uint64_t i = 0; i < 20000; ++i) progress({std::string(1000, 'x'), i, 20000});
         return image;

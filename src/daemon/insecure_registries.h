@@ -27,8 +27,9 @@ class InsecureRegistries : public image::ImageService {
                                     const image::ProgressFn& progress) override;
 
   absl::StatusOr<image::Image> Import(const std::string& path, absl::string_view reference,
-                                      const image::ProgressFn& progress) override {
-    return images_->Import(path, reference, progress);
+                                      const image::ProgressFn& progress,
+                                      const std::function<bool()>& cancelled) override {
+    return images_->Import(path, reference, progress, cancelled);
   }
   absl::StatusOr<image::Image> Find(absl::string_view reference) const override {
     return images_->Find(reference);

@@ -71,6 +71,8 @@ struct ArchiveReader::Impl {
   UniqueFd fd;
   std::string name;
   uint64_t max_bytes = 0;
+  std::function<bool()> cancelled;  // may be null
+  size_t zeros_at_end = 0;          // of the uncompressed stream so far
   uint64_t unpacked_bytes = 0;
   Sha256 stored_digest;
   Sha256 unpacked_digest;
@@ -87,6 +89,10 @@ struct ArchiveReader::Impl {
 
   // Bytes of the file: 0 at its end, -1 with `failure` set.
   la_ssize_t ReadStored() {
+    if (cancelled && cancelled()) {
+      failure = absl::CancelledError(absl::StrCat("read ", name, ": cancelled"));
+      return -1;
+    }
     while (true) {
       const ssize_t n = read(fd.get(), stored_buffer.data(), stored_buffer.size());
       if (n < 0 && errno == EINTR) continue;
@@ -113,7 +119,14 @@ struct ArchiveReader::Impl {
       return -1;
     }
     unpacked_digest.Update(unpacked_buffer.data(), static_cast<size_t>(n));
+    CountZeros(absl::string_view(unpacked_buffer.data(), static_cast<size_t>(n)));
     return n;
+  }
+
+  void CountZeros(absl::string_view data) {
+    const size_t last = data.find_last_not_of('\0');
+    zeros_at_end =
+        last == absl::string_view::npos ? zeros_at_end + data.size() : data.size() - last - 1;
   }
 
   absl::Status Error(struct archive* archive, absl::string_view operation) const {
@@ -162,14 +175,14 @@ struct ArchiveReader::Impl {
 ArchiveReader::ArchiveReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ArchiveReader::~ArchiveReader() = default;
 
-absl::StatusOr<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(UniqueFd fd,
-                                                                   absl::string_view name,
-                                                                   uint64_t max_bytes) {
+absl::StatusOr<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(
+    UniqueFd fd, absl::string_view name, uint64_t max_bytes, std::function<bool()> cancelled) {
   const Utf8Locale locale;
   auto impl = std::make_unique<Impl>();
   impl->fd = std::move(fd);
   impl->name = std::string(name);
   impl->max_bytes = max_bytes;
+  impl->cancelled = std::move(cancelled);
   PLIMSOLL_RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<ArchiveReader>(new ArchiveReader(std::move(impl)));
 }
@@ -224,6 +237,14 @@ absl::StatusOr<StreamDigests> ArchiveReader::Finish() {
   }
   if (n < 0) return impl_->failure;
   return StreamDigests{impl_->stored_digest.Finish(), impl_->unpacked_digest.Finish()};
+}
+
+absl::Status ArchiveReader::CheckEnd() const {
+  constexpr size_t kEndBytes = 1024;
+  if (impl_->zeros_at_end >= kEndBytes) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      impl_->name,
+      " stops without the mark of an archive's end: it was cut off. Copy it or make it anew."));
 }
 
 }  // namespace plimsoll::image

@@ -43,9 +43,11 @@ struct StreamDigests {
 // never by a program). Both digests are taken on the way. Not thread-safe.
 class ArchiveReader {
  public:
-  // `name` is for messages. More than `max_bytes` uncompressed is RESOURCE_EXHAUSTED.
-  static absl::StatusOr<std::unique_ptr<ArchiveReader>> Open(UniqueFd fd, absl::string_view name,
-                                                             uint64_t max_bytes);
+  // `name` is for messages. More than `max_bytes` uncompressed is RESOURCE_EXHAUSTED. Once
+  // `cancelled`, asked at each read of the file, is true, all is CANCELLED.
+  static absl::StatusOr<std::unique_ptr<ArchiveReader>> Open(
+      UniqueFd fd, absl::string_view name, uint64_t max_bytes,
+      std::function<bool()> cancelled = nullptr);
   ~ArchiveReader();
 
   // False at the end. DATA_LOSS when the archive is truncated or damaged.
@@ -58,6 +60,11 @@ class ArchiveReader {
 
   // Reads what follows the last entry, to the end of the file. Call after Next gave false.
   absl::StatusOr<StreamDigests> Finish();
+
+  // After Finish: DATA_LOSS unless the stream ends in the two empty blocks that every writer of tar
+  // archives puts there. Without them it was cut off, and what can be read of it looks whole when
+  // that was just between two entries. For archives that no digest vouches for.
+  absl::Status CheckEnd() const;
 
  private:
   struct Impl;

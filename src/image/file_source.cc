@@ -77,11 +77,11 @@ absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
   return fd;
 }
 
-absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(UniqueFd archive,
-                                                                      absl::string_view name,
-                                                                      const FsRoot& work) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
-                            ArchiveReader::Open(std::move(archive), name, kMaxArchiveBytes));
+absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(
+    UniqueFd archive, absl::string_view name, const FsRoot& work,
+    const std::function<bool()>& cancelled) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(std::move(archive), name,
+                                                                   kMaxArchiveBytes, cancelled));
   std::unique_ptr<ArchiveSource> source(new ArchiveSource(work));
   ArchiveEntry entry;
   for (size_t members = 0;; ++members) {
@@ -109,6 +109,8 @@ absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(UniqueFd a
       source->files_[*path] = file;
     }
   }
+  PLIMSOLL_RETURN_IF_ERROR(reader->Finish().status());
+  PLIMSOLL_RETURN_IF_ERROR(reader->CheckEnd());
   return source;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_IMAGE_FILE_SOURCE_H_
 #define PLIMSOLL_IMAGE_FILE_SOURCE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,10 +42,10 @@ class DirectorySource : public FileSource {
 // a table, so none of them can reach anything else. Links between members are followed.
 class ArchiveSource : public FileSource {
  public:
-  // `work` is an empty directory that the caller removes.
-  static absl::StatusOr<std::unique_ptr<ArchiveSource>> Extract(UniqueFd archive,
-                                                                absl::string_view name,
-                                                                const FsRoot& work);
+  // `work` is an empty directory that the caller removes. `cancelled`: see ArchiveReader.
+  static absl::StatusOr<std::unique_ptr<ArchiveSource>> Extract(
+      UniqueFd archive, absl::string_view name, const FsRoot& work,
+      const std::function<bool()>& cancelled);
   absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
 
  private:

@@ -93,8 +93,15 @@ class ImageService {
   // Imports an OCI layout (directory or tar), a docker-archive tar, or a plain root filesystem
   // (directory or tar); which one is found out by looking. `reference` names it ("hello",
   // "registry.local/a:1"); empty takes the names that the archive itself gives. All or nothing.
+  // CANCELLED soon after `cancelled`, which may be null, has become true. DATA_LOSS for a tar that
+  // has no end, but stops between two files: it was cut off.
   virtual absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
-                                       const ProgressFn& progress) = 0;
+                                       const ProgressFn& progress,
+                                       const std::function<bool()>& cancelled) = 0;
+  absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
+                               const ProgressFn& progress) {
+    return Import(path, reference, progress, nullptr);
+  }
   // Through skopeo. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has no
   // such image, PERMISSION_DENIED, UNAVAILABLE (registry not reached), DEADLINE_EXCEEDED.
   virtual absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,

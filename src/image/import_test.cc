@@ -265,6 +265,37 @@ TEST_F(ImportTest, HostileTruncatedLayer) {
   EXPECT_THAT(error, HasSubstr("layer 1 of 1"));
 }
 
+// A tar has no table of contents: cut between two entries it looks whole, but for the empty blocks
+// at its end.
+TEST_F(ImportTest, HostileArchiveCutBetweenTwoEntries) {
+  const std::string first = TarBuilder().File("bin/first", "1").Build();
+  const std::string both = TarBuilder().File("bin/first", "1").File("bin/second", "2").Build();
+  const std::string begin = first.substr(0, first.find_last_not_of('\0') + 1);
+  const std::string cut = both.substr(0, (begin.size() + 511) / 512 * 512);
+  const std::string error = Refused(Put("cut.tar", cut));
+  EXPECT_THAT(error, HasSubstr("DATA_LOSS"));
+  EXPECT_THAT(error, HasSubstr("it was cut off"));
+  EXPECT_THAT(Refused(Put("cut.tar.gz", Compress(cut, "gzip"))), HasSubstr("it was cut off"));
+  EXPECT_EQ(ReadFrom(MustImport(Put("whole.tar", both), "x"), "bin/second"), "2");
+}
+
+TEST_F(ImportTest, StopsWhenNobodyWaitsForItAnyMore) {
+  ASSERT_TRUE(dir_.root().MakeDirs("rootfs/bin").ok());
+  Put("rootfs/bin/hello", "hi");
+  for (const std::string& path : {Put("hello.tar", HelloTar()), dir_.root().PathOf("rootfs")}) {
+    int asked = 0;
+    for (int patience = 0; patience < 3; ++patience) {
+      const auto image = service_->Import(path, "x", nullptr, [&] { return ++asked > patience; });
+      EXPECT_TRUE(absl::IsCancelled(image.status())) << image.status();
+      asked = 0;
+    }
+    EXPECT_THAT(service_->List(), IsEmpty());
+    for (const char* part : {"store/layers", "store/work", "store/blobs/sha256"}) {
+      EXPECT_THAT(*dir_.root().List(part), IsEmpty()) << part;
+    }
+  }
+}
+
 TEST_F(ImportTest, HostileConfigIsNotJson) {
   TestLayout layout;
   layout.List(layout.AddManifest("{ not json", {layout.AddBlob(HelloTar(), kOciLayerType)}));

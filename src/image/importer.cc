@@ -45,9 +45,10 @@ class SingleFileSource : public FileSource {
 
 // Reads an archive's table of contents until it is clear what it is. An OCI layout is looked for
 // to the end: what Docker 25 saves is both, and the layout says more.
-absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path) {
+absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path,
+                                     const std::function<bool()>& cancelled) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
-                            ArchiveReader::Open(std::move(fd), path, kMaxArchiveBytes));
+                            ArchiveReader::Open(std::move(fd), path, kMaxArchiveBytes, cancelled));
   ArchiveLook look;
   ArchiveEntry entry;
   size_t entries = 0;
@@ -63,6 +64,7 @@ absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path) {
   if (entries == 0) return absl::InvalidArgumentError(absl::StrCat(path, " has no files"));
   if (look.kind == ArchiveKind::kRootfs) {
     PLIMSOLL_ASSIGN_OR_RETURN(StreamDigests digests, reader->Finish());
+    PLIMSOLL_RETURN_IF_ERROR(reader->CheckEnd());
     look.diff_id = std::move(digests.unpacked);
   }
   return look;
@@ -75,14 +77,15 @@ ImageContent PlainContent(std::string file, absl::string_view diff_id) {
   return content;
 }
 
-absl::StatusOr<OpenedImage> OpenRootfsDirectory(const FsRoot& directory, const FsRoot& work) {
+absl::StatusOr<OpenedImage> OpenRootfsDirectory(const FsRoot& directory, const FsRoot& work,
+                                                const std::function<bool()>& cancelled) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List("."));
   if (names.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(directory.path(), " has no files"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd tar,
                             work.OpenFile(kRootfsTar, O_RDWR | O_CREAT | O_EXCL, 0600));
-  PLIMSOLL_RETURN_IF_ERROR(ArchiveTree(directory, tar.get()));
+  PLIMSOLL_RETURN_IF_ERROR(ArchiveTree(directory, tar.get(), cancelled));
   if (lseek(tar.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind an archive");
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string diff_id,
                             DigestOfFile(tar.get(), work.PathOf(kRootfsTar)));
@@ -93,9 +96,10 @@ absl::StatusOr<OpenedImage> OpenRootfsDirectory(const FsRoot& directory, const F
 }
 
 absl::StatusOr<OpenedImage> OpenDirectory(const std::string& path, absl::string_view wanted,
-                                          const FsRoot& work) {
+                                          const FsRoot& work,
+                                          const std::function<bool()>& cancelled) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, FsRoot::Open(path));
-  if (!directory.Exists("oci-layout")) return OpenRootfsDirectory(directory, work);
+  if (!directory.Exists("oci-layout")) return OpenRootfsDirectory(directory, work, cancelled);
   OpenedImage opened;
   opened.source = std::make_unique<DirectorySource>(directory);
   PLIMSOLL_ASSIGN_OR_RETURN(opened.content, ReadOciLayout(*opened.source, wanted));
@@ -103,17 +107,19 @@ absl::StatusOr<OpenedImage> OpenDirectory(const std::string& path, absl::string_
 }
 
 absl::StatusOr<OpenedImage> OpenArchive(UniqueFd fd, const std::string& path,
-                                        absl::string_view wanted, const FsRoot& work) {
+                                        absl::string_view wanted, const FsRoot& work,
+                                        const std::function<bool()>& cancelled) {
   UniqueFd second(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!second.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  PLIMSOLL_ASSIGN_OR_RETURN(ArchiveLook look, LookInto(std::move(fd), path));
+  PLIMSOLL_ASSIGN_OR_RETURN(ArchiveLook look, LookInto(std::move(fd), path, cancelled));
   OpenedImage opened;
   if (look.kind == ArchiveKind::kRootfs) {
     opened.source = std::make_unique<SingleFileSource>(path);
     opened.content = PlainContent(path, look.diff_id);
     return opened;
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(opened.source, ArchiveSource::Extract(std::move(second), path, work));
+  PLIMSOLL_ASSIGN_OR_RETURN(opened.source,
+                            ArchiveSource::Extract(std::move(second), path, work, cancelled));
   PLIMSOLL_ASSIGN_OR_RETURN(opened.content, look.kind == ArchiveKind::kOciLayout
                                                 ? ReadOciLayout(*opened.source, wanted)
                                                 : ReadDockerArchive(*opened.source, wanted));
@@ -123,19 +129,24 @@ absl::StatusOr<OpenedImage> OpenArchive(UniqueFd fd, const std::string& path,
 }  // namespace
 
 absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
-                                      const FsRoot& work) {
+                                      const FsRoot& work, std::function<bool()> cancelled) {
   // Not blocking, for a fifo.
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("open ", path));
   }
-  if (S_ISDIR(info.st_mode)) return OpenDirectory(path, wanted, work);
-  if (S_ISREG(info.st_mode)) return OpenArchive(std::move(fd), path, wanted, work);
-  return absl::InvalidArgumentError(
-      absl::StrCat(path,
-                   " is neither a directory nor a file; valid is an OCI layout, a "
-                   "docker-archive or a root file system, as directory or tar"));
+  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path,
+                     " is neither a directory nor a file; valid is an OCI layout, a "
+                     "docker-archive or a root file system, as directory or tar"));
+  }
+  absl::StatusOr<OpenedImage> opened =
+      S_ISDIR(info.st_mode) ? OpenDirectory(path, wanted, work, cancelled)
+                            : OpenArchive(std::move(fd), path, wanted, work, cancelled);
+  if (opened.ok()) opened->cancelled = std::move(cancelled);
+  return opened;
 }
 
 }  // namespace plimsoll::image

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_IMAGE_IMPORTER_H_
 #define PLIMSOLL_IMAGE_IMPORTER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,15 +17,17 @@ namespace plimsoll::image {
 struct OpenedImage {
   std::unique_ptr<FileSource> source;
   ImageContent content;
+  std::function<bool()> cancelled;  // may be null
 };
 
 // `path`: an OCI layout (directory or tar), a docker-archive tar, or else a plain root file system
 // (directory or tar), which becomes an image of one layer and a config made here. `wanted` chooses
 // among several images (see ReadOciLayout). `work` is an empty directory on the store's file
 // system, kept as long as the result and removed by the caller. NOT_FOUND when there is no such
-// path.
+// path, CANCELLED once `cancelled` (kept in the result; may be null) is true, DATA_LOSS for a tar
+// that was cut off.
 absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
-                                      const FsRoot& work);
+                                      const FsRoot& work, std::function<bool()> cancelled);
 
 }  // namespace plimsoll::image
 

@@ -76,7 +76,8 @@ class Service : public ImageService {
   absl::Status Load();
 
   absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
-                               const ProgressFn& progress) override;
+                               const ProgressFn& progress,
+                               const std::function<bool()>& cancelled) override;
   absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,
                              const ProgressFn& progress) override;
   absl::StatusOr<Image> Find(absl::string_view reference) const override;
@@ -99,7 +100,8 @@ class Service : public ImageService {
                                 std::vector<std::string> repo_digests, const ProgressFn& progress);
   absl::StatusOr<ImageUsage> UnpackInto(const FsRoot& diff, const FileSource& source,
                                         const LayerContent& layer, const std::string& diff_id,
-                                        const std::vector<std::string>& below) const;
+                                        const std::vector<std::string>& below,
+                                        const std::function<bool()>& cancelled) const;
   absl::StatusOr<Image> Commit(Image image, Holds holds, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -154,7 +156,8 @@ absl::StatusOr<Service::Holds> Service::AcquireAll(const std::vector<std::string
 }
 
 absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view reference,
-                                      const ProgressFn& progress) {
+                                      const ProgressFn& progress,
+                                      const std::function<bool()>& cancelled) {
   std::vector<std::string> tags;
   if (!reference.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
@@ -170,7 +173,7 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
   if (progress) progress({absl::StrCat("reading ", path), 0, 0});
-  const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work);
+  const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work, cancelled);
   if (!opened.ok()) return Annotate(opened.status(), absl::StrCat("import ", path));
   if (tags.empty()) tags = TagsOf(opened->content.names);
   absl::StatusOr<Image> image = Install(*opened, std::move(tags), {}, progress);
@@ -212,6 +215,7 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
   PLIMSOLL_RETURN_IF_ERROR(transport->Copy(found, progress));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot copied, work.Sub("image"));
   OpenedImage opened;
+  opened.cancelled = options.cancelled;
   opened.source = std::make_unique<DirectorySource>(std::move(copied));
   PLIMSOLL_ASSIGN_OR_RETURN(
       opened.content,
@@ -229,7 +233,8 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
 absl::StatusOr<ImageUsage> Service::UnpackInto(const FsRoot& diff, const FileSource& source,
                                                const LayerContent& layer,
                                                const std::string& diff_id,
-                                               const std::vector<std::string>& below) const {
+                                               const std::vector<std::string>& below,
+                                               const std::function<bool()>& cancelled) const {
   std::vector<FsRoot> lowers;
   for (auto it = below.rbegin(); it != below.rend(); ++it) {
     PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers_->Diff(*it));
@@ -239,8 +244,8 @@ absl::StatusOr<ImageUsage> Service::UnpackInto(const FsRoot& diff, const FileSou
   if (absl::IsNotFound(fd.status())) return absl::DataLossError("the layer is missing");
   PLIMSOLL_RETURN_IF_ERROR(fd.status());
   const UnpackLimits limits;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
-                            ArchiveReader::Open(*std::move(fd), "the layer", limits.max_bytes));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(*std::move(fd), "the layer",
+                                                                   limits.max_bytes, cancelled));
   PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
   if (!layer.digest.empty() && result.digests.stored != layer.digest) {
     return absl::DataLossError(absl::StrCat("digest mismatch: the manifest says ", layer.digest,
@@ -276,7 +281,7 @@ absl::StatusOr<Image> Service::Install(const OpenedImage& opened,
     if (progress) progress({absl::StrCat("unpacking ", position), i, count});
     const std::string chain_id = ChainId(chain.empty() ? "" : chain.back(), file.diff_ids[i]);
     absl::StatusOr<LayerStore::Hold> hold = layers_->Ensure(chain_id, [&](const FsRoot& diff) {
-      return UnpackInto(diff, *opened.source, layer, file.diff_ids[i], chain);
+      return UnpackInto(diff, *opened.source, layer, file.diff_ids[i], chain, opened.cancelled);
     });
     if (!hold.ok()) {
       return Annotate(
@@ -287,6 +292,7 @@ absl::StatusOr<Image> Service::Install(const OpenedImage& opened,
     image.record.size_bytes += layers_->UsageOf(chain_id).bytes;
     chain.push_back(chain_id);
   }
+  if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");
   return Commit(std::move(image), std::move(holds), content);
 }
 

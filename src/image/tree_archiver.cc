@@ -37,7 +37,8 @@ absl::Status ArchiveError(struct archive* archive, const std::string& path) {
 
 class Archiver {
  public:
-  Archiver(const FsRoot& tree, struct archive* archive) : tree_(tree), archive_(archive) {}
+  Archiver(const FsRoot& tree, struct archive* archive, const std::function<bool()>& cancelled)
+      : tree_(tree), archive_(archive), cancelled_(cancelled) {}
 
   absl::Status AddDirectory(const std::string& path, int depth) {
     if (depth > kMaxDepth) {
@@ -65,6 +66,7 @@ class Archiver {
 
   absl::Status AddChild(const FsRoot& directory, const std::string& name, const std::string& path,
                         int depth) {
+    PLIMSOLL_RETURN_IF_ERROR(GoOn());
     struct stat info = {};
     if (fstatat(directory.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return Failed("stat", path);
@@ -149,6 +151,7 @@ class Archiver {
   absl::Status AddContent(const std::string& path, int fd, uint64_t size) {
     std::vector<char> buffer(128 * 1024);
     while (size > 0) {
+      PLIMSOLL_RETURN_IF_ERROR(GoOn());
       const ssize_t n = read(fd, buffer.data(), std::min<uint64_t>(size, buffer.size()));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return Failed("read", path);
@@ -163,15 +166,20 @@ class Archiver {
     return absl::OkStatus();
   }
 
+  absl::Status GoOn() const {
+    return cancelled_ && cancelled_() ? absl::CancelledError("cancelled") : absl::OkStatus();
+  }
+
   const FsRoot& tree_;
   struct archive* archive_;
+  const std::function<bool()>& cancelled_;
   dev_t device_ = 0;
   std::map<std::pair<dev_t, ino_t>, std::string> links_;  // first name of files with several
 };
 
 }  // namespace
 
-absl::Status ArchiveTree(const FsRoot& tree, int out_fd) {
+absl::Status ArchiveTree(const FsRoot& tree, int out_fd, const std::function<bool()>& cancelled) {
   struct archive* archive = archive_write_new();
   if (archive == nullptr) return absl::ResourceExhaustedError("no memory for an archive");
   absl::Cleanup free_archive = [archive] { archive_write_free(archive); };
@@ -181,7 +189,7 @@ absl::Status ArchiveTree(const FsRoot& tree, int out_fd) {
   if (archive_write_open_fd(archive, out_fd) != ARCHIVE_OK) {
     return absl::InternalError(absl::StrCat("archive ", tree.path(), ": cannot write"));
   }
-  PLIMSOLL_RETURN_IF_ERROR(Archiver(tree, archive).AddDirectory(".", 0));
+  PLIMSOLL_RETURN_IF_ERROR(Archiver(tree, archive, cancelled).AddDirectory(".", 0));
   if (archive_write_close(archive) != ARCHIVE_OK) {
     return ArchiveError(archive, tree.path());
   }

@@ -2,6 +2,8 @@
 #ifndef PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
 #define PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
 
+#include <functional>
+
 #include "absl/status/status.h"
 #include "base/fs_root.h"
 
@@ -11,7 +13,9 @@ namespace plimsoll::image {
 // links, devices, fifos, and the attributes that layers keep. Names are in order, so the same tree
 // gives the same bytes. Sockets are left out, other mounts (proc, sys) appear as empty directories.
 // An unreadable or vanishing file is an error that names it.
-absl::Status ArchiveTree(const FsRoot& tree, int out_fd);
+// CANCELLED once `cancelled`, which may be null, is true.
+absl::Status ArchiveTree(const FsRoot& tree, int out_fd,
+                         const std::function<bool()>& cancelled = nullptr);
 
 }  // namespace plimsoll::image
 

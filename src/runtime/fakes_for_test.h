@@ -189,7 +189,8 @@ class FakeImages : public image::ImageService {
   int collections = 0;  // of garbage
 
   absl::StatusOr<image::Image> Import(const std::string&, absl::string_view,
-                                      const image::ProgressFn&) override {
+                                      const image::ProgressFn&,
+                                      const std::function<bool()>&) override {
     return absl::UnimplementedError("fake");
   }
   absl::StatusOr<image::Image> Pull(absl::string_view, const image::PullOptions&,

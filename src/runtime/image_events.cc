@@ -21,8 +21,9 @@ class ImageEvents : public image::ImageService {
       : images_(std::move(images)), events_(events) {}
 
   absl::StatusOr<image::Image> Import(const std::string& path, absl::string_view reference,
-                                      const image::ProgressFn& progress) override {
-    absl::StatusOr<image::Image> image = images_->Import(path, reference, progress);
+                                      const image::ProgressFn& progress,
+                                      const std::function<bool()>& cancelled) override {
+    absl::StatusOr<image::Image> image = images_->Import(path, reference, progress, cancelled);
     if (image.ok()) Add(EventType::kImageImported, reference, *image);
     return image;
   }
