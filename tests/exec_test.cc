@@ -74,6 +74,85 @@ TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
   EXPECT_EQ(ExecOutput(container_, "echo still here"), "still here\n");
 }
 
+// Whoever asked has gone: nobody reads what it says, and its thread is wanted.
+TEST_F(ExecTest, EndsWithItsWholeTreeWhenItsClientGoes) {
+  const std::string mark = absl::StrCat("9", getpid());
+  cri::ExecSyncRequest request;
+  request.set_container_id(container_);
+  for (const std::string& word :
+       {std::string("/bin/sh"), std::string("-c"),
+        absl::StrCat("sleep ", mark, "1 & setsid sleep ", mark, "2 & (setsid sh -c 'sleep ", mark,
+                     "3 & sleep ", mark, "4' &); sleep ", mark, "5")}) {
+    request.add_cmd(word);
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::hours(1));
+  std::thread client([&] {
+    cri::ExecSyncResponse response;
+    EXPECT_EQ(node_.runtime().ExecSync(&context, request, &response).error_code(),
+              grpc::StatusCode::CANCELLED);
+  });
+  EXPECT_TRUE(Eventually([&] {
+    for (const char* end : {"1", "2", "3", "4", "5"}) {
+      if (ProcessesWith(absl::StrCat("sleep ", mark, end)).empty()) return false;
+    }
+    return true;
+  }));
+  context.TryCancel();
+  client.join();
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith("sleep " + mark).empty(); }));
+  EXPECT_EQ(Status(container_).state(), cri::CONTAINER_RUNNING);
+}
+
+TEST_F(ExecTest, EndsAtItsClientsDeadlineHoweverLongItsTimeout) {
+  const std::string mark = absl::StrCat("9", getpid());
+  cri::ExecSyncRequest request;
+  request.set_container_id(container_);
+  request.set_timeout(3600);
+  for (const std::string& word : {std::string("sleep"), mark}) request.add_cmd(word);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  cri::ExecSyncResponse response;
+  EXPECT_EQ(node_.runtime().ExecSync(&context, request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith("sleep " + mark).empty(); }));
+}
+
+class OneWorkerTest : public NodeTest {
+ protected:
+  OneWorkerTest() : NodeTest("workers: 1") {}
+};
+
+TEST_F(OneWorkerTest, CommandsThatNeverEndHoldUpNeitherStopsNorLooks) {
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  grpc::ClientContext contexts[2];
+  std::vector<std::thread> clients;
+  for (grpc::ClientContext& context : contexts) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::hours(1));
+    clients.emplace_back([&] {
+      cri::ExecSyncRequest request;
+      request.set_container_id(container);
+      for (const char* word : {"sleep", "1000"}) request.add_cmd(word);
+      cri::ExecSyncResponse response;
+      EXPECT_FALSE(node_.runtime().ExecSync(&context, request, &response).ok());
+    });
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(node_.Log(), "all workers for calls of this kind");
+  })) << node_.Log();
+  grpc::ClientContext looking;
+  plimsoll::v1::InspectResponse found;
+  EXPECT_TRUE(node_.node().Inspect(&looking, {}, &found).ok());
+  cri::LinuxContainerResources more;
+  more.set_cpu_shares(512);
+  EXPECT_TRUE(TryUpdate(container, more).ok());
+  EXPECT_TRUE(StopContainer(container, 0).ok());
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (std::thread& client : clients) client.join();
+  EXPECT_TRUE(RemovePod(pod).ok());
+}
+
 TEST_F(ExecTest, LongOutputIsCutWithAMark) {
   cri::ExecSyncResponse response;
   const grpc::Status status =

@@ -127,6 +127,25 @@ TEST_F(UnimplementedTest, WhatIsNotThereYetSaysSo) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_F(UnimplementedTest, StatusTellsOfAStateDirectoryThatIsGone) {
+  const auto condition = [this] {
+    grpc::ClientContext context;
+    cri::StatusResponse response;
+    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
+    return response.status().conditions_size() > 0 ? response.status().conditions(0)
+                                                   : cri::RuntimeCondition();
+  };
+  EXPECT_TRUE(condition().status());
+  const std::string away = node_.state_directory() + ".away";
+  ASSERT_EQ(rename(node_.state_directory().c_str(), away.c_str()), 0);
+  const cri::RuntimeCondition gone = condition();
+  ASSERT_EQ(rename(away.c_str(), node_.state_directory().c_str()), 0);
+  EXPECT_FALSE(gone.status());
+  EXPECT_EQ(gone.reason(), "DirectoryUnusable");
+  EXPECT_THAT(gone.message(), HasSubstr(node_.state_directory()));
+  EXPECT_TRUE(condition().status());
+}
+
 TEST_F(UnimplementedTest, StatusTellsReadinessAndWhatTheMachineLacks) {
   grpc::ClientContext context;
   cri::StatusRequest request;

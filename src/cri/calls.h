@@ -7,18 +7,19 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/worker_pool.h"
+#include "base/cancellation.h"
 #include "cri/grpc_status.h"
+#include "cri/lanes.h"
 #include "cri/redact.h"
 
 namespace plimsoll::cri {
@@ -26,12 +27,20 @@ namespace plimsoll::cri {
 // What a handler may know of its call. Valid while the handler runs.
 struct CallContext {
   absl::Time deadline = absl::InfiniteFuture();  // the client's
-  std::function<bool()> cancelled = [] { return false; };
+  // Told when the client has gone or its deadline has passed.
+  std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
-// Told of every finished call, in any thread: "/runtime.v1.RuntimeService/Version". Must be quick.
-using CallObserver =
-    std::function<void(absl::string_view method, grpc::StatusCode code, absl::Duration latency)>;
+struct FinishedCall {
+  absl::string_view method;  // "/runtime.v1.RuntimeService/Version"
+  grpc::StatusCode code = grpc::StatusCode::OK;
+  absl::Duration latency;
+  // Of one that failed:
+  absl::string_view message;
+  std::string object;  // what it was about, as the request names it: an id, a pod, an image
+};
+// Told of every finished call, in any thread. Must be quick.
+using CallObserver = std::function<void(const FinishedCall&)>;
 // Told of every request as it comes, as text without secrets.
 using RequestTracer = std::function<void(absl::string_view method, const std::string& request)>;
 
@@ -42,24 +51,28 @@ inline absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
                                                                   : absl::FromChrono(deadline);
 }
 
-// Calls that only look are not to wait behind calls that wait for processes and registries.
-enum class Lane { kQuick, kSlow };
-
 struct CallOptions {
   CallObserver observer;  // may be null
   RequestTracer tracer;   // may be null
-  int quick_threads = 16;
-  int slow_threads = 64;
-  size_t max_queued = 1024;  // in each lane; more are refused with RESOURCE_EXHAUSTED
+  LaneOptions lanes;
+};
+
+// Ends a call and passes on that its client has gone, or its deadline.
+class CancellableReactor : public grpc::ServerUnaryReactor {
+ public:
+  const std::shared_ptr<Cancellation>& cancellation() const { return cancellation_; }
+
+ private:
+  void OnCancel() override { cancellation_->Cancel(); }
+  void OnDone() override { delete this; }
+
+  const std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
 };
 
 // Thread-safe. The destructor waits for every handler that was accepted.
 class Calls {
  public:
-  explicit Calls(CallOptions options)
-      : options_(std::move(options)),
-        quick_(options_.quick_threads, options_.max_queued),
-        slow_(options_.slow_threads, options_.max_queued) {}
+  explicit Calls(CallOptions options) : options_(std::move(options)), lanes_(options_.lanes) {}
 
   // Runs `handler` on a worker; it is absl::Status(const Request&, Response*) or
   // absl::Status(const CallContext&, const Request&, Response*).
@@ -67,16 +80,25 @@ class Calls {
   grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, const char* method,
                                   Lane lane, const Request* request, Response* response,
                                   Handler handler) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const absl::Time start = absl::Now();
     Trace(method, *request);
+    grpc::ServerUnaryReactor* reactor = nullptr;
+    std::shared_ptr<Cancellation> cancellation;  // for handlers that look at it
+    if constexpr (TakesContext<Handler, Request, Response>()) {
+      auto* const own = new CancellableReactor;
+      cancellation = own->cancellation();
+      reactor = own;
+    } else {
+      reactor = context->DefaultReactor();
+    }
     const absl::Status queued = Schedule(lane, [=, this] {
       // Whoever asked may have gone while the call waited: then nothing is begun.
-      absl::Status status = context->IsCancelled() ? absl::CancelledError("the client has gone")
-                                                   : Invoke(handler, *context, *request, response);
-      Finish(reactor, method, start, status);
+      absl::Status status = context->IsCancelled()
+                                ? absl::CancelledError("the client has gone")
+                                : Invoke(handler, *context, cancellation, *request, response);
+      Finish(reactor, method, start, status, request);
     });
-    if (!queued.ok()) Finish(reactor, method, start, queued);
+    if (!queued.ok()) Finish(reactor, method, start, queued, request);
     return reactor;
   }
 
@@ -84,7 +106,7 @@ class Calls {
   grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const char* method,
                                    absl::string_view why) const {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    Finish(reactor, method, absl::Now(), Unsupported(method, why));
+    Finish(reactor, method, absl::Now(), Unsupported(method, why), nullptr);
     return reactor;
   }
   template <typename Response>
@@ -100,15 +122,16 @@ class Calls {
     return reactor;
   }
 
-  // Any work on the lane's threads. RESOURCE_EXHAUSTED when its queue is full, UNAVAILABLE after
-  // Drain.
-  absl::Status Schedule(Lane lane, std::function<void()> work);
+  // As those of Lanes.
+  absl::Status Schedule(Lane lane, std::function<void()> work) {
+    return lanes_.Schedule(lane, std::move(work));
+  }
+  bool Drain(absl::Time deadline) { return lanes_.Drain(deadline); }
+  std::vector<LaneState> State() const { return lanes_.State(); }
 
-  // Accepts nothing more and waits until what was accepted is done. False at the deadline.
-  bool Drain(absl::Time deadline);
-
-  // Tells the observer and the tracer.
-  void Observe(absl::string_view method, absl::Time start, const absl::Status& status) const;
+  // Tells the observer and the tracer. `object`: see FinishedCall.
+  void Observe(absl::string_view method, absl::Time start, const absl::Status& status,
+               std::string object = "") const;
   void Trace(absl::string_view method, const google::protobuf::Message& request) const {
     if (options_.tracer) options_.tracer(method, RedactedText(request));
   }
@@ -116,32 +139,32 @@ class Calls {
  private:
   static absl::Status Unsupported(absl::string_view method, absl::string_view why);
 
+  template <typename Handler, typename Request, typename Response>
+  static constexpr bool TakesContext() {
+    return std::is_invocable_v<Handler, const CallContext&, const Request&, Response*>;
+  }
+
   template <typename Request, typename Response, typename Handler>
   static absl::Status Invoke(Handler& handler, grpc::CallbackServerContext& context,
+                             const std::shared_ptr<Cancellation>& cancellation,
                              const Request& request, Response* response) {
-    if constexpr (std::is_invocable_v<Handler, const CallContext&, const Request&, Response*>) {
-      CallContext call;
-      call.deadline = DeadlineOf(context);
-      call.cancelled = [&context] { return context.IsCancelled(); };
-      return handler(call, request, response);
+    if constexpr (TakesContext<Handler, Request, Response>()) {
+      return handler(CallContext{DeadlineOf(context), cancellation}, request, response);
     } else {
       return handler(request, response);
     }
   }
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, absl::Time start,
-              const absl::Status& status) const {
+              const absl::Status& status, const google::protobuf::Message* request) const {
     // Before the reactor: once it is finished the client may see what the observer has not.
-    Observe(method, start, status);
+    Observe(method, start, status,
+            status.ok() || request == nullptr ? std::string() : ObjectOf(*request));
     reactor->Finish(ToGrpcStatus(status));
   }
 
   const CallOptions options_;
-  absl::Mutex mutex_;
-  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  int accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // and not yet done
-  WorkerPool quick_;
-  WorkerPool slow_;
+  Lanes lanes_;
 };
 
 }  // namespace plimsoll::cri

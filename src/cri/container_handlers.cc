@@ -114,17 +114,23 @@ absl::Status RuntimeHandlers::RemoveContainer(const v1::RemoveContainerRequest& 
 absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& request,
                                              v1::ListContainersResponse* response) {
   const v1::ContainerFilter& filter = request.filter();
-  const std::vector<runtime::ContainerRecord> records = engine_->ListContainers();
-  absl::flat_hash_set<absl::string_view> ids;
-  for (const runtime::ContainerRecord& record : records) {
-    ids.insert(record.id);
-    if (!Matches(record, filter)) continue;
+  size_t there = 0;
+  engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
+    ++there;
+    if (!Matches(record, filter)) return;
     const auto config = container_configs_.Get(record.id, record.client_config);
-    if (!HasLabels(config->labels(), filter.label_selector())) continue;
+    if (!HasLabels(config->labels(), filter.label_selector())) return;
     FillContainer(record, *config, response->add_containers());
-  }
-  container_configs_.Retain(ids);
+  });
+  if (container_configs_.size() > there) ForgetRemovedContainers();
   return absl::OkStatus();
+}
+
+void RuntimeHandlers::ForgetRemovedContainers() {
+  std::vector<std::string> ids;
+  engine_->VisitContainers(
+      [&ids](const runtime::ContainerRecord& record) { ids.push_back(record.id); });
+  container_configs_.Retain({ids.begin(), ids.end()});
 }
 
 absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
@@ -195,6 +201,7 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   if (exec.timeout == absl::ZeroDuration() && call.deadline != absl::InfiniteFuture()) {
     exec.timeout = std::max(call.deadline - absl::Now(), absl::Milliseconds(1));
   }
+  exec.cancellation = call.cancellation.get();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
                             engine_->ExecSync(request.container_id(), exec));
   FitIntoMessage(&result.out, &result.err);

@@ -59,7 +59,7 @@ absl::StatusOr<image::PullOptions> PullOptionsFrom(const CallContext& call,
   image::PullOptions options;
   PLIMSOLL_ASSIGN_OR_RETURN(options.credentials, CredentialsFrom(auth, reference));
   options.timeout = std::min(options.timeout, call.deadline - absl::Now());
-  options.cancelled = call.cancelled;
+  options.cancelled = [cancellation = call.cancellation] { return cancellation->cancelled(); };
   return options;
 }
 

@@ -13,11 +13,11 @@ class ImageService final : public v1::ImageService::CallbackService {
  public:
   ImageService(Calls* calls, ImageHandlers* handlers) : calls_(calls), handlers_(handlers) {}
 
-  PLIMSOLL_CRI_UNARY(ListImages, Lane::kQuick)
-  PLIMSOLL_CRI_UNARY(ImageStatus, Lane::kQuick)
-  PLIMSOLL_CRI_UNARY(ImageFsInfo, Lane::kQuick)
-  PLIMSOLL_CRI_UNARY(PullImage, Lane::kSlow)
-  PLIMSOLL_CRI_UNARY(RemoveImage, Lane::kSlow)
+  PLIMSOLL_CRI_UNARY(ListImages, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ImageStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ImageFsInfo, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(PullImage, Lane::kFetch)
+  PLIMSOLL_CRI_UNARY(RemoveImage, Lane::kEnd)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamImages, StreamImagesRequest, StreamImagesResponse,
                                   "use ListImages")
 

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cri/runtime_handlers.h"
 #include "cri/validate.h"
 
@@ -77,7 +78,14 @@ absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
                                      v1::StatusResponse* response) {
   v1::RuntimeCondition* runtime_ready = response->mutable_status()->add_conditions();
   runtime_ready->set_type("RuntimeReady");
-  runtime_ready->set_status(true);
+  const absl::Status ready = info_.ready ? info_.ready() : absl::OkStatus();
+  runtime_ready->set_status(ready.ok());
+  if (!ready.ok()) {
+    const std::pair<std::string, std::string> reason_and_why =
+        absl::StrSplit(ready.message(), absl::MaxSplits(": ", 1));
+    runtime_ready->set_reason(reason_and_why.first);
+    runtime_ready->set_message(reason_and_why.second);
+  }
   v1::RuntimeCondition* network_ready = response->mutable_status()->add_conditions();
   network_ready->set_type("NetworkReady");
   network_ready->set_status(true);

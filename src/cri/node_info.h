@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 
@@ -26,6 +27,9 @@ struct NodeInfo {
   bool systemd_cgroup_driver = false;
   // What the machine lacks, one sentence each; may be null. Thread-safe.
   std::function<std::vector<std::string>()> limitations;
+  // Whether a pod could be started now: OK, or an error whose message is "<Reason>: <why>", the
+  // reason being one word in CamelCase. May be null. Thread-safe, and cheap.
+  std::function<absl::Status()> ready;
   // Runtime handlers beside the default one, which has no name.
   std::vector<std::string> runtime_handlers;
   // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).

@@ -5,6 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cri/runtime/v1/api.pb.h"
 
 namespace plimsoll::cri {
@@ -46,6 +49,23 @@ void Redact(Message* message) {
   }
 }
 
+// A string field of a message, and a message in it; nothing where there is none of that name.
+std::string TextIn(const Message* message, const char* name) {
+  const FieldDescriptor* field =
+      message == nullptr ? nullptr : message->GetDescriptor()->FindFieldByName(name);
+  const bool is_text = field != nullptr && !field->is_repeated() &&
+                       field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  return is_text ? message->GetReflection()->GetString(*message, field) : std::string();
+}
+
+const Message* PartOf(const Message* message, const char* name) {
+  const FieldDescriptor* field =
+      message == nullptr ? nullptr : message->GetDescriptor()->FindFieldByName(name);
+  const bool is_message = field != nullptr && !field->is_repeated() &&
+                          field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  return is_message ? &message->GetReflection()->GetMessage(*message, field) : nullptr;
+}
+
 }  // namespace
 
 std::string RedactedText(const Message& message) {
@@ -54,6 +74,19 @@ std::string RedactedText(const Message& message) {
   copy->DiscardUnknownFields();
   Redact(copy.get());
   return copy->ShortDebugString();
+}
+
+std::string ObjectOf(const Message& request) {
+  std::vector<std::string> words;
+  for (const char* name : {"container_id", "pod_sandbox_id", "reference", "path"}) {
+    words.push_back(TextIn(&request, name));
+  }
+  const Message* metadata = PartOf(PartOf(&request, "config"), "metadata");
+  words.push_back(TextIn(metadata, "namespace"));
+  words.push_back(TextIn(metadata, "name"));
+  words.push_back(TextIn(PartOf(&request, "image"), "image"));
+  std::erase(words, "");
+  return absl::CEscape(absl::StrJoin(words, "/")).substr(0, 256);
 }
 
 }  // namespace plimsoll::cri

@@ -14,6 +14,11 @@ namespace plimsoll::cri {
 // build are left out, since nobody can say what they hold.
 std::string RedactedText(const google::protobuf::Message& message);
 
+// What a request is about, as it names it: ids, the namespace and
+// name of what is to be made, an image, a path, with "/" between. Empty where it is about nothing
+// in particular. Control characters are escaped; at most 256 bytes.
+std::string ObjectOf(const google::protobuf::Message& request);
+
 }  // namespace plimsoll::cri
 
 #endif  // PLIMSOLL_CRI_REDACT_H_

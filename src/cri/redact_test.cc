@@ -117,6 +117,25 @@ TEST(RegistryOfTest, FindsIt) {
   EXPECT_EQ(RegistryOf("quay.io/a/b@sha256:00"), "quay.io");
 }
 
+TEST(ObjectOfTest, NamesWhatARequestIsAbout) {
+  v1::StopContainerRequest stop;
+  stop.set_container_id("abc");
+  EXPECT_EQ(ObjectOf(stop), "abc");
+  v1::RunPodSandboxRequest run;
+  run.mutable_config()->mutable_metadata()->set_name("web");
+  run.mutable_config()->mutable_metadata()->set_namespace_("default");
+  EXPECT_EQ(ObjectOf(run), "default/web");
+  v1::CreateContainerRequest create;
+  create.set_pod_sandbox_id("pod");
+  create.mutable_config()->mutable_metadata()->set_name("main\n");
+  EXPECT_EQ(ObjectOf(create), "pod/main\\n");
+  v1::PullImageRequest pull;
+  pull.mutable_image()->set_image("busybox");
+  pull.mutable_auth()->set_password("secret");
+  EXPECT_EQ(ObjectOf(pull), "busybox");
+  EXPECT_EQ(ObjectOf(v1::VersionRequest()), "");
+}
+
 TEST(MessageCacheTest, ParsesOnceAndForgets) {
   MessageCache<v1::ContainerConfig> cache;
   v1::ContainerConfig config;

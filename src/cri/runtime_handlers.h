@@ -76,6 +76,8 @@ class RuntimeHandlers {
   // Puts what was left out of a request into the event log.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);
+  // Messages of containers that another way than RemoveContainer took away.
+  void ForgetRemovedContainers();
   absl::Status CheckRuntimeHandler(const std::string& name) const;
 
   runtime::Engine* const engine_;

@@ -98,6 +98,7 @@ class GrpcServer final : public Server {
   }
 
   const std::string& socket_path() const override { return options_.socket_path; }
+  std::vector<LaneState> Lanes() const override { return calls_.State(); }
 
  private:
   const ServerOptions options_;

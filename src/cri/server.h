@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -60,6 +61,8 @@ class Server {
   virtual bool Shutdown(absl::Duration grace) = 0;
 
   virtual const std::string& socket_path() const = 0;
+  // How busy it is.
+  virtual std::vector<LaneState> Lanes() const = 0;
 };
 
 }  // namespace plimsoll::cri

@@ -2,6 +2,7 @@
 #include "cri/server.h"
 
 #include <grpcpp/impl/client_unary_call.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "base/wait_until_for_test.h"
 #include "cri/grpc_status.h"
 #include "cri/mocks_for_test.h"
 #include "google/protobuf/empty.pb.h"
@@ -160,8 +162,8 @@ TEST_F(ServerTest, CallsRunSideBySide) {
 }
 
 TEST_F(ServerTest, FullQueueRefusesButQuickCallsGoOn) {
-  options_.calls.slow_threads = 1;
-  options_.calls.max_queued = 1;
+  options_.calls.lanes.waiting_threads = 1;
+  options_.calls.lanes.max_queued = 1;
   absl::Notification working;
   absl::Notification go_on;
   EXPECT_CALL(engine_, StopContainer(absl::string_view("first"), _))
@@ -193,14 +195,65 @@ TEST_F(ServerTest, FullQueueRefusesButQuickCallsGoOn) {
   EXPECT_EQ(refused, 1);
 }
 
+// Commands that never end take the threads for commands, and nothing else.
+TEST_F(ServerTest, CommandsHoldUpNothingElse) {
+  options_.calls.lanes.waiting_threads = 1;
+  std::atomic<int> exhausted{0};
+  options_.calls.lanes.on_exhausted = [&](const LaneState& lane) {
+    EXPECT_EQ(lane.lane, Lane::kExec);
+    EXPECT_EQ(lane.running, 1);
+    ++exhausted;
+  };
+  std::atomic<int> begun{0};
+  EXPECT_CALL(engine_, ExecSync(_, _)).WillRepeatedly(Invoke([&](auto, const auto& request) {
+    ++begun;
+    pollfd gone = {request.cancellation->fd(), POLLIN, 0};
+    EXPECT_EQ(poll(&gone, 1, 60'000), 1);
+    return absl::StatusOr<runtime::ExecResult>(absl::CancelledError("gone"));
+  }));
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillRepeatedly(Return(absl::OkStatus()));
+  EXPECT_CALL(engine_, RemoveContainer(_)).WillRepeatedly(Return(absl::OkStatus()));
+  EXPECT_CALL(engine_, Inspect()).WillOnce(Return(std::vector<runtime::Finding>()));
+  Start();
+  v1::ExecSyncRequest exec;
+  exec.set_container_id("a");
+  exec.add_cmd("sleep");
+  grpc::ClientContext contexts[2];
+  std::vector<std::thread> callers;
+  for (grpc::ClientContext& context : contexts) {
+    callers.emplace_back([&] {
+      v1::ExecSyncResponse response;
+      EXPECT_EQ(runtime_->ExecSync(&context, exec, &response).error_code(),
+                grpc::StatusCode::CANCELLED);
+    });
+  }
+  const auto exec_lane = [&] { return server_->Lanes()[static_cast<size_t>(Lane::kExec)]; };
+  EXPECT_TRUE(WaitUntil([&] { return exec_lane().running == 1 && exec_lane().waiting == 1; }));
+  EXPECT_EQ(exhausted, 1);
+  EXPECT_EQ(exec_lane().exhausted, 1u);
+  EXPECT_TRUE(Version().ok());
+  EXPECT_TRUE(Stop("a").ok());
+  v1::RemoveContainerRequest remove;
+  remove.set_container_id("a");
+  v1::RemoveContainerResponse removed;
+  EXPECT_TRUE(Call(runtime_, &RuntimeStub::RemoveContainer, remove, &removed).ok());
+  ::plimsoll::v1::InspectResponse inspected;
+  EXPECT_TRUE(Call(node_, &NodeStub::Inspect, {}, &inspected).ok());
+  // A client that goes gives its thread back; one that went while it waited is not begun.
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_TRUE(WaitUntil([&] { return exec_lane().running == 0 && exec_lane().waiting == 0; }));
+  EXPECT_GE(begun, 1);
+}
+
 TEST_F(ServerTest, ObserverAndTracerSeeEveryCall) {
   absl::Mutex mutex;
   std::vector<std::string> seen;
-  options_.calls.observer = [&](absl::string_view method, grpc::StatusCode code,
-                                absl::Duration latency) {
+  options_.calls.observer = [&](const FinishedCall& call) {
     absl::MutexLock lock(&mutex);
-    EXPECT_GE(latency, absl::ZeroDuration());
-    seen.push_back(absl::StrCat(method, " ", CodeName(code)));
+    EXPECT_GE(call.latency, absl::ZeroDuration());
+    EXPECT_EQ(call.message.empty(), call.code == grpc::StatusCode::OK);
+    seen.push_back(absl::StrCat(call.method, " ", CodeName(call.code), call.object));
   };
   options_.calls.tracer = [&](absl::string_view, const std::string& request) {
     absl::MutexLock lock(&mutex);

@@ -395,6 +395,23 @@ TEST_F(ServicesTest, StatusNamesBothConditions) {
   EXPECT_EQ(response.info().at("limitations"), "[]");
 }
 
+class UnreadyTest : public ServicesTest {
+ protected:
+  UnreadyTest() {
+    options_.info.ready = [] {
+      return absl::FailedPreconditionError("RuntimeProgramMissing: execute /x/monitor: gone");
+    };
+  }
+};
+
+TEST_F(UnreadyTest, StatusSaysWhatIsMissing) {
+  v1::StatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, {}, &response).ok());
+  EXPECT_FALSE(response.status().conditions(0).status());
+  EXPECT_EQ(response.status().conditions(0).reason(), "RuntimeProgramMissing");
+  EXPECT_EQ(response.status().conditions(0).message(), "execute /x/monitor: gone");
+}
+
 TEST_F(ServicesTest, ImageOfUnknownNameIsAnEmptyAnswer) {
   ON_CALL(images_, Find(_)).WillByDefault(Return(absl::NotFoundError("no")));
   v1::ImageStatusRequest request;

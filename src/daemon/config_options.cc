@@ -162,7 +162,8 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetInteger(config.workers, value, 1, 1024);
      },
-     "threads for requests that wait for programs and registries"},
+     "threads that may wait at once for commands (exec), for the end of containers, and for "
+     "registries: so many for each of the three"},
     {"event_log.capacity", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.event_log_capacity, value, 1, 1000000);

@@ -1,12 +1,15 @@
 #include "daemon/daemon.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -102,9 +106,9 @@ StateCounts CountStates(const runtime::Engine& engine) {
   for (const auto& sandbox : engine.ListSandboxes()) {
     ++counts.sandboxes[runtime::StateName(sandbox.state)];
   }
-  for (const auto& container : engine.ListContainers()) {
+  engine.VisitContainers([&counts](const runtime::ContainerRecord& container) {
     ++counts.containers[runtime::StateName(container.state)];
-  }
+  });
   return counts;
 }
 
@@ -112,6 +116,19 @@ StateCounts CountStates(const runtime::Engine& engine) {
 std::pair<std::string, std::string> NameAndVersion(const std::string& text) {
   return absl::StrSplit(text, absl::MaxSplits(' ', 1));
 }
+
+// Starting takes the processor: more at once than it has cores, with some to spare for what waits
+// for files, only makes each slower.
+cri::LaneOptions LanesFor(int workers) {
+  cri::LaneOptions lanes;
+  lanes.waiting_threads = workers;
+  const int useful = std::max(16, 2 * static_cast<int>(std::thread::hardware_concurrency()));
+  lanes.work_threads = std::min(workers, useful);
+  return lanes;
+}
+
+// A call that waits this long for a worker that does nothing but look or start will not be served.
+constexpr absl::Duration kStuck = absl::Seconds(30);
 
 class DaemonImpl final : public Daemon {
  public:
@@ -174,7 +191,12 @@ class DaemonImpl final : public Daemon {
  private:
   // What asks the engine goes before it.
   void CloseEngine() {
-    server_.reset();
+    std::unique_ptr<cri::Server> server;
+    {
+      absl::MutexLock lock(&server_mutex_);
+      server = std::move(server_);
+    }
+    server.reset();
     node_.reset();
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
@@ -214,6 +236,7 @@ class DaemonImpl final : public Daemon {
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
     metrics_->SetClasses(classes_.get());
+    metrics_->SetLanes([this] { return CountLanes(); });
     listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
     runtime::EngineOptions engine{.host = host_,
                                   .state = *state_,
@@ -265,9 +288,9 @@ class DaemonImpl final : public Daemon {
       PLIMSOLL_ASSIGN_OR_RETURN(server.socket_group, FindGroup(config.socket_group));
     }
     server.info = DescribeNode();
-    server.calls.slow_threads = config.workers;
-    server.calls.observer = [this](absl::string_view method, grpc::StatusCode code,
-                                   absl::Duration latency) { OnCall(method, code, latency); };
+    server.calls.lanes = LanesFor(config.workers);
+    server.calls.lanes.on_exhausted = [this](const cri::LaneState& lane) { OnExhausted(lane); };
+    server.calls.observer = [this](const cri::FinishedCall& call) { OnCall(call); };
     server.calls.tracer = [this](absl::string_view method, const std::string& request) {
       log_->WriteLimited(LogLevel::kDebug, "request",
                          {{"method", std::string(method)}, {"request", request}});
@@ -283,7 +306,12 @@ class DaemonImpl final : public Daemon {
       if (reader == cri::TopologyFeed::Reader::kClient) node_->TakenByClient();
     };
     server.abandon_calls = [this] { runtime_->CancelExecs(); };
-    PLIMSOLL_ASSIGN_OR_RETURN(server_, cri::Server::Start(std::move(server)));
+    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<cri::Server> started,
+                              cri::Server::Start(std::move(server)));
+    {
+      absl::MutexLock lock(&server_mutex_);
+      server_ = std::move(started);
+    }
     serving_ = true;
     return absl::OkStatus();
   }
@@ -303,6 +331,7 @@ class DaemonImpl final : public Daemon {
       for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
       return all;
     };
+    info.ready = [this] { return Ready(); };
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
@@ -352,9 +381,70 @@ class DaemonImpl final : public Daemon {
     }
   }
 
-  // Serving, and the engine's locks are free enough to look at everything.
+  void OnExhausted(const cri::LaneState& lane) {
+    const RateLimit::Decision decision = exhausted_log_.Ask();
+    if (!decision.pass) return;
+    std::vector<LogField> fields = {{"calls", cri::LaneName(lane.lane)},
+                                    {"workers", absl::StrCat(lane.workers)},
+                                    {"waiting", absl::StrCat(lane.waiting)}};
+    if (decision.held_back > 0) {
+      fields.push_back({"more_since_last", absl::StrCat(decision.held_back)});
+    }
+    log_->Write(LogLevel::kWarning, "all workers for calls of this kind are taken; more wait",
+                fields);
+  }
+
+  // None before the server is there, and after. For threads other than that which starts and stops.
+  std::vector<cri::LaneState> Lanes() const {
+    absl::MutexLock lock(&server_mutex_);
+    return server_ == nullptr ? std::vector<cri::LaneState>() : server_->Lanes();
+  }
+
+  std::map<std::string, LaneCounts> CountLanes() const {
+    std::map<std::string, LaneCounts> counts;
+    for (const cri::LaneState& lane : Lanes()) {
+      counts[cri::LaneName(lane.lane)] = {lane.workers, lane.running, lane.waiting, lane.exhausted};
+    }
+    return counts;
+  }
+
+  // Whether a pod could be started: what that needs is there. Each costs a system call or two.
+  absl::Status Ready() const {
+    if (const absl::Status status = runtime_->Ready(); !status.ok()) {
+      return NotReady("RuntimeProgramMissing", status);
+    }
+    for (const auto& [what, path] :
+         {std::pair<const char*, const std::string&>("state directory", options_.config.state_dir),
+          {"run directory", options_.config.run_dir}}) {
+      const std::string relative = path.substr(path.find_first_not_of('/'));
+      if (faccessat(host_.fd(), relative.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0) continue;
+      return NotReady("DirectoryUnusable", ErrnoStatus(errno, absl::StrCat(what, " ", path)));
+    }
+    const absl::StatusOr<bool> cgroups = cgroups_->Exists("/");
+    if (!cgroups.ok()) return NotReady("CgroupsUnusable", cgroups.status());
+    if (!*cgroups) {
+      return NotReady("CgroupsUnusable", absl::NotFoundError("/sys/fs/cgroup is not mounted"));
+    }
+    return absl::OkStatus();
+  }
+
+  // FAILED_PRECONDITION "<Reason>: <message>".
+  static absl::Status NotReady(absl::string_view reason, const absl::Status& status) {
+    return absl::FailedPreconditionError(absl::StrCat(reason, ": ", status.message()));
+  }
+
+  // Serving, calls that don't wait for others get their turn, and the engine's locks are free
+  // enough to look at everything.
   absl::Status Health() const {
     if (!serving_) return absl::UnavailableError("not serving: starting or stopping");
+    for (const cri::LaneState& lane : Lanes()) {
+      const bool waits_for_others = lane.lane != cri::Lane::kLook && lane.lane != cri::Lane::kWork;
+      if (waits_for_others || lane.longest_wait < kStuck) continue;
+      return absl::UnavailableError(absl::StrCat(
+          "all ", lane.workers, " workers for calls of kind '", cri::LaneName(lane.lane),
+          "' are taken, and ", lane.waiting, " calls wait, one of them for ",
+          absl::FormatDuration(absl::Floor(lane.longest_wait, absl::Seconds(1)))));
+    }
     static_cast<void>(engine_->ListSandboxes());
     return absl::OkStatus();
   }
@@ -367,20 +457,44 @@ class DaemonImpl final : public Daemon {
     std::vector<LogField> fields = {{"event", type}};
     if (!event.sandbox_id.empty()) fields.push_back({"sandbox", event.sandbox_id});
     if (!event.container_id.empty()) fields.push_back({"container", event.container_id});
-    log_->WriteLimited(bad ? LogLevel::kWarning : LogLevel::kInfo, event.message, fields);
+    log_->WriteLimited(bad ? LogLevel::kWarning : LogLevel::kInfo,
+                       event.message.empty() ? type : event.message, fields);
   }
 
-  // A client's own mistakes are its own to log; what broke here is ours.
-  void OnCall(absl::string_view method, grpc::StatusCode code, absl::Duration latency) {
-    const std::string name(method.substr(method.rfind('/') + 1));
-    const std::string code_name(cri::CodeName(code));
-    metrics_->ObserveRpc(name, code_name, latency);
-    const bool ours = code == grpc::StatusCode::INTERNAL || code == grpc::StatusCode::DATA_LOSS ||
-                      code == grpc::StatusCode::UNKNOWN;
-    log_->WriteLimited(ours ? LogLevel::kError : LogLevel::kDebug, "call",
-                       {{"method", name},
-                        {"code", code_name},
-                        {"milliseconds", absl::StrCat(absl::ToDoubleMilliseconds(latency))}});
+  // What broke here is ours; of what a client asked in vain the log tells too, but not of looks for
+  // what isn't there, nor of clients that went.
+  static LogLevel LevelOf(grpc::StatusCode code) {
+    switch (code) {
+      case grpc::StatusCode::OK:
+      case grpc::StatusCode::NOT_FOUND:
+      case grpc::StatusCode::CANCELLED:
+      case grpc::StatusCode::UNIMPLEMENTED:
+        return LogLevel::kDebug;
+      case grpc::StatusCode::INTERNAL:
+      case grpc::StatusCode::DATA_LOSS:
+      case grpc::StatusCode::UNKNOWN:
+        return LogLevel::kError;
+      case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      case grpc::StatusCode::UNAVAILABLE:
+      case grpc::StatusCode::DEADLINE_EXCEEDED:
+        return LogLevel::kWarning;
+      default:
+        return LogLevel::kInfo;
+    }
+  }
+
+  void OnCall(const cri::FinishedCall& call) {
+    const std::string name(call.method.substr(call.method.rfind('/') + 1));
+    const std::string code_name(cri::CodeName(call.code));
+    metrics_->ObserveRpc(name, code_name, call.latency);
+    const bool ok = call.code == grpc::StatusCode::OK;
+    std::vector<LogField> fields = {
+        {"method", name},
+        {"code", code_name},
+        {"milliseconds", absl::StrCat(absl::ToDoubleMilliseconds(call.latency))}};
+    if (!call.object.empty()) fields.push_back({"object", call.object});
+    if (!ok) fields.push_back({"error", std::string(call.message)});
+    log_->WriteLimited(LevelOf(call.code), ok ? "call" : "call failed", fields);
   }
 
   const DaemonOptions options_;
@@ -402,8 +516,10 @@ class DaemonImpl final : public Daemon {
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
   std::unique_ptr<NodeResources> node_;  // asks `engine_`
-  std::unique_ptr<cri::Server> server_;
+  std::unique_ptr<cri::Server> server_;  // changed with the mutex held, by one thread
+  mutable absl::Mutex server_mutex_;
   std::atomic<bool> serving_ = false;
+  RateLimit exhausted_log_{0.1, 2, &Clock::Real()};
 };
 
 }  // namespace

@@ -40,6 +40,34 @@ prometheus::MetricFamily GaugeByState(const std::string& name, const std::string
   return family;
 }
 
+std::vector<prometheus::MetricFamily> LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
+  const auto family = [&](const char* name, const char* help, prometheus::MetricType type,
+                          const auto& value) {
+    prometheus::MetricFamily made;
+    made.name = name;
+    made.help = help;
+    made.type = type;
+    for (const auto& [lane, counts] : lanes) {
+      prometheus::ClientMetric metric;
+      metric.label.push_back({"calls", lane});
+      const auto number = static_cast<double>(value(counts));
+      (type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value) = number;
+      made.metric.push_back(std::move(metric));
+    }
+    return made;
+  };
+  using enum prometheus::MetricType;
+  return {family("plimsoll_call_workers", "Threads that calls of a kind may have", Gauge,
+                 [](const LaneCounts& lane) { return lane.workers; }),
+          family("plimsoll_calls_running", "Calls that have a thread", Gauge,
+                 [](const LaneCounts& lane) { return lane.running; }),
+          family("plimsoll_calls_waiting", "Calls that wait for a thread", Gauge,
+                 [](const LaneCounts& lane) { return lane.waiting; }),
+          family("plimsoll_calls_delayed_total",
+                 "Calls that came when all threads of their kind were taken", Counter,
+                 [](const LaneCounts& lane) { return lane.exhausted; })};
+}
+
 // Counted when asked, so that nothing has to be kept in step.
 class StateCollector : public prometheus::Collectable {
  public:
@@ -92,6 +120,7 @@ struct Metrics::State {
   prometheus::Family<prometheus::Counter>& events_total;
   prometheus::Family<prometheus::Histogram>& phases;
   prometheus::Counter& topologies_sent;
+  std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // with `classes`
   std::unique_ptr<HttpServer> server;
@@ -115,6 +144,10 @@ void Metrics::SetClasses(const qos::Registry* registry) {
   state_->drift.emplace(registry);
 }
 
+void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes) {
+  state_->lanes = std::move(lanes);
+}
+
 void Metrics::ObserveRpc(const std::string& method, const std::string& code,
                          absl::Duration duration) {
   state_->rpc_total.Add({{"method", method}, {"code", code}}).Increment();
@@ -134,6 +167,11 @@ std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = state_->registry->Collect();
   for (prometheus::MetricFamily& family : state_->states->Collect()) {
     families.push_back(std::move(family));
+  }
+  if (state_->lanes) {
+    for (prometheus::MetricFamily& family : LaneMetrics(state_->lanes())) {
+      families.push_back(std::move(family));
+    }
   }
   if (state_->classes != nullptr) {
     for (prometheus::MetricFamily& family : ClassMetrics(*state_->classes, *state_->drift)) {

@@ -8,6 +8,11 @@
 //                                            runtime/start_phase.h
 //   plimsoll_sandboxes{state}                now
 //   plimsoll_containers{state}               now
+//   plimsoll_call_workers{calls}             threads that calls of a kind may have: look, work, end
+//                                            (stop and remove), exec, fetch (images)
+//   plimsoll_calls_running{calls}            now
+//   plimsoll_calls_waiting{calls}            for a thread, now
+//   plimsoll_calls_delayed_total{calls}      that came when all threads of their kind were taken
 //   plimsoll_events_total{type}              entries of the event log
 //   cri_dynamic_runtime_config_responses_total
 //                                            topologies that clients of GetDynamicRuntimeConfig
@@ -42,6 +47,14 @@ struct StateCounts {
   std::map<std::string, uint64_t> containers;
 };
 
+// One lane of cri::Lanes.
+struct LaneCounts {
+  int workers = 0;
+  int running = 0;
+  int waiting = 0;
+  uint64_t exhausted = 0;
+};
+
 // Thread-safe.
 class Metrics {
  public:
@@ -53,6 +66,9 @@ class Metrics {
 
   // Has the QoS classes shown from now on; `registry` must outlive this. Before Serve.
   void SetClasses(const qos::Registry* registry);
+
+  // `lanes` gives them by name, for each request of the endpoint. Before Serve.
+  void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
 
   // `method` is a name from the contract ("RunPodSandbox"), `code` that of the status ("OK").
   // Neither may come from a client: each different one is kept.

@@ -16,6 +16,7 @@ namespace plimsoll::daemon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 StateCounts SomePods() {
   return {.sandboxes = {{"ready", 2}, {"not_ready", 0}}, .containers = {{"running", 3}}};
@@ -60,6 +61,22 @@ TEST(MetricsTest, TextHasCallsStatesAndEvents) {
         "plimsoll_containers{state=\"running\"} 3\n",
         "plimsoll_start_phase_duration_seconds_bucket{phase=\"container_create\",le=\"0.01\"} 1\n",
         "plimsoll_events_total{type=\"ContainerOom\"} 1\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(MetricsTest, TellsHowBusyEachKindOfCallIs) {
+  Metrics metrics("1", SomePods);
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("plimsoll_calls_running")));
+  metrics.SetLanes([] {
+    return std::map<std::string, LaneCounts>{{"exec", {64, 64, 7, 19}}, {"look", {16, 1, 0, 0}}};
+  });
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"# TYPE plimsoll_calls_delayed_total counter\n",
+        "plimsoll_call_workers{calls=\"exec\"} 64\n", "plimsoll_calls_running{calls=\"exec\"} 64\n",
+        "plimsoll_calls_running{calls=\"look\"} 1\n", "plimsoll_calls_waiting{calls=\"exec\"} 7\n",
+        "plimsoll_calls_delayed_total{calls=\"exec\"} 19\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -210,11 +210,16 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       "; exec needs one that is Running"));
   }
   // A change of class freezes it for some milliseconds; the OCI runtime refuses to enter it then.
-  const absl::Time end = absl::Now() + kFrozen;
+  const bool limited = request.timeout > absl::ZeroDuration();
+  const absl::Time end = absl::Now() + (limited ? std::min(request.timeout, kFrozen) : kFrozen);
   for (int tries = 0; true; ++tries) {
     const absl::Duration hold = std::min(tries * kHold, kLongestHold);
     absl::StatusOr<ExecResult> result = ExecOnce(*container, record, request, hold);
     if (!absl::IsAborted(result.status())) return result;
+    if (request.cancellation != nullptr && request.cancellation->cancelled()) {
+      return absl::CancelledError(
+          absl::StrCat(result.status().message(), ", and whoever asked has gone"));
+    }
     if (absl::Now() >= end) {
       return absl::FailedPreconditionError(
           absl::StrCat(result.status().message(), " by somebody who doesn't let it go on"));

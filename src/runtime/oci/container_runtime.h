@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/cancellation.h"
 #include "base/fs_root.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
@@ -70,6 +71,8 @@ struct ExecRequest {
   std::vector<std::string> entry_files;
   // What the command is to have; crun leaves it its caller's. nullopt: that.
   std::optional<int> oom_score_adj;
+  // Ends the call with CANCELLED, as a timeout would. May be null; must outlive the call.
+  Cancellation* cancellation = nullptr;
   // Called once, by Exec's thread, when what enters has all of the above (and is one of
   // EnteringProcesses until it ends). Not called when nothing was started. May be null.
   std::function<void()> entered;
@@ -124,6 +127,8 @@ class ContainerRuntime {
   // What the machine lacks and what that costs, one sentence each, for Status.
   virtual std::vector<std::string> Limitations() const = 0;
   virtual std::string runtime_version() const = 0;  // "crun 1.8.1"
+  // OK while all programs that Create needs are there. Cheap.
+  virtual absl::Status Ready() const { return absl::OkStatus(); }
 
   // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file; or
   // the error says what is, and Delete tries again.
@@ -134,7 +139,9 @@ class ContainerRuntime {
   // Ends whatever is left of the container and removes all traces: processes, cgroup, crun's state,
   // bundle, writable layer, monitor. OK when there is nothing.
   virtual absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) = 0;
-  // DEADLINE_EXCEEDED after the timeout, with the whole tree that the command started killed.
+  // DEADLINE_EXCEEDED after the timeout, CANCELLED when cancelled, with the whole tree that the
+  // command started killed. (Without a timeout, only what is still below it: a session of its own
+  // that it left behind is the container's.)
   virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                           const ExecRequest& request) = 0;
   // Processes of Execs under way for the container: what they fork goes into it.

@@ -108,6 +108,15 @@ CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Cr
       cancel_execs_(eventfd(0, EFD_CLOEXEC)),
       seccomp_(options_.host) {}
 
+absl::Status CrunRuntime::Ready() const {
+  for (const std::string& program : {crun_->executable(), monitor_, launcher_}) {
+    if (access(program.c_str(), X_OK) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("execute ", program));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FsRoot> CrunRuntime::Bundle(absl::string_view id) const {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
   absl::StatusOr<FsRoot> bundle = options_.run.Sub(BundlePath(id));

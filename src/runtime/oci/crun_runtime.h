@@ -31,6 +31,7 @@ class CrunRuntime : public ContainerRuntime {
 
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
   std::string runtime_version() const override { return crun_->version(); }
+  absl::Status Ready() const override;
   absl::StatusOr<Created> Create(const CreateRequest& request) override;
   absl::Status Start(absl::string_view id) override { return crun_->Start(id); }
   absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override;

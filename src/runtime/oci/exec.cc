@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -94,26 +95,31 @@ class Output {
   bool dropped_ = false;
 };
 
-enum class Ending { kExit, kTimeout, kCancelled };
+enum class Ending { kExit, kTimeout, kStopping, kCancelled };
 
-// Collects until the process ends, the deadline comes or `cancel_fd` is readable.
-Ending Collect(int pidfd, int cancel_fd, absl::Time deadline, Output* out, Output* err) {
+// What ends a call from outside, in the order of Ending's last two. -1 never does.
+using CancelFds = std::array<int, 2>;
+
+// Collects until the process ends, the deadline comes or one of `cancel` is readable.
+Ending Collect(int pidfd, const CancelFds& cancel, absl::Time deadline, Output* out, Output* err) {
   while (true) {
-    struct pollfd polls[4] = {{pidfd, POLLIN, 0},
+    struct pollfd polls[5] = {{pidfd, POLLIN, 0},
                               {out->reader(), POLLIN, 0},
                               {err->reader(), POLLIN, 0},
-                              {cancel_fd, POLLIN, 0}};
+                              {cancel[0], POLLIN, 0},
+                              {cancel[1], POLLIN, 0}};
     int64_t wait = -1;
     if (deadline != absl::InfiniteFuture()) {
       wait = std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()) + 1, 0, 1 << 30);
     }
-    const int ready = poll(polls, 4, static_cast<int>(wait));
+    const int ready = poll(polls, 5, static_cast<int>(wait));
     if (ready == 0) return Ending::kTimeout;
     if (ready < 0) continue;  // EINTR
     if (polls[1].revents != 0) out->Take();
     if (polls[2].revents != 0) err->Take();
     if (polls[0].revents != 0) break;
-    if (polls[3].revents != 0) return Ending::kCancelled;
+    if (polls[3].revents != 0) return Ending::kStopping;
+    if (polls[4].revents != 0) return Ending::kCancelled;
     // Output that never pauses doesn't put it off.
     if (absl::Now() > deadline) return Ending::kTimeout;
   }
@@ -276,9 +282,11 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   err.CloseWriter();
   std::optional<EnteringProcesses::Entry> entry;
   if (tools.entering != nullptr) entry.emplace(tools.entering, id, child->pid());
-  own.entered.Await(tools.cancel_fd);
+  const CancelFds cancel = {tools.cancel_fd,
+                            request.cancellation == nullptr ? -1 : request.cancellation->fd()};
+  own.entered.Await(cancel);
   if (request.entered) request.entered();
-  const Ending ending = Collect(child->pidfd(), tools.cancel_fd, deadline, &out, &err);
+  const Ending ending = Collect(child->pidfd(), cancel, deadline, &out, &err);
   absl::Status killed;
   if (ending != Ending::kExit) killed = KillTree(tools.host, group, &*child);
   if (group) group->Remove();
@@ -289,6 +297,10 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
         absl::StrCat(what, " not finished after ", absl::FormatDuration(request.timeout), end));
   }
   if (ending == Ending::kCancelled) {
+    return absl::CancelledError(
+        absl::StrCat(what, " not finished when its client went or gave up waiting", end));
+  }
+  if (ending == Ending::kStopping) {
     return absl::UnavailableError(absl::StrCat(what, " not finished as the daemon stops", end));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());

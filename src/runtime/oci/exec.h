@@ -28,7 +28,8 @@ struct ExecTools {
 // command does, also when something that it started in the background holds its output open. A
 // stream that is longer than allowed is cut and ends in a line that says so. A command that isn't
 // there gives exit code 127, one that can't be executed 126, each with a message in `err`, as a
-// shell has it. FAILED_PRECONDITION when the container doesn't run, ABORTED
+// shell has it. CANCELLED when the request's cancellation
+// says so, with the command killed. FAILED_PRECONDITION when the container doesn't run, ABORTED
 // while it is frozen: then nothing was started, and it can be tried again.
 absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_view id,
                                            absl::string_view cgroup_path,

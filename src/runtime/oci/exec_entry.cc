@@ -50,13 +50,14 @@ absl::Status LaunchSignal::Open() {
   return absl::OkStatus();
 }
 
-void LaunchSignal::Await(int cancel_fd) {
+void LaunchSignal::Await(absl::Span<const int> cancel_fds) {
   writer_.Reset();
+  std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
+  for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
   const absl::Time end = absl::Now() + kPatience;
   while (reader_.valid()) {
-    struct pollfd polls[2] = {{reader_.get(), POLLIN, 0}, {cancel_fd, POLLIN, 0}};
     const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(end - absl::Now()), 0);
-    if (poll(polls, 2, static_cast<int>(wait)) >= 0 || errno != EINTR) break;
+    if (poll(polls.data(), polls.size(), static_cast<int>(wait)) >= 0 || errno != EINTR) break;
   }
   reader_.Reset();
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 #include "linux/process.h"
@@ -54,9 +55,9 @@ class LaunchSignal {
   // For the launcher's descriptor of the plan's "entered".
   int writer() const { return writer_.get(); }
   // In the parent, once the launcher has it. Returns when it has become the OCI runtime or has
-  // ended, when `cancel_fd` is readable, or when it takes longer than a second: somebody has frozen
-  // the group that it entered.
-  void Await(int cancel_fd);
+  // ended, when one of `cancel_fds` is readable, or when it takes longer than a second: somebody
+  // has frozen the group that it entered.
+  void Await(absl::Span<const int> cancel_fds);
 
  private:
   UniqueFd reader_;

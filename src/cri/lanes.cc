@@ -1,0 +1,98 @@
+#include "cri/lanes.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace plimsoll::cri {
+
+const char* LaneName(Lane lane) {
+  switch (lane) {
+    case Lane::kLook:
+      return "look";
+    case Lane::kWork:
+      return "work";
+    case Lane::kEnd:
+      return "end";
+    case Lane::kExec:
+      return "exec";
+    case Lane::kFetch:
+      return "fetch";
+  }
+  return "unknown";
+}
+
+Lanes::Lanes(LaneOptions options)
+    : options_(std::move(options)),
+      lanes_{OneLane(options_.look_threads, options_.max_queued),
+             OneLane(options_.work_threads, options_.max_queued),
+             OneLane(options_.waiting_threads, options_.max_queued),
+             OneLane(options_.waiting_threads, options_.max_queued),
+             OneLane(options_.waiting_threads, options_.max_queued)} {}
+
+absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
+  const size_t index = static_cast<size_t>(lane);
+  OneLane& chosen = lanes_[index];
+  LaneState full;
+  bool scheduled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) return absl::UnavailableError("the daemon is stopping; try again later");
+    // Under the lock, so that `waiting` has the queue's order.
+    scheduled =
+        chosen.pool.TrySchedule([this, &chosen, work = std::move(work)] { Run(chosen, work); });
+    if (chosen.running + static_cast<int>(chosen.waiting.size()) >= chosen.workers) {
+      ++chosen.exhausted;
+      full = StateOf(index);
+    }
+    if (scheduled) {
+      ++accepted_;
+      chosen.waiting.push_back(absl::Now());
+    }
+  }
+  if (full.workers > 0 && options_.on_exhausted) options_.on_exhausted(full);
+  if (scheduled) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("too many calls at once: ", options_.max_queued,
+                                                   " are waiting already; try again later"));
+}
+
+void Lanes::Run(OneLane& lane, const std::function<void()>& work) {
+  {
+    absl::MutexLock lock(&mutex_);
+    lane.waiting.pop_front();
+    ++lane.running;
+  }
+  work();
+  absl::MutexLock lock(&mutex_);
+  --lane.running;
+  --accepted_;
+}
+
+bool Lanes::Drain(absl::Time deadline) {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  const auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return accepted_ == 0; };
+  return mutex_.AwaitWithDeadline(absl::Condition(&idle), deadline);
+}
+
+LaneState Lanes::StateOf(size_t index) const {
+  const OneLane& lane = lanes_[index];
+  LaneState state;
+  state.lane = static_cast<Lane>(index);
+  state.workers = lane.workers;
+  state.running = lane.running;
+  state.waiting = static_cast<int>(lane.waiting.size());
+  if (!lane.waiting.empty()) state.longest_wait = absl::Now() - lane.waiting.front();
+  state.exhausted = lane.exhausted;
+  return state;
+}
+
+std::vector<LaneState> Lanes::State() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<LaneState> all;
+  for (size_t i = 0; i < lanes_.size(); ++i) all.push_back(StateOf(i));
+  return all;
+}
+
+}  // namespace plimsoll::cri
