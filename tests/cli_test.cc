@@ -144,6 +144,119 @@ TEST_F(CliTest, CtrlCStopsThePodAndCleansUp) {
   EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("long")));
 }
 
+// A stopped process is as silent as one that hangs.
+TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
+  const std::string manifest =
+      Manifest("stuck", absl::StrCat("  terminationGracePeriodSeconds: 1\n  containers:\n",
+                                     ContainerOf("a", "echo started; sleep 1000")));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  const std::string errors = dir_.path() + "/errors";
+  const UniqueFd stderr_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
+  Command command = PlimsollCommand({"run", manifest});
+  command.descriptors = {{writer.get(), 1}, {stderr_file.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  writer.Reset();
+  char buffer[256];
+  ASSERT_GT(read(reader.get(), buffer, sizeof(buffer)), 0);  // "started" has come
+  pid_t daemon = 0;
+  for (const std::string& line : ProcessesWith("plimsolld --standalone")) {
+    if (absl::StrContains(line, dir_.path())) daemon = std::stoi(line);
+  }
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(kill(daemon, SIGSTOP), 0);
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Host().Read(errors).value_or(""), "the daemon does not answer");
+  })) << Host().Read(errors).value_or("");
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  EXPECT_EQ(kill(daemon, SIGCONT), 0);
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 130);
+  EXPECT_THAT(Host().Read(errors).value_or(""), HasSubstr("plimsoll rm --force stuck"));
+  const RunResult removed = Plimsoll({"rm", "--force", "stuck"});
+  EXPECT_EQ(removed.exit.code, 0) << removed.err;
+  EXPECT_THAT(*Host().List(dir_.path() + "/r/state/cli"), IsEmpty());
+}
+
+TEST_F(CliTest, ARunSurvivesItsDaemon) {
+  const std::string manifest =
+      Manifest("lasting",
+               absl::StrCat("  containers:\n", ContainerOf("a",
+                                                           "echo started; "
+                                                           "while ! test -e /tmp/go; do sleep 0.1; "
+                                                           "done; echo finished; exit 7")));
+  const std::string out = dir_.path() + "/out";
+  const std::string errors = dir_.path() + "/errors";
+  const UniqueFd out_file = *Host().OpenFile(out, O_WRONLY | O_CREAT, 0600);
+  const UniqueFd error_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
+  Command command = PlimsollCommand({"run", manifest});
+  command.descriptors = {{out_file.get(), 1}, {error_file.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_TRUE(
+      Eventually([&] { return absl::StrContains(Host().Read(out).value_or(""), "started"); }));
+  for (const std::string& line : ProcessesWith("plimsolld --standalone")) {
+    if (!absl::StrContains(line, dir_.path())) continue;
+    EXPECT_EQ(kill(std::stoi(line), SIGKILL), 0);
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Host().Read(errors).value_or(""), "the daemon is back");
+  })) << Host().Read(errors).value_or("");
+  const RunResult go = Plimsoll({"exec", "lasting", "--", "/bin/sh", "-c", ": > /tmp/go"});
+  EXPECT_EQ(go.exit.code, 0) << go.err;
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 7) << Host().Read(errors).value_or("");
+  EXPECT_THAT(Host().Read(out).value_or(""), HasSubstr("finished"));
+}
+
+TEST_F(CliTest, AnImageComesFromAPipeToo) {
+  const RunResult packed = *RunProgram({.argv = {*FindProgram("tar"), "-C", dir_.path() + "/rootfs",
+                                                 "-cf", dir_.path() + "/x.tar", "."}});
+  ASSERT_EQ(packed.exit.code, 0) << packed.err;
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  Command cat = {.argv = {*FindProgram("cat"), dir_.path() + "/x.tar"}};
+  cat.descriptors = {{writer.get(), 1}};
+  auto feeder = Spawn(cat);
+  ASSERT_TRUE(feeder.ok());
+  writer.Reset();
+  Command command = PlimsollCommand({"image", "import", "/dev/stdin", "--name", "piped"});
+  command.descriptors = {{reader.get(), 0}};
+  auto import = Spawn(command);
+  ASSERT_TRUE(import.ok());
+  const auto exit = import->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_THAT(Plimsoll({"image", "list"}).out, HasSubstr("piped"));
+}
+
+TEST_F(CliTest, OutputOfACommandThatIsTooLongIsToldOf) {
+  ASSERT_EQ(Plimsoll({"run", "--detach",
+                      Manifest("talker",
+                               absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000")))})
+                .exit.code,
+            0);
+  const std::string errors = dir_.path() + "/errors";
+  const UniqueFd error_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
+  Command command =
+      PlimsollCommand({"exec", "talker", "--", "head", "-c", "20000000", "/dev/zero"});
+  command.descriptors = {{error_file.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok());
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 125);
+  EXPECT_THAT(Host().Read(errors).value_or(""), HasSubstr("the rest of it is lost"));
+  EXPECT_EQ(Plimsoll({"rm", "--force", "talker"}).exit.code, 0);
+}
+
 TEST_F(CliTest, ShowResourcesHoldsRequestBesideKernel) {
   const RunResult result = Plimsoll(
       {"run", "--show-resources",

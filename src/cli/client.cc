@@ -2,15 +2,20 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "base/socket_address.h"
 #include "base/status.h"
+#include "cli/call_watch.h"
 #include "cli/errors.h"
+#include "cli/output.h"
 #include "cli/standalone.h"
 #include "cri/observer.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
@@ -21,6 +26,8 @@ namespace {
 
 constexpr int kDefaultSeconds = 120;
 constexpr int kSlowSeconds = 3600;  // pulls, imports
+constexpr int kProbeSeconds = 4;
+constexpr absl::Duration kReconnectInterval = absl::Milliseconds(200);
 
 // The daemon's codes are absl's, and its messages are written for people.
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -28,16 +35,13 @@ absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-template <typename Stub, typename Request, typename Response>
-absl::StatusOr<Response> Call(Stub& stub,
-                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                           Response*),
-                              const Request& request, int64_t seconds = kDefaultSeconds) {
-  grpc::ClientContext context;
+void SetDeadline(grpc::ClientContext& context, int64_t seconds) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
-  Response response;
-  PLIMSOLL_RETURN_IF_ERROR(FromGrpc((stub.*method)(&context, request, &response)));
-  return response;
+}
+
+// Whether the daemon went before it had answered: nothing is known of what became of the call.
+bool IsLost(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
 
 std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
@@ -50,24 +54,6 @@ std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
     node::NodeService::Stub& stub, grpc::ClientContext& context,
     const node::ImportImageRequest& request) {
   return stub.ImportImage(&context, request);
-}
-
-template <typename Request>
-absl::StatusOr<node::ImageProgress::Done> Follow(node::NodeService::Stub& stub,
-                                                 const Request& request,
-                                                 const Client::OnProgress& progress) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kSlowSeconds));
-  const auto reader = Open(stub, context, request);
-  node::ImageProgress message;
-  std::optional<node::ImageProgress::Done> done;
-  while (reader->Read(&message)) {
-    if (message.has_progress() && progress) progress(message.progress());
-    if (message.has_done()) done = message.done();
-  }
-  PLIMSOLL_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
-  if (!done) return absl::InternalError("the daemon ended the transfer without a result");
-  return *std::move(done);
 }
 
 absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
@@ -88,19 +74,127 @@ struct Client::Connection {
   explicit Connection(SocketAddress socket) : address(std::move(socket)) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
+    // A daemon that is restarted is back within moments.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
     channel = grpc::CreateCustomChannel(address.uri, grpc::InsecureChannelCredentials(), arguments);
     runtime = cri::RuntimeService::NewStub(channel);
     images = cri::ImageService::NewStub(channel);
     node = node::NodeService::NewStub(channel);
   }
 
+  // One call; of those that change something, for it may have been done when its answer is lost.
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(Stub& stub,
+                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request, int64_t seconds = kDefaultSeconds) {
+    grpc::ClientContext context;
+    SetDeadline(context, seconds);
+    const CallWatch::Call call(&watch, [&context] { context.TryCancel(); });
+    Response response;
+    PLIMSOLL_RETURN_IF_ERROR(FromGrpc((stub.*method)(&context, request, &response)));
+    return response;
+  }
+
+  // As Call, of what does no harm when it is done twice: asked again, with patience, of the daemon
+  // that takes the place of one that has gone.
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Ask(Stub& stub,
+                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                            Response*),
+                               const Request& request, int64_t seconds = kDefaultSeconds) {
+    absl::StatusOr<Response> response = Call(stub, method, request, seconds);
+    const absl::Time deadline = absl::Now() + patience.wait;
+    while (IsLost(response.status()) && AwaitDaemon(deadline)) {
+      response = Call(stub, method, request, seconds);
+    }
+    return response;
+  }
+
+  template <typename Request>
+  absl::StatusOr<::plimsoll::v1::ImageProgress::Done> Follow(const Request& request,
+                                                             const Client::OnProgress& progress);
+
+  bool Answers() const {
+    grpc::ClientContext context;
+    SetDeadline(context, kProbeSeconds);
+    cri::VersionResponse response;
+    // A refusal is an answer too: the call that waits hears of it by itself.
+    return runtime->Version(&context, {}, &response).error_code() !=
+           grpc::StatusCode::DEADLINE_EXCEEDED;
+  }
+
+  // Waits for a daemon at the same place; one of our own is started again. False at the deadline.
+  bool AwaitDaemon(absl::Time deadline) {
+    if (patience.wait == absl::ZeroDuration() || given_up) return false;
+    if (!lost.exchange(true) && patience.lost) patience.lost();
+    while (absl::Now() < deadline && !watch.abandoned()) {
+      absl::SleepFor(kReconnectInterval);
+      if (standalone.has_value()) Revive();
+      grpc::ClientContext context;
+      SetDeadline(context, kProbeSeconds);
+      cri::VersionResponse response;
+      if (!runtime->Version(&context, {}, &response).ok()) continue;
+      if (lost.exchange(false) && patience.back) patience.back();
+      return true;
+    }
+    given_up = true;  // what is left to do is not to wait as long again each time
+    return false;
+  }
+
+  void Revive() {
+    absl::MutexLock lock(&reviving);
+    if (ProbeSocket(standalone_options.dirs.socket()).ok()) return;
+    absl::StatusOr<Standalone> again = Standalone::Join(standalone_options);
+    if (again.ok()) standalone = *std::move(again);
+  }
+
   std::optional<Standalone> standalone;  // goes last
-  const SocketAddress address;           // for reconnecting too
+  StandaloneOptions standalone_options;
+  absl::Mutex reviving;
+  const SocketAddress address;  // for reconnecting too
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<cri::RuntimeService::Stub> runtime;
   std::unique_ptr<cri::ImageService::Stub> images;
   std::unique_ptr<node::NodeService::Stub> node;
+  Patience patience;
+  std::atomic<bool> lost = false;  // and not back yet
+  std::atomic<bool> given_up = false;
+  std::atomic<bool> silent = false;  // there, but without an answer
+  CallWatch watch{{.answers = [this] { return Answers(); },
+                   .silent =
+                       [this] {
+                         silent = true;
+                         PrintNote(
+                             "plimsoll: the daemon does not answer (is it stopped, or the machine "
+                             "overloaded?); waiting for it. Ctrl-C gives up.\n");
+                       },
+                   .back =
+                       [this] {
+                         silent = false;
+                         PrintNote("plimsoll: the daemon answers again\n");
+                       }}};
 };
+
+template <typename Request>
+absl::StatusOr<::plimsoll::v1::ImageProgress::Done> Client::Connection::Follow(
+    const Request& request, const Client::OnProgress& progress) {
+  grpc::ClientContext context;
+  SetDeadline(context, kSlowSeconds);
+  const CallWatch::Call call(&watch, [&context] { context.TryCancel(); });
+  const auto reader = Open(*node, context, request);
+  ::plimsoll::v1::ImageProgress message;
+  std::optional<::plimsoll::v1::ImageProgress::Done> done;
+  while (reader->Read(&message)) {
+    if (message.has_progress() && progress) progress(message.progress());
+    if (message.has_done()) done = message.done();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+  if (!done) return absl::InternalError("the daemon ended the transfer without a result");
+  return *std::move(done);
+}
 
 Client::Client(std::string address, std::unique_ptr<Connection> connection)
     : address_(std::move(address)), connection_(std::move(connection)) {}
@@ -113,6 +207,26 @@ Client::~Client() {
   connection_.reset();
   // So that a script that goes on finds the daemon gone with its last client.
   if (pods.ok() && pods->empty()) standalone->Leave(absl::Seconds(3));
+}
+
+void Client::SetPatience(Patience patience) {
+  connection_->patience = std::move(patience);
+}
+
+bool Client::AwaitDaemon() {
+  return connection_->AwaitDaemon(absl::Now() + connection_->patience.wait);
+}
+
+void Client::Abandon() {
+  connection_->watch.Abandon();
+}
+
+bool Client::abandoned() const {
+  return connection_->watch.abandoned();
+}
+
+bool Client::stuck() const {
+  return connection_->silent || connection_->lost;
 }
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
@@ -145,42 +259,45 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
     }
     if (!listening.ok()) return NoDaemon(listening, "unix://" + dirs.socket());
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone,
-                            Standalone::Join({.dirs = dirs, .daemon = options.daemon}));
+  const StandaloneOptions own = {.dirs = dirs, .daemon = options.daemon};
+  PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone, Standalone::Join(own));
   const std::string address = "unix://" + standalone.socket();
   PLIMSOLL_ASSIGN_OR_RETURN(SocketAddress socket, SocketAddressOf(standalone.socket()));
   auto connection = std::make_unique<Connection>(std::move(socket));
   connection->standalone = std::move(standalone);
+  connection->standalone_options = own;
   return std::unique_ptr<Client>(new Client(address, std::move(connection)));
 }
 
 absl::StatusOr<cri::VersionResponse> Client::Version() {
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::Version, cri::VersionRequest());
+  return connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Version,
+                           cri::VersionRequest());
 }
 
 absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose) {
   cri::StatusRequest request;
   request.set_verbose(verbose);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::Status, request);
+  return connection_->Ask(*connection_->runtime, &cri::RuntimeService::Stub::Status, request);
 }
 
 absl::StatusOr<node::DaemonStatusResponse> Client::DaemonStatus() {
-  return Call(*connection_->node, &node::NodeService::Stub::DaemonStatus,
-              node::DaemonStatusRequest());
+  return connection_->Ask(*connection_->node, &node::NodeService::Stub::DaemonStatus,
+                          node::DaemonStatusRequest());
 }
 
 absl::StatusOr<node::InspectResponse> Client::Inspect() {
-  return Call(*connection_->node, &node::NodeService::Stub::Inspect, node::InspectRequest());
+  return connection_->Ask(*connection_->node, &node::NodeService::Stub::Inspect,
+                          node::InspectRequest());
 }
 
 absl::StatusOr<node::ListClassesResponse> Client::ListClasses() {
-  return Call(*connection_->node, &node::NodeService::Stub::ListClasses,
-              node::ListClassesRequest());
+  return connection_->Ask(*connection_->node, &node::NodeService::Stub::ListClasses,
+                          node::ListClassesRequest());
 }
 
 absl::StatusOr<node::ReloadClassesResponse> Client::ReloadClasses() {
-  return Call(*connection_->node, &node::NodeService::Stub::ReloadClasses,
-              node::ReloadClassesRequest());
+  return connection_->Call(*connection_->node, &node::NodeService::Stub::ReloadClasses,
+                           node::ReloadClassesRequest());
 }
 
 absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config) {
@@ -188,20 +305,23 @@ absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& c
   *request.mutable_config() = config;
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto response,
-      Call(*connection_->runtime, &cri::RuntimeService::Stub::RunPodSandbox, request));
+      connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::RunPodSandbox, request));
   return response.pod_sandbox_id();
 }
 
 absl::Status Client::StopPodSandbox(const std::string& id) {
   cri::StopPodSandboxRequest request;
   request.set_pod_sandbox_id(id);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StopPodSandbox, request).status();
+  return connection_
+      ->Ask(*connection_->runtime, &cri::RuntimeService::Stub::StopPodSandbox, request)
+      .status();
 }
 
 absl::Status Client::RemovePodSandbox(const std::string& id) {
   cri::RemovePodSandboxRequest request;
   request.set_pod_sandbox_id(id);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::RemovePodSandbox, request)
+  return connection_
+      ->Ask(*connection_->runtime, &cri::RuntimeService::Stub::RemovePodSandbox, request)
       .status();
 }
 
@@ -210,13 +330,15 @@ absl::StatusOr<cri::PodSandboxStatusResponse> Client::PodSandboxStatus(const std
   cri::PodSandboxStatusRequest request;
   request.set_pod_sandbox_id(id);
   request.set_verbose(verbose);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::PodSandboxStatus, request);
+  return connection_->Ask(*connection_->runtime, &cri::RuntimeService::Stub::PodSandboxStatus,
+                          request);
 }
 
 absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
-                            Call(*connection_->runtime, &cri::RuntimeService::Stub::ListPodSandbox,
-                                 cri::ListPodSandboxRequest()));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      connection_->Ask(*connection_->runtime, &cri::RuntimeService::Stub::ListPodSandbox,
+                       cri::ListPodSandboxRequest()));
   return std::vector<cri::PodSandbox>(response.items().begin(), response.items().end());
 }
 
@@ -228,30 +350,35 @@ absl::StatusOr<std::string> Client::CreateContainer(const std::string& sandbox_i
   *request.mutable_config() = config;
   *request.mutable_sandbox_config() = sandbox;
   PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto response,
-      Call(*connection_->runtime, &cri::RuntimeService::Stub::CreateContainer, request));
+      const auto response, connection_->Call(*connection_->runtime,
+                                             &cri::RuntimeService::Stub::CreateContainer, request));
   return response.container_id();
 }
 
 absl::Status Client::StartContainer(const std::string& id) {
   cri::StartContainerRequest request;
   request.set_container_id(id);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StartContainer, request).status();
+  return connection_
+      ->Call(*connection_->runtime, &cri::RuntimeService::Stub::StartContainer, request)
+      .status();
 }
 
 absl::Status Client::StopContainer(const std::string& id, int64_t grace_s) {
   cri::StopContainerRequest request;
   request.set_container_id(id);
   request.set_timeout(grace_s);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::StopContainer, request,
-              grace_s + kDefaultSeconds)
+  return connection_
+      ->Ask(*connection_->runtime, &cri::RuntimeService::Stub::StopContainer, request,
+            grace_s + kDefaultSeconds)
       .status();
 }
 
 absl::Status Client::RemoveContainer(const std::string& id) {
   cri::RemoveContainerRequest request;
   request.set_container_id(id);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::RemoveContainer, request).status();
+  return connection_
+      ->Ask(*connection_->runtime, &cri::RuntimeService::Stub::RemoveContainer, request)
+      .status();
 }
 
 absl::StatusOr<cri::ContainerStatusResponse> Client::ContainerStatus(const std::string& id,
@@ -259,7 +386,8 @@ absl::StatusOr<cri::ContainerStatusResponse> Client::ContainerStatus(const std::
   cri::ContainerStatusRequest request;
   request.set_container_id(id);
   request.set_verbose(verbose);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::ContainerStatus, request);
+  return connection_->Ask(*connection_->runtime, &cri::RuntimeService::Stub::ContainerStatus,
+                          request);
 }
 
 absl::StatusOr<std::vector<cri::Container>> Client::ListContainers(const std::string& sandbox_id) {
@@ -267,17 +395,19 @@ absl::StatusOr<std::vector<cri::Container>> Client::ListContainers(const std::st
   if (!sandbox_id.empty()) request.mutable_filter()->set_pod_sandbox_id(sandbox_id);
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto response,
-      Call(*connection_->runtime, &cri::RuntimeService::Stub::ListContainers, request));
+      connection_->Ask(*connection_->runtime, &cri::RuntimeService::Stub::ListContainers, request));
   return std::vector<cri::Container>(response.containers().begin(), response.containers().end());
 }
 
 absl::Status Client::UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request) {
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdatePodSandboxConfig, request)
+  return connection_
+      ->Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdatePodSandboxConfig, request)
       .status();
 }
 
 absl::Status Client::UpdateContainer(const cri::UpdateContainerResourcesRequest& request) {
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdateContainerResources, request)
+  return connection_
+      ->Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdateContainerResources, request)
       .status();
 }
 
@@ -288,14 +418,15 @@ absl::StatusOr<cri::ExecSyncResponse> Client::ExecSync(const std::string& id,
   request.set_container_id(id);
   for (const std::string& word : command) request.add_cmd(word);
   request.set_timeout(timeout_s);
-  return Call(*connection_->runtime, &cri::RuntimeService::Stub::ExecSync, request,
-              timeout_s > 0 ? timeout_s + kDefaultSeconds : 365 * 24 * 3600);
+  return connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::ExecSync, request,
+                           timeout_s > 0 ? timeout_s + kDefaultSeconds : 365 * 24 * 3600);
 }
 
 absl::StatusOr<std::vector<cri::Image>> Client::ListImages() {
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto response,
-      Call(*connection_->images, &cri::ImageService::Stub::ListImages, cri::ListImagesRequest()));
+      connection_->Ask(*connection_->images, &cri::ImageService::Stub::ListImages,
+                       cri::ListImagesRequest()));
   return std::vector<cri::Image>(response.images().begin(), response.images().end());
 }
 
@@ -303,7 +434,7 @@ absl::StatusOr<cri::ImageStatusResponse> Client::InspectImage(const std::string&
   cri::ImageStatusRequest request;
   request.mutable_image()->set_image(reference);
   request.set_verbose(true);
-  return Call(*connection_->images, &cri::ImageService::Stub::ImageStatus, request);
+  return connection_->Ask(*connection_->images, &cri::ImageService::Stub::ImageStatus, request);
 }
 
 absl::StatusOr<std::optional<cri::Image>> Client::ImageStatus(const std::string& reference) {
@@ -311,7 +442,7 @@ absl::StatusOr<std::optional<cri::Image>> Client::ImageStatus(const std::string&
   request.mutable_image()->set_image(reference);
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto response,
-      Call(*connection_->images, &cri::ImageService::Stub::ImageStatus, request));
+      connection_->Ask(*connection_->images, &cri::ImageService::Stub::ImageStatus, request));
   if (!response.has_image()) return std::optional<cri::Image>();
   return std::optional<cri::Image>(response.image());
 }
@@ -319,17 +450,18 @@ absl::StatusOr<std::optional<cri::Image>> Client::ImageStatus(const std::string&
 absl::Status Client::RemoveImage(const std::string& reference) {
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image(reference);
-  return Call(*connection_->images, &cri::ImageService::Stub::RemoveImage, request).status();
+  return connection_->Ask(*connection_->images, &cri::ImageService::Stub::RemoveImage, request)
+      .status();
 }
 
 absl::StatusOr<node::ImageProgress::Done> Client::PullImage(const node::PullImageRequest& request,
                                                             const OnProgress& progress) {
-  return Follow(*connection_->node, request, progress);
+  return connection_->Follow(request, progress);
 }
 
 absl::StatusOr<node::ImageProgress::Done> Client::ImportImage(
     const node::ImportImageRequest& request, const OnProgress& progress) {
-  return Follow(*connection_->node, request, progress);
+  return connection_->Follow(request, progress);
 }
 
 absl::Status Client::ListEvents(uint64_t since, bool follow,

@@ -29,6 +29,13 @@ struct ConnectOptions {
   bool may_start = true;  // false: UNAVAILABLE rather than start one
 };
 
+// For commands that go on for long: what becomes of them when the daemon goes.
+struct Patience {
+  absl::Duration wait;         // for the daemon that takes its place; zero: none
+  std::function<void()> lost;  // it has gone, and is waited for; may be null
+  std::function<void()> back;  // may be null
+};
+
 // Thread-safe. Every call has a deadline, and an error that names what was asked of whom.
 class Client {
  public:
@@ -36,6 +43,17 @@ class Client {
   ~Client();
 
   const std::string& address() const { return address_; }
+
+  // From now on calls that only look, stop or remove are made again when the daemon is lost. Before
+  // other threads use this.
+  void SetPatience(Patience patience);
+  // For streams that were cut off: waits, as calls do. False when no daemon came.
+  bool AwaitDaemon();
+  // Ends every call with CANCELLED, and each later one at once.
+  void Abandon();
+  bool abandoned() const;
+  // Whether the daemon is known to be gone, or to give no answer, and somebody waits for it.
+  bool stuck() const;
 
   absl::StatusOr<cri::VersionResponse> Version();
   absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);

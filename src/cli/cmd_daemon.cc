@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -78,7 +79,35 @@ absl::Status NoEventsWithoutADaemon(const absl::Status& status) {
       "starts one and prints what happens from then on.");
 }
 
-absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t since) {
+bool IsCutOff(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
+}
+
+// From where on events are wanted: after one of them, or after a time.
+struct Since {
+  uint64_t sequence = 0;
+  absl::Time time = absl::InfinitePast();
+};
+
+// "17", "10m", "2026-11-21T03:10:53Z".
+absl::StatusOr<Since> ReadSince(const std::string& text) {
+  Since since;
+  absl::Duration ago;
+  if (text.empty() || absl::SimpleAtoi(text, &since.sequence)) return since;
+  if (absl::ParseDuration(text, &ago) && ago >= absl::ZeroDuration()) {
+    since.time = absl::Now() - ago;
+    return since;
+  }
+  if (absl::ParseTime(absl::RFC3339_full, text, &since.time, nullptr)) return since;
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat("--since: \"", text,
+                   "\" is no sequence number (17), no time ago (10m, 1h30m) and no time "
+                   "(2026-11-21T03:10:53Z)")));
+}
+
+absl::StatusOr<int> Events(const CommandContext& context, bool follow,
+                           const std::string& since_text) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Since since, ReadSince(since_text));
   // To follow what later commands do, one of our own will do; they join it.
   auto connected = context.Connect(/*may_start=*/follow);
   if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
@@ -87,7 +116,8 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t 
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
   absl::Status failure;
   bool any = false;
-  const absl::Status status = client->ListEvents(since, follow, [&](const node::Event& event) {
+  const auto print = [&](const node::Event& event) {
+    if (absl::FromUnixNanos(event.timestamp()) < since.time) return true;
     any = true;
     if (context.for_programs()) {
       failure = PrintMessage(event, context.format());
@@ -105,7 +135,18 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow, uint64_t 
     line.erase(line.find_last_not_of(' ') + 1);
     Print(line + "\n");
     return true;
-  });
+  };
+  if (follow) {
+    client->SetPatience({.wait = absl::Minutes(1), .lost = [] {
+                           PrintNote("plimsoll: the daemon has gone; waiting for the next...\n");
+                         }});
+  }
+  absl::Status status = client->ListEvents(since.sequence, follow, print);
+  while (follow && failure.ok() && IsCutOff(status) && client->AwaitDaemon()) {
+    PrintNote(
+        "plimsoll: a daemon is there again; its events begin with its start, numbered from 1\n");
+    status = client->ListEvents(/*since=*/0, follow, print);
+  }
   PLIMSOLL_RETURN_IF_ERROR(failure);
   PLIMSOLL_RETURN_IF_ERROR(status);
   if (!any && !context.for_programs()) {
@@ -176,10 +217,13 @@ void AddEventsCommand(CLI::App& app, CommandContext& context) {
                          "it started is not in them. Where none runs there are none; "
                          "with --follow one is started.");
   auto follow = std::make_shared<bool>(false);
-  auto since = std::make_shared<uint64_t>(0);
+  auto since = std::make_shared<std::string>();
   events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
-  events->add_option("--since", *since, "Only events after this sequence number")
-      ->type_name("NUMBER");
+  events
+      ->add_option("--since", *since,
+                   "Only events after this sequence number (-o json shows it), of the last so long "
+                   "(10m), or after a time (2026-11-21T03:10:53Z)")
+      ->type_name("NUMBER|DURATION|TIME");
   context.Act(events, [&context, follow, since] { return Events(context, *follow, *since); });
 }
 

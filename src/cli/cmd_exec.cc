@@ -9,6 +9,9 @@
 namespace plimsoll::cli {
 namespace {
 
+// What is shorter than this was not cut, whatever its last line says.
+constexpr size_t kShortestCut = 1 << 20;
+
 struct ExecArguments {
   std::string name;
   std::vector<std::string> command;
@@ -38,6 +41,19 @@ absl::StatusOr<cri::Container> Target(Client& client, const std::string& name) {
       "`plimsoll ps --all` shows how they ended.");
 }
 
+// Whether the daemon cut the stream, which then ends in a line that says so; takes the line away.
+bool TakeCutMark(std::string* stream) {
+  const size_t begin = stream->rfind("\n[plimsoll: output truncated");
+  const size_t end = stream->rfind("]\n");
+  constexpr size_t kLongestMark = 120;
+  if (begin == std::string::npos || end != stream->size() - 2 ||
+      stream->size() - begin > kLongestMark || stream->size() < kShortestCut) {
+    return false;
+  }
+  stream->resize(begin);
+  return true;
+}
+
 absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arguments) {
   if (arguments.interactive || arguments.tty) {
     return WithHint(absl::UnimplementedError("exec with --stdin or --tty is not there yet"),
@@ -50,14 +66,23 @@ absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arg
                         absl::StrCat("container ", container.metadata().name(), " is not running")),
                     "`plimsoll ps` lists what is.");
   }
-  const auto response = client->ExecSync(container.id(), arguments.command, arguments.timeout_s);
+  auto response = client->ExecSync(container.id(), arguments.command, arguments.timeout_s);
   if (absl::IsDeadlineExceeded(response.status())) {
     return WithHint(response.status(), "A longer --timeout, or none, lets it finish.");
   }
   PLIMSOLL_RETURN_IF_ERROR(response.status());
+  const bool cut_out = TakeCutMark(response->mutable_stdout());
+  const bool cut_err = TakeCutMark(response->mutable_stderr());
   Print(response->stdout());
   PrintNote(response->stderr());
-  return response->exit_code();
+  if (!cut_out && !cut_err) return response->exit_code();
+  PrintNote(absl::StrCat("plimsoll: the command's ", cut_out ? "output" : "standard error",
+                         " was longer than an answer can hold (16 MiB): the rest of it is lost. "
+                         "The command's own exit "
+                         "code was ",
+                         response->exit_code(),
+                         ".\n  Have it write to a file or a volume instead.\n"));
+  return response->exit_code() == 0 ? kExitOwnFailure : response->exit_code();
 }
 
 }  // namespace
@@ -67,8 +92,10 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
   CLI::App* exec = app.add_subcommand(
       "exec",
       "Run a command in a running container.\n\n"
-      "Output is printed when the command has ended. The exit code is the command's, 125 when "
-      "Plimsoll itself failed. Put -- before the command.");
+      "Output is printed when the command has ended, at most 16 MiB of it: of more the rest is "
+      "lost, which is told on standard error. The exit code is the command's, 125 when Plimsoll "
+      "itself failed or output of a successful command was lost. Ctrl-C ends the command. Put -- "
+      "before the command.");
   exec->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod: its first container")
       ->type_name("CONTAINER")

@@ -1,5 +1,8 @@
 // plimsoll image
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -8,8 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/fs_root.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/lookup.h"
@@ -36,14 +41,64 @@ absl::StatusOr<int> PrintDone(const CommandContext& context, const node::ImagePr
   return kExitOk;
 }
 
+// What can be read only once and only here: standard input ("-"), a pipe, `<(...)`. Invalid for
+// anything else.
+absl::StatusOr<UniqueFd> OpenIfPipe(const std::string& path) {
+  UniqueFd fd;
+  if (path == "-") {
+    fd.Reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!fd.valid()) return ErrnoStatus(errno, "open standard input");
+    return fd;
+  }
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "open " + path);
+  if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return fd;
+  fd.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
+  return fd;
+}
+
+// A file without a name, which goes with this process whatever becomes of it. The daemon, which
+// reads an archive twice, gets at it through /proc.
+absl::StatusOr<UniqueFd> CopyToUnnamedFile(int from, const std::string& name) {
+  const char* place = std::getenv("TMPDIR");
+  const std::string directory = place != nullptr && *place != '\0' ? place : "/var/tmp";
+  UniqueFd copy(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!copy.valid()) return ErrnoStatus(errno, "make a temporary file in " + directory);
+  std::vector<char> buffer(size_t{1} << 20);
+  for (;;) {
+    const ssize_t count = read(from, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, "read " + name);
+    if (count == 0) return copy;
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t n = write(copy.get(), buffer.data() + done, static_cast<size_t>(count - done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        return WithHint(
+            ErrnoStatus(errno, absl::StrCat("copy ", name, " to a temporary file in ", directory)),
+            "TMPDIR names another place for it.");
+      }
+      done += n;
+    }
+  }
+}
+
 absl::StatusOr<int> Import(const CommandContext& context, const std::string& path,
                            const std::string& name) {
   node::ImportImageRequest request;
-  // The daemon has a working directory of its own.
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
-  request.set_path(resolved);
   request.set_reference(name);
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd pipe, OpenIfPipe(path));
+  UniqueFd copy;
+  if (pipe.valid()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(copy, CopyToUnnamedFile(pipe.get(), path));
+    request.set_path(absl::StrCat("/proc/", getpid(), "/fd/", copy.get()));
+  } else {
+    // The daemon has a working directory of its own.
+    char resolved[PATH_MAX];
+    if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
+    request.set_path(resolved);
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   absl::StatusOr<node::ImageProgress::Done> done;
   {
@@ -52,7 +107,13 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
       bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
     });
   }
+  if (!done.ok() && copy.valid()) {
+    // It read what we had copied; the user knows the thing by its own name.
+    done = absl::Status(done.status().code(),
+                        absl::StrReplaceAll(done.status().message(), {{request.path(), path}}));
+  }
   PLIMSOLL_RETURN_IF_ERROR(AnnotateOnce(done.status(), "import", path));
+  NoteForeignArchitecture(*client, done->image_id());
   return PrintDone(context, *done, name);
 }
 
@@ -97,6 +158,7 @@ absl::StatusOr<int> Pull(const CommandContext& context, const std::string& refer
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::AuthConfig auth, ReadAuth(auth_file, reference));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto done, PullWithProgress(*client, reference, auth));
+  NoteForeignArchitecture(*client, done.image_id());
   return PrintDone(context, done, reference);
 }
 
@@ -186,7 +248,10 @@ void AddImageCommand(CLI::App& app, CommandContext& context) {
                                            "file system (directory or tar).");
   auto path = std::make_shared<std::string>();
   auto import_name = std::make_shared<std::string>();
-  import->add_option("file", *path, "Tar file or directory")->type_name("FILE")->required();
+  import
+      ->add_option("file", *path, "Tar file or directory; - is standard input, and a pipe will do")
+      ->type_name("FILE")
+      ->required();
   import->add_option("--name", *import_name, "Name to give it (default: the names in the archive)")
       ->type_name("IMAGE");
   context.Act(import,

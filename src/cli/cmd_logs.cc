@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -11,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/cri_log.h"
 #include "cli/lookup.h"
+#include "cli/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -27,7 +29,10 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 struct Source {
   cri::Container container;
   std::string prefix;
+  FsRoot root;
+  std::string path;
   LogReader reader;
+  bool older_read = false;
   bool ended = false;
 };
 
@@ -73,7 +78,7 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
     }
     const std::string prefix =
         chosen.size() > 1 ? absl::StrCat(container.metadata().name(), " | ") : "";
-    sources.push_back(Source{container, prefix, LogReader(root, path), false});
+    sources.push_back(Source{container, prefix, root, path, LogReader(root, path)});
   }
   return sources;
 }
@@ -83,6 +88,12 @@ absl::Status ReadOnce(Source& source, const LogsArguments& arguments,
   const auto take = [&](const LogLine& line) {
     sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
   };
+  // What was put aside when the log got long comes first.
+  if (!std::exchange(source.older_read, true)) {
+    LogReader older(source.root, source.path + ".1");
+    PLIMSOLL_RETURN_IF_ERROR(older.Poll(take).status());
+    older.Flush(take);
+  }
   PLIMSOLL_RETURN_IF_ERROR(source.reader.Poll(take).status());
   if (flush) source.reader.Flush(take);
   return absl::OkStatus();
@@ -95,7 +106,13 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources,
       if (source.ended) continue;
       // Asked before the log is read: what an ended container wrote is then complete.
       const auto status = client.ContainerStatus(source.container.id());
-      if (!status.ok() && !absl::IsNotFound(status.status())) return status.status();
+      if (!status.ok() && !absl::IsNotFound(status.status())) {
+        return WithHint(
+            status.status(),
+            absl::StrCat("Containers run without a daemon too. When one is there again: "
+                         "plimsoll logs -f ",
+                         ShellQuote(arguments.name)));
+      }
       source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
       PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, Write, source.ended));
     }
@@ -106,6 +123,17 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources,
 
 absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  if (arguments.follow) {
+    client->SetPatience(
+        {.wait = absl::Minutes(1),
+         .lost =
+             [] {
+               PrintNote(
+                   "plimsoll: the daemon has gone; containers run on. Waiting for it "
+                   "to come back...\n");
+             },
+         .back = [] { PrintNote("plimsoll: the daemon is back\n"); }});
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments.name));
   for (Source& source : sources) {
     std::vector<Output> lines;

@@ -1,10 +1,12 @@
 // plimsoll run
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <set>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/command.h"
@@ -89,18 +91,38 @@ absl::StatusOr<std::set<std::string>> PodClassTypes(Client& client) {
   return types;
 }
 
-absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodManifest> pods, ReadAllManifests(arguments.files));
-  Interrupts interrupts;  // before gRPC starts its threads
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.Connect());
-  PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(*client, pods));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(*client));
+// What a person at the terminal wants who asks once, twice, and again: the pods stopped, killed, or
+// just out of here. Before there is a pod, and while the daemon is not there to stop one, once is
+// enough.
+void OnInterrupt(Client& client, bool begun, int count) {
+  if (begun && count < 3 && !client.stuck()) return;
+  client.Abandon();
+}
+
+Patience WhileTheDaemonIsAway() {
+  return {.wait = absl::Minutes(1),
+          .lost =
+              [] {
+                PrintNote(
+                    "plimsoll: the daemon has gone; the pods run on. Waiting for it to come "
+                    "back...\n");
+              },
+          .back = [] { PrintNote("plimsoll: the daemon is back\n"); }};
+}
+
+absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& arguments,
+                            const std::vector<PodManifest>& pods, Interrupts& interrupts,
+                            Client& client, std::atomic<bool>& begun) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client, pods));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
   for (const PodManifest& pod : pods) {
-    PLIMSOLL_RETURN_IF_ERROR(EnsureImages(*client, pod));
+    PLIMSOLL_RETURN_IF_ERROR(EnsureImages(client, pod));
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // it can wait
+  begun = true;
   std::vector<PodOutcome> outcomes(pods.size());
   {
     // Standard output is the document's when there is one.
@@ -120,12 +142,25 @@ absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& argum
       options.pod_class_types = pod_class_types;
       options.interrupts = [&interrupts] { return interrupts.count(); };
       threads.emplace_back([&, i, options = std::move(options)] {
-        outcomes[i] = PodRunner(*client, logs, root, pods[i], options).Run();
+        outcomes[i] = PodRunner(client, logs, root, pods[i], options).Run();
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
   return ReportAll(context, arguments, pods, outcomes);
+}
+
+absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodManifest> pods, ReadAllManifests(arguments.files));
+  Interrupts interrupts;  // before gRPC starts its threads
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.Connect());
+  std::atomic<bool> begun = false;
+  interrupts.OnInterrupt([&client, &begun](int count) { OnInterrupt(*client, begun, count); });
+  const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
+  client->SetPatience(WhileTheDaemonIsAway());
+  const absl::StatusOr<int> code = RunPods(context, arguments, pods, interrupts, *client, begun);
+  if (client->abandoned() && !code.ok()) return kExitInterrupted;
+  return code;
 }
 
 }  // namespace
@@ -136,7 +171,10 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
       "run",
       "Run the pods of a Kubernetes manifest to their end.\n\n"
       "Prints what the containers print. The exit code is that of the first container that failed, "
-      "130 after Ctrl-C, 125 when Plimsoll itself failed.\n\n"
+      "130 after Ctrl-C, 125 when Plimsoll itself failed. Ctrl-C stops the pods, a second one "
+      "kills "
+      "them, a third one leaves them alone and ends at once.\n\n"
+      "A container's log is put aside when it has 32 MiB, and one such is kept.\n\n"
       "With -o json or yaml standard output has one document about the pods and their containers, "
       "at their end or, with --detach, once they run; what the containers print goes to standard "
       "error.");

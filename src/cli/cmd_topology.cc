@@ -99,14 +99,30 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   bool first = true;
   absl::Status printed;
-  PLIMSOLL_RETURN_IF_ERROR(
-      client->WatchTopology([&](const cri::DynamicRuntimeConfigResponse& response) {
-        if (!first && !context.for_programs() && arguments.svg.empty()) Print("\n");
-        if (!first && context.format() == OutputFormat::kYaml) Print("---\n");
-        first = false;
-        printed = PrintTopology(context, arguments, *client, response);
-        return arguments.watch && printed.ok();
-      }));
+  std::string last;
+  const auto print = [&](const cri::DynamicRuntimeConfigResponse& response) {
+    // A daemon that takes the place of another tells what it finds: mostly the same.
+    std::string now = response.resource_topology().SerializeAsString();
+    if (!first && now == last) return true;
+    last = std::move(now);
+    if (!first && !context.for_programs() && arguments.svg.empty()) Print("\n");
+    if (!first && context.format() == OutputFormat::kYaml) Print("---\n");
+    first = false;
+    printed = PrintTopology(context, arguments, *client, response);
+    return arguments.watch && printed.ok();
+  };
+  if (arguments.watch) {
+    client->SetPatience(
+        {.wait = absl::Minutes(1),
+         .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+         .back = [] { PrintNote("plimsoll: a daemon is there again\n"); }});
+  }
+  absl::Status status = client->WatchTopology(print);
+  while (arguments.watch && printed.ok() &&
+         (absl::IsUnavailable(status) || absl::IsCancelled(status)) && client->AwaitDaemon()) {
+    status = client->WatchTopology(print);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(status);
   PLIMSOLL_RETURN_IF_ERROR(printed);
   return kExitOk;
 }
@@ -198,8 +214,9 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
   auto path = std::make_shared<std::string>();
   auto any_machine = std::make_shared<bool>(false);
   check
-      ->add_option("FILE", *path,
+      ->add_option("file", *path,
                    "YAML or JSON as -o yaml and -o json print it, or - for standard input")
+      ->type_name("FILE")
       ->required();
   check->add_flag("--any-machine", *any_machine, "Don't ask whether this machine has its CPUs");
   context.Act(check, [path, any_machine] { return CheckFile(*path, *any_machine); });

@@ -1,10 +1,16 @@
 #include "cli/images.h"
 
+#include <sys/utsname.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/errors.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
@@ -49,8 +55,41 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
           ShellQuote(reference)));
 }
 
+namespace {
+
+std::string ArchitectureOfThisMachine() {
+  struct utsname names = {};
+  if (uname(&names) != 0) return "";
+  // The names that Go has, and so images.
+  static const auto* const kNames = new std::map<std::string, std::string>{
+      {"x86_64", "amd64"},    {"aarch64", "arm64"}, {"i686", "386"},       {"armv7l", "arm"},
+      {"ppc64le", "ppc64le"}, {"s390x", "s390x"},   {"riscv64", "riscv64"}};
+  const auto found = kNames->find(names.machine);
+  return found == kNames->end() ? "" : found->second;
+}
+
+}  // namespace
+
+void NoteForeignArchitecture(Client& client, const std::string& reference) {
+  const auto image = client.InspectImage(reference);
+  if (!image.ok()) return;
+  const auto info = image->info().find("info");
+  if (info == image->info().end()) return;
+  const auto json = nlohmann::json::parse(info->second, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("architecture")) return;
+  const std::string theirs = json["architecture"].is_string() ? json["architecture"] : "";
+  const std::string ours = ArchitectureOfThisMachine();
+  if (theirs.empty() || ours.empty() || theirs == ours) return;
+  if (theirs == "386" && ours == "amd64") return;
+  const bool is_id = absl::StartsWith(reference, "sha256:");
+  PrintNote(absl::StrCat("note: image ", is_id ? ShortId(reference) : reference, " is for ", theirs,
+                         ", this machine is ", ours,
+                         ": its programs will not start without an emulator\n"));
+}
+
 absl::Status EnsureImages(Client& client, const PodManifest& pod) {
   std::set<std::string> pulled;
+  std::set<std::string> noted;
   for (const ContainerManifest& container : pod.containers) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto image, client.ImageStatus(container.image));
     const bool always = container.pull_policy == "Always" && pulled.count(container.image) == 0;
@@ -72,6 +111,7 @@ absl::Status EnsureImages(Client& client, const PodManifest& pod) {
             absl::StrCat("image ", container.image, " was pulled and is not there"));
       }
     }
+    if (noted.insert(container.image).second) NoteForeignArchitecture(client, container.image);
     PLIMSOLL_RETURN_IF_ERROR(CheckNonRoot(pod, container, *image));
   }
   return absl::OkStatus();

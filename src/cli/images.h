@@ -16,6 +16,10 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth);
 
+// Prints a note when the image, named by id or name, says that it is for another kind of processor
+// than this machine has.
+void NoteForeignArchitecture(Client& client, const std::string& reference);
+
 // Every image of the pod, by each container's pull policy; and that no container which must not run
 // as root would. NOT_FOUND for a missing image under policy Never.
 absl::Status EnsureImages(Client& client, const PodManifest& pod);

@@ -1,6 +1,7 @@
 #include "cli/interrupts.h"
 
 #include <ctime>
+#include <utility>
 
 namespace plimsoll::cli {
 
@@ -17,10 +18,18 @@ Interrupts::~Interrupts() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+void Interrupts::OnInterrupt(std::function<void(int)> act) {
+  absl::MutexLock lock(&mutex_);
+  act_ = std::move(act);
+}
+
 void Interrupts::Loop() {
   const timespec interval = {0, 50 * 1000 * 1000};
   while (!ending_) {
-    if (sigtimedwait(&signals_, nullptr, &interval) > 0) ++count_;
+    if (sigtimedwait(&signals_, nullptr, &interval) <= 0) continue;
+    const int count = ++count_;
+    absl::MutexLock lock(&mutex_);
+    if (act_) act_(count);
   }
 }
 

@@ -5,7 +5,11 @@
 #include <signal.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace plimsoll::cli {
 
@@ -19,6 +23,8 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   int count() const { return count_.load(); }
+  // Called with the count at each one from now on, in a thread of this one's own. Null: nothing.
+  void OnInterrupt(std::function<void(int)> act);
 
  private:
   void Loop();
@@ -26,6 +32,8 @@ class Interrupts {
   sigset_t signals_;
   sigset_t before_;
   std::atomic<int> count_ = 0;
+  absl::Mutex mutex_;
+  std::function<void(int)> act_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };

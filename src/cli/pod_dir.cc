@@ -1,6 +1,7 @@
 #include "cli/pod_dir.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 
 namespace plimsoll::cli {
@@ -53,6 +55,30 @@ absl::Status PrepareHostPath(const FsRoot& root, const Volume& volume) {
                    volume.host_path_type.empty() ? "; type: DirectoryOrCreate would make it" : ""));
 }
 
+// A directory of `state_directory`, locked as flock(2) `operation` says. NOT_FOUND when somebody
+// has it locked otherwise, or it is going.
+absl::StatusOr<UniqueFd> Lock(const FsRoot& root, const std::string& path, int operation) {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, root.OpenFile(path, O_RDONLY | O_DIRECTORY));
+  struct stat held = {};
+  const bool locked = flock(fd.get(), operation | LOCK_NB) == 0 && fstat(fd.get(), &held) == 0;
+  const absl::StatusOr<struct stat> named = root.Stat(path);
+  if (locked && named.ok() && named->st_ino == held.st_ino && named->st_dev == held.st_dev) {
+    return fd;
+  }
+  return absl::NotFoundError(absl::StrCat(path, " is in use, or gone"));
+}
+
+// Somebody who removes orphans may just be looking at it, or have taken it for one.
+absl::StatusOr<UniqueFd> MakeLocked(const FsRoot& root, const std::string& path) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  for (;;) {
+    PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(path, 0700));
+    absl::StatusOr<UniqueFd> lock = Lock(root, path, LOCK_SH);
+    if (lock.ok() || !absl::IsNotFound(lock.status()) || absl::Now() > deadline) return lock;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
@@ -61,6 +87,7 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
   PLIMSOLL_ASSIGN_OR_RETURN(dir.path, DirectoryOf(state_directory, uid));
   dir.log_directory = absl::StrCat(dir.path, "/logs");
   absl::Cleanup undo = [&] { root.RemoveTree(dir.path).IgnoreError(); };
+  PLIMSOLL_ASSIGN_OR_RETURN(dir.lock, MakeLocked(root, dir.path));
   PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(dir.log_directory, 0700));
   for (const Volume& volume : pod.volumes) {
     if (!volume.empty_dir) {
@@ -77,6 +104,28 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
   }
   std::move(undo).Cancel();
   return dir;
+}
+
+absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
+                                   const std::string& state_directory) {
+  std::map<std::string, UniqueFd> candidates;  // by uid
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                            root.List(absl::StrCat(state_directory, "/cli")));
+  for (const std::string& name : names) {
+    const absl::StatusOr<std::string> path = DirectoryOf(state_directory, name);
+    if (!path.ok()) continue;  // a lock's file
+    absl::StatusOr<UniqueFd> lock = Lock(root, *path, LOCK_EX);
+    if (lock.ok()) candidates[name] = *std::move(lock);
+  }
+  if (candidates.empty()) return absl::OkStatus();
+  // Asked after the locks were taken: a pod that is being made now holds its own.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<cri::PodSandbox> pods, client.ListPodSandboxes());
+  for (const cri::PodSandbox& pod : pods) candidates.erase(pod.metadata().uid());
+  absl::Status status;
+  for (const auto& [uid, lock] : candidates) {
+    status = FirstError(status, RemovePodDir(root, state_directory, uid));
+  }
+  return status;
 }
 
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,

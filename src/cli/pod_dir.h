@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "base/unique_fd.h"
+#include "cli/client.h"
 #include "cli/manifest.h"
 
 namespace plimsoll::cli {
@@ -20,6 +22,7 @@ struct PodDir {
   std::string path;
   std::string log_directory;
   std::map<std::string, std::string> volumes;  // name -> host path
+  UniqueFd lock;                               // held: RemoveOrphanedPodDirs leaves it alone
 };
 
 // Makes the directory, and for hostPath volumes what their type says should be made or be there.
@@ -27,6 +30,11 @@ struct PodDir {
 // ...OrCreate made stays, as under kubelet.
 absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
                                   absl::string_view uid, const PodManifest& pod);
+
+// Removes the directories of pods that are no more, or never came to be: of a `plimsoll run` that
+// was killed, or told to end at once.
+absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
+                                   const std::string& state_directory);
 
 // OK when there is none. `uid` is checked: it may come from another client's pod.
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,

@@ -90,8 +90,22 @@ PodOutcome PodRunner::Run() {
     return std::move(outcome_);
   }
   if (status.ok() && !outcome_.interrupted) status = Supervise();
-  outcome_.status = FirstError(std::move(status), TearDown());
+  const absl::Status torn_down = TearDown();
+  const bool may_be_left = asked_for_sandbox_ && (outcome_.sandbox_id.empty() || !torn_down.ok());
+  outcome_.status = FirstError(std::move(status), torn_down);
+  if (client_.abandoned()) {
+    // Asked to leave at once.
+    outcome_.interrupted = true;
+    outcome_.status = absl::OkStatus();
+  }
+  if (may_be_left) SayWhatIsLeft();
   return std::move(outcome_);
+}
+
+// It may have come into being even when no answer came.
+void PodRunner::SayWhatIsLeft() {
+  Say(absl::StrCat("may be left as it is. `plimsoll logs -f ", ShellQuote(pod_.name),
+                   "` follows it, `plimsoll rm --force ", ShellQuote(pod_.name), "` removes it."));
 }
 
 absl::Status PodRunner::StartSandbox() {
@@ -128,7 +142,14 @@ absl::Status PodRunner::MakeSandbox() {
   if (absl::IsCancelled(name.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(name.status());
   PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client_, {pod_}));
-  PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, client_.RunPodSandbox(configs_.sandbox));
+  asked_for_sandbox_ = true;
+  absl::StatusOr<std::string> made = client_.RunPodSandbox(configs_.sandbox);
+  // A daemon that answers with an error has undone it all.
+  if (!made.ok() && !absl::IsUnavailable(made.status()) && !absl::IsCancelled(made.status()) &&
+      !absl::IsDeadlineExceeded(made.status())) {
+    asked_for_sandbox_ = false;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(made));
   return absl::OkStatus();
 }
 
@@ -293,7 +314,7 @@ absl::Status PodRunner::TearDown() {
   const auto also = [&status](absl::Status next) {
     status = FirstError(std::move(status), std::move(next));
   };
-  if (outcome_.interrupted) {
+  if (outcome_.interrupted && !client_.abandoned()) {
     Say(absl::StrCat("stopping, at most ", pod_.grace_period_s, "s; Ctrl-C again kills"));
   }
   // Nothing is restarted from here on; sidecars go last, the last started first.
@@ -318,6 +339,8 @@ absl::Status PodRunner::TearDown() {
     if (options_.keep && status.ok()) return status;
     also(client_.RemovePodSandbox(outcome_.sandbox_id));
   }
+  // What may still run needs its volumes and logs; `plimsoll rm` removes them, or the next run.
+  if (asked_for_sandbox_ && (outcome_.sandbox_id.empty() || !status.ok())) return status;
   also(RemovePodDir(root_, options_.state_directory, uid_));
   return status;
 }

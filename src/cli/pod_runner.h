@@ -94,6 +94,7 @@ class PodRunner {
   absl::Status RestartDue();
   absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
+  void SayWhatIsLeft();
   bool Interrupted();
   void Say(absl::string_view text);
   ContainerOutcome& outcome(const Member& member) { return outcome_.containers[member.index]; }
@@ -111,6 +112,7 @@ class PodRunner {
   PodConfigs configs_;
   std::vector<Member> members_;
   PodOutcome outcome_;
+  bool asked_for_sandbox_ = false;  // and it is not known to have failed
 };
 
 }  // namespace plimsoll::cli
