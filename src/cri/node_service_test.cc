@@ -145,7 +145,7 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
   image::Image image;
   image.record.id = "sha256:a";
   image.record.repo_tags = {"hello:latest"};
-  EXPECT_CALL(images_, Import("/tmp/x.tar", absl::string_view("hello"), _))
+  EXPECT_CALL(images_, Import("/tmp/x.tar", absl::string_view("hello"), _, _))
       .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress, const auto&) {
         progress({"unpacking layer 1 of 1", 5, 10});
         return image;
@@ -259,7 +259,7 @@ TEST_F(NodeServiceTest, SlowReadersLoseProgressButNotTheImage) {
   image::Image image;
   image.record.id = "sha256:a";
   EXPECT_CALL(images_, Import(_, _, _, _))
-      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress) {
+      .WillOnce(Invoke([&](auto&, auto, const image::ProgressFn& progress, const auto&) {
         for (uint64_t i = 0; i < 20000; ++i) progress({std::string(1000, 'x'), i, 20000});
         return image;
       }));

@@ -15,7 +15,9 @@ using ::testing::Return;
 class MockImages : public image::ImageService {
  public:
   MOCK_METHOD(absl::StatusOr<image::Image>, Import,
-              (const std::string&, absl::string_view, const image::ProgressFn&), (override));
+              (const std::string&, absl::string_view, const image::ProgressFn&,
+               const std::function<bool()>&),
+              (override));
   MOCK_METHOD(absl::StatusOr<image::Image>, Pull,
               (absl::string_view, const image::PullOptions&, const image::ProgressFn&), (override));
   MOCK_METHOD(absl::StatusOr<image::Image>, Find, (absl::string_view), (const, override));
