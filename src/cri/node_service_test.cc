@@ -189,8 +189,8 @@ TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
   pull.set_reference("hello");
   EXPECT_EQ(node_->PullImage(&pulling, pull)->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
   const absl::MutexLock lock(&mutex);
-  EXPECT_THAT(seen, ElementsAre("/plimsoll.v1.NodeService/ImportImage",
-                                "/plimsoll.v1.NodeService/PullImage"));
+  EXPECT_THAT(seen, ElementsAre("/plimsoll.v1.NodeService/ImportImage /x: gone",
+                                "/plimsoll.v1.NodeService/PullImage hello: gone"));
 }
 
 TEST_F(NodeServiceTest, ImportWantsAnAbsolutePath) {

@@ -34,6 +34,10 @@ class EngineTest : public ::testing::Test {
 
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "namespaces need root";
+    runtime_.make_group = [this](const std::string& group) { cgroups_.AddGroup(group); };
+    runtime_.remove_group = [this](const std::string& group) {
+      cgroups_.Remove(group).IgnoreError();
+    };
     ASSERT_TRUE(linux::MakePrivateMountPoint(host_, run_.path()).ok());
     run_ = *FsRoot::Open(run_.path());  // what is mounted there now
     StartEngine();

@@ -60,6 +60,8 @@ class FakeRuntime : public ContainerRuntime {
   linux::CgroupSettings last_created;  // resources of the last Create
   std::map<std::string, std::string> last_annotations;
   std::function<void()> on_create;
+  std::function<void(const std::string&)> make_group;  // the container's
+  std::function<void(const std::string&)> remove_group;
   std::function<void(const ExecRequest&)> on_exec;
   std::vector<pid_t> entering;
 
@@ -92,6 +94,7 @@ class FakeRuntime : public ContainerRuntime {
   absl::StatusOr<Created> Create(const CreateRequest& request) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
     if (on_create) on_create();
+    if (make_group) make_group(request.cgroup_path);
     {
       absl::MutexLock lock(&mutex_);
       last_created = request.spec->resources;
@@ -117,8 +120,9 @@ class FakeRuntime : public ContainerRuntime {
     if (it == exits_.end()) return std::nullopt;
     return it->second;
   }
-  absl::Status Delete(absl::string_view id, absl::string_view) override {
+  absl::Status Delete(absl::string_view id, absl::string_view group) override {
     if (absl::Status fault = faults.Check("Delete"); !fault.ok()) return fault;
+    if (remove_group) remove_group(std::string(group));
     absl::MutexLock lock(&mutex_);
     const auto it = monitors_.find(std::string(id));
     if (it != monitors_.end()) it->second.Signal(9).IgnoreError();

@@ -139,7 +139,8 @@ TEST_F(RecoveryTest, AGroupThatCannotBeLookedAtIsToldOf) {
   runtime_.EndMonitor(id, ExitRecord{0, 1});
   Wait(id);
   cgroups_.cannot_look = absl::ResourceExhaustedError("too many open files");
-  EXPECT_THAT(Differences(), ElementsAre(Difference::kNotInspected));
+  // Neither the container's nor the pod's.
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kNotInspected, Difference::kNotInspected));
 }
 
 TEST_F(RecoveryTest, ASandboxWhoseNamespacesAreGoneIsNotReady) {
