@@ -47,7 +47,8 @@ absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
   if (configured.ok() && address == absl::StrCat(configured->run_directory(), "/plimsoll.sock")) {
     return configured;
   }
-  return WithHint(unavailable,
+  // A hint of its own, in place of the one that other commands give.
+  return WithHint(absl::Status(unavailable.code(), unavailable.message()),
                   "Where its daemon kept its state can't be told from an address. To look without "
                   "a daemon: plimsolld --config FILE --inspect, or plimsoll --root DIRECTORY "
                   "doctor.");
