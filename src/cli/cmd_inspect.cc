@@ -1,4 +1,7 @@
 // plimsoll inspect
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
@@ -36,7 +39,29 @@ void AddLine(std::string& text, absl::string_view name, absl::string_view value)
   absl::StrAppend(&text, line, Printable(value), "\n");
 }
 
-std::string DescribeContainer(const cri::ContainerStatus& status) {
+// "gold", "gold (default)", and how the kernel differs from it. `classes` has them without the
+// latter, for a daemon that tells no more.
+template <typename Map, typename Info>
+void AddClasses(std::string& text, const Map& classes, const Info& info) {
+  const auto at = info.find("classes");
+  const auto details = at == info.end() ? nlohmann::json::object()
+                                        : nlohmann::json::parse(at->second, nullptr,
+                                                                /*allow_exceptions=*/false);
+  for (const auto& [type, name] :
+       std::map<std::string, std::string>(classes.begin(), classes.end())) {
+    std::string value = name;
+    std::string drift;
+    if (details.is_object() && details.contains(type) && details[type].is_object()) {
+      if (details[type].value("implicit", false)) absl::StrAppend(&value, " (default)");
+      drift = details[type].value("drift", "");
+    }
+    AddLine(text, absl::StrCat("class ", type), value);
+    AddLine(text, "  but", drift);
+  }
+}
+
+std::string DescribeContainer(const cri::ContainerStatusResponse& response) {
+  const cri::ContainerStatus& status = response.status();
   std::string text;
   AddLine(text, "container", status.metadata().name());
   AddLine(text, "id", status.id());
@@ -65,10 +90,12 @@ std::string DescribeContainer(const cri::ContainerStatus& status) {
   for (const auto& [name, value] : DescribeResources(status.resources().linux())) {
     AddLine(text, name, value);
   }
+  AddClasses(text, status.class_resources().classes(), response.info());
   return text;
 }
 
-std::string DescribePod(const cri::PodSandboxStatus& status) {
+std::string DescribePod(const cri::PodSandboxStatusResponse& response) {
+  const cri::PodSandboxStatus& status = response.status();
   std::string text;
   AddLine(text, "pod", absl::StrCat(status.metadata().namespace_(), "/", status.metadata().name()));
   AddLine(text, "id", status.id());
@@ -80,6 +107,7 @@ std::string DescribePod(const cri::PodSandboxStatus& status) {
   for (const auto& [key, value] : status.annotations()) {
     AddLine(text, "annotation", key + "=" + value);
   }
+  AddClasses(text, status.class_resources().class_(), response.info());
   return text;
 }
 
@@ -88,11 +116,12 @@ absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
   PLIMSOLL_ASSIGN_OR_RETURN(auto response, client.PodSandboxStatus(pod.id(), /*verbose=*/true));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(pod.id()));
   response.clear_containers_statuses();
-  std::string text = DescribePod(response.status());
+  std::string text = DescribePod(response);
   for (const cri::Container& container : containers) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.ContainerStatus(container.id()));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto status,
+                              client.ContainerStatus(container.id(), /*verbose=*/true));
     *response.add_containers_statuses() = status.status();
-    absl::StrAppend(&text, "\n", DescribeContainer(status.status()));
+    absl::StrAppend(&text, "\n", DescribeContainer(status));
   }
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
@@ -121,7 +150,7 @@ absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& na
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
   } else {
-    Print(DescribeContainer(response.status()));
+    Print(DescribeContainer(response));
   }
   return kExitOk;
 }

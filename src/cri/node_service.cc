@@ -122,7 +122,7 @@ class NodeHandlers {
 
   absl::Status ListClasses(const v1::ListClassesRequest&, v1::ListClassesResponse* response) const {
     if (options_.info.classes.registry == nullptr) return absl::OkStatus();
-    AddClassTypes(options_.info.classes.registry->Describe(/*look=*/true), response);
+    AddClassTypes(options_.info.classes.registry->Describe(/*look=*/true), NamesById(), response);
     return absl::OkStatus();
   }
 
@@ -141,6 +141,20 @@ class NodeHandlers {
   const NodeServiceOptions& options() const { return options_; }
 
  private:
+  // Of pods "namespace/pod" and of containers "pod/container", as commands take them.
+  std::map<std::string, std::string> NamesById() const {
+    std::map<std::string, std::string> names;
+    std::map<std::string, std::string> pods;
+    for (const auto& sandbox : options_.engine->ListSandboxes()) {
+      pods[sandbox.id] = sandbox.spec.name;
+      names[sandbox.id] = absl::StrCat(sandbox.spec.pod_namespace, "/", sandbox.spec.name);
+    }
+    for (const auto& container : options_.engine->ListContainers()) {
+      names[container.id] = absl::StrCat(pods[container.sandbox_id], "/", container.spec.name);
+    }
+    return names;
+  }
+
   void Count(v1::DaemonStatusResponse* response) const {
     uint32_t ready = 0;
     uint32_t running = 0;

@@ -1,5 +1,6 @@
 #include "cri/translate_classes.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
@@ -120,6 +121,7 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& confi
 }
 
 void AddClassTypes(const std::vector<qos::TypeReport>& types,
+                   const std::map<std::string, std::string>& name_of,
                    ::plimsoll::v1::ListClassesResponse* out) {
   for (const qos::TypeReport& type : types) {
     ::plimsoll::v1::ClassType* to = out->add_types();
@@ -133,7 +135,11 @@ void AddClassTypes(const std::vector<qos::TypeReport>& types,
       one->set_name(use.info.name);
       one->set_capacity(use.info.capacity);
       one->set_meaning(use.info.meaning);
-      for (const std::string& holder : use.holders) one->add_holders(holder);
+      for (const qos::ClassHolder& holder : use.holders) {
+        const auto name = name_of.find(holder.id);
+        one->add_holders(name == name_of.end() ? holder.who : name->second);
+      }
+      std::sort(one->mutable_holders()->begin(), one->mutable_holders()->end());
     }
   }
 }

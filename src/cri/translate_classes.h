@@ -36,7 +36,10 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const ::runtime::v1::PodSandboxCo
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field);
 
+// `name_of` gives a holder's id the name that people know it by; an empty one leaves the
+// registry's.
 void AddClassTypes(const std::vector<qos::TypeReport>& types,
+                   const std::map<std::string, std::string>& name_of,
                    ::plimsoll::v1::ListClassesResponse* out);
 void FillResourcesInfo(const qos::Registry& registry, ::runtime::v1::ResourcesInfo* out);
 void FillClasses(const std::map<std::string, qos::EffectiveClass>& classes,

@@ -215,6 +215,19 @@ absl::Status BlockioType::Assign(const Target& target, absl::string_view from,
   return Move(target, *now, from, *now, to);
 }
 
+absl::Status BlockioType::Adopt(const Target& target, absl::string_view class_name,
+                                const std::vector<std::string>& files) {
+  absl::ReaderMutexLock lock(&definitions_);
+  const StatePtr now = state();
+  const std::vector<std::string> owned = OwnedFiles(class_name);
+  const bool sets_less = absl::c_any_of(
+      files, [&](const std::string& file) { return !absl::c_linear_search(owned, file); });
+  // Of a class that nobody knows, any file may be.
+  const absl::string_view from = sets_less ? absl::string_view(" ") : class_name;
+  const absl::Status status = Move(target, *now, from, *now, class_name);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // it has ended meanwhile
+}
+
 absl::Status BlockioType::Release(const Target& target, absl::string_view class_name) {
   if (!unavailable().empty() || class_name.empty()) return absl::OkStatus();
   absl::ReaderMutexLock lock(&definitions_);

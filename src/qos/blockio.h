@@ -51,6 +51,8 @@ class BlockioType : public ClassType {
   std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
 
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Adopt(const Target& target, absl::string_view class_name,
+                     const std::vector<std::string>& files) override;
   absl::Status Release(const Target& target, absl::string_view class_name) override;
   absl::StatusOr<std::string> Drift(const Target& target,
                                     absl::string_view class_name) const override;

@@ -360,5 +360,18 @@ TEST_F(BlockioV2Test, WhatAClientAskedForComesBackWhenTheClassGoes) {
   EXPECT_EQ(Get("io.bfq.weight"), "default 100");
 }
 
+// The file was changed while no daemon ran.
+TEST_P(BlockioTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
+  const auto before = *Make();
+  ASSERT_TRUE(before->Assign(Container(), "", "slow").ok());
+  const std::vector<std::string> files = before->OwnedFiles("slow");
+  PutClasses("Classes: {slow: [{Devices: [/dev/sda], ThrottleReadBps: 1000}]}");
+  const auto now = *Make();
+  ASSERT_TRUE(now->Adopt(Container(), "slow", files).ok());
+  EXPECT_THAT(Set(), ElementsAre(v2_ ? "io.max: 8:0 rbps=1000 wbps=max riops=max wiops=max"
+                                     : "blkio.throttle.read_bps_device: 8:0 1000"));
+  EXPECT_EQ(*now->Drift(Container(), "slow"), "");
+}
+
 }  // namespace
 }  // namespace plimsoll::qos

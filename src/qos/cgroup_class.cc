@@ -130,17 +130,21 @@ std::vector<std::string> CgroupClassType::OwnedFiles(absl::string_view class_nam
   return files;
 }
 
-std::vector<FileContent> CgroupClassType::Wanted(const Target& target, absl::string_view from,
+std::vector<std::string> CgroupClassType::FilesSetBy(absl::string_view class_name) const {
+  std::vector<std::string> files = OwnedFiles(class_name);
+  if (class_name.empty() || Find(class_name) != nullptr) return files;
+  // What a class set that is in no configuration any more may be any file of the type's.
+  for (const auto& [each, unused] : config_.classes) {
+    for (std::string& file : OwnedFiles(each)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::vector<FileContent> CgroupClassType::Wanted(const Target& target,
+                                                 const std::vector<std::string>& before,
                                                  absl::string_view to) const {
   const Values* values = Find(to);
   const std::vector<std::string> owned = OwnedFiles(to);
-  std::vector<std::string> before = OwnedFiles(from);
-  if (!from.empty() && Find(from) == nullptr) {
-    // What a class set that is in no configuration any more may be any file of the type's.
-    for (const auto& [class_name, unused] : config_.classes) {
-      for (std::string& file : OwnedFiles(class_name)) before.push_back(std::move(file));
-    }
-  }
   std::vector<FileContent> wanted;
   for (const ControlFile& file : AllowedCgroupFiles()) {
     const bool is_owned = absl::c_linear_search(owned, file.name);
@@ -172,9 +176,9 @@ std::vector<FileContent> CgroupClassType::Wanted(const Target& target, absl::str
   return wanted;
 }
 
-absl::Status CgroupClassType::Move(const Target& target, absl::string_view from,
+absl::Status CgroupClassType::Move(const Target& target, const std::vector<std::string>& before,
                                    absl::string_view to) {
-  const absl::Status status = ApplyFiles(*cgroups_, target.cgroup_path, Wanted(target, from, to));
+  const absl::Status status = ApplyFiles(*cgroups_, target.cgroup_path, Wanted(target, before, to));
   return Annotate(status, absl::StrCat(config_.name, " class \"", to, "\" for ", target.name));
 }
 
@@ -184,19 +188,25 @@ absl::Status CgroupClassType::Assign(const Target& target, absl::string_view fro
     return absl::FailedPreconditionError(reason);
   }
   if (!to.empty() && Find(to) == nullptr) return NoSuchClass(to);
-  return Move(target, from, to);
+  return Move(target, FilesSetBy(from), to);
+}
+
+absl::Status CgroupClassType::Adopt(const Target& target, absl::string_view class_name,
+                                    const std::vector<std::string>& files) {
+  const absl::Status status = Move(target, files, class_name);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // it has ended meanwhile
 }
 
 absl::Status CgroupClassType::Release(const Target& target, absl::string_view class_name) {
   if (!unavailable().empty() || class_name.empty()) return absl::OkStatus();
-  const absl::Status status = Move(target, class_name, "");
+  const absl::Status status = Move(target, FilesSetBy(class_name), "");
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
 absl::StatusOr<std::string> CgroupClassType::Drift(const Target& target,
                                                    absl::string_view class_name) const {
   if (!unavailable().empty() || Find(class_name) == nullptr) return std::string();
-  std::vector<FileContent> wanted = Wanted(target, class_name, class_name);
+  std::vector<FileContent> wanted = Wanted(target, FilesSetBy(class_name), class_name);
   if (IsIdle(Find(class_name))) {
     std::erase_if(wanted, [](const FileContent& each) { return each.file.name == kWeight; });
   }

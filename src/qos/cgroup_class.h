@@ -46,6 +46,8 @@ class CgroupClassType : public ClassType {
   std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
 
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Adopt(const Target& target, absl::string_view class_name,
+                     const std::vector<std::string>& files) override;
   absl::Status Release(const Target& target, absl::string_view class_name) override;
   absl::StatusOr<std::string> Drift(const Target& target,
                                     absl::string_view class_name) const override;
@@ -61,9 +63,13 @@ class CgroupClassType : public ClassType {
   absl::Status NoSuchClass(absl::string_view class_name) const;
   // Controllers whose files the classes name and which this machine lacks.
   std::vector<std::string> MissingControllers() const;
-  std::vector<FileContent> Wanted(const Target& target, absl::string_view from,
+  // What a class has set that may be in no configuration any more; nothing of no class.
+  std::vector<std::string> FilesSetBy(absl::string_view class_name) const;
+  // The files of the class, and those that were set `before`.
+  std::vector<FileContent> Wanted(const Target& target, const std::vector<std::string>& before,
                                   absl::string_view to) const;
-  absl::Status Move(const Target& target, absl::string_view from, absl::string_view to);
+  absl::Status Move(const Target& target, const std::vector<std::string>& before,
+                    absl::string_view to);
 
   linux::CgroupManager* const cgroups_;
   CgroupTypeConfig config_;  // values canonical

@@ -213,5 +213,24 @@ TEST_F(CgroupClassTest, OnV1ThereAreNone) {
   EXPECT_TRUE(type->Release(Container(), "slow").ok());
 }
 
+// The configuration is another than the one that the container was started with.
+TEST_F(CgroupClassTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
+  CgroupTypeConfig config = Config();
+  config.classes["slow"] = {{"memory.high", "256Mi"}, {"cpu.weight", "20"}};
+  const auto before = Make(config);
+  ASSERT_TRUE(before->Assign(Container(), "", "slow").ok());
+  config.classes["slow"] = {{"memory.high", "512Mi"}};
+  config.classes["idle"] = {{"memory.low", "4Ki"}};  // nobody names cpu.weight any more
+  const auto now = Make(config);
+  ASSERT_TRUE(now->Adopt(Container(), "slow", before->OwnedFiles("slow")).ok());
+  EXPECT_EQ(Get("memory.high"), "536870912");
+  EXPECT_EQ(Get("cpu.weight"), "100");
+  tree_->writes.clear();
+  ASSERT_TRUE(now->Adopt(Container(), "slow", now->OwnedFiles("slow")).ok());
+  EXPECT_THAT(tree_->writes, IsEmpty()) << "what is so already";
+  ASSERT_TRUE(cgroups_.Remove(kGroup).ok());
+  EXPECT_TRUE(now->Adopt(Container(), "slow", {}).ok()) << "it has ended";
+}
+
 }  // namespace
 }  // namespace plimsoll::qos

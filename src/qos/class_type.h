@@ -102,9 +102,11 @@ class ClassType {
   virtual absl::Status Assign(const Target& target, absl::string_view from,
                               absl::string_view to) = 0;
   // The target holds the class since before this daemon's start: it is known from now on, as if
-  // assigned, and gets back what the class has lost since. Called once for each holder that was
-  // recorded, before any other call about it. An error is for the log.
-  virtual absl::Status Adopt(const Target& /*target*/, absl::string_view /*class_name*/) {
+  // assigned, and gets what the class means now, which may be another than it was, and what it has
+  // lost since. `files` are those that the class had set, as recorded (OwnedFiles). Called once for
+  // each holder that was recorded, before any other call about it. An error is for the log.
+  virtual absl::Status Adopt(const Target& /*target*/, absl::string_view /*class_name*/,
+                             const std::vector<std::string>& /*files*/) {
     return absl::OkStatus();
   }
   // The target is gone (its processes have ended), or goes without a class. Nothing of the type's

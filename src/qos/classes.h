@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace plimsoll::qos {
 
@@ -17,6 +18,8 @@ struct HeldClass {
   // Not empty while a change is under way: what the kernel may have already. A daemon that finds it
   // so was killed in the middle and puts the holder back into `name`.
   std::string changing_to;
+  // What the class has set (ClassType::OwnedFiles), for a start that finds it defined otherwise.
+  std::vector<std::string> files;
   bool operator==(const HeldClass&) const = default;
 };
 using HeldClasses = std::map<std::string, HeldClass>;  // by type

@@ -33,7 +33,10 @@ class FakeType : public ClassType {
     std::vector<std::string> files;
   };
   FakeType(FakeKernel* kernel, Options options)
-      : next_classes(options.classes), kernel_(kernel), options_(std::move(options)) {}
+      : next_classes(options.classes),
+        next_files(options.files),
+        kernel_(kernel),
+        options_(std::move(options)) {}
 
   std::string name() const override { return options_.name; }
   Level level() const override { return options_.level; }
@@ -52,7 +55,9 @@ class FakeType : public ClassType {
     kernel_->members[target.id] = std::string(to);
     return absl::OkStatus();
   }
-  absl::Status Adopt(const Target& target, absl::string_view name) override {
+  absl::Status Adopt(const Target& target, absl::string_view name,
+                     const std::vector<std::string>& files) override {
+    adopted_files[target.id] = files;
     adopted[target.id] = std::string(name);
     return absl::OkStatus();
   }
@@ -82,11 +87,13 @@ class FakeType : public ClassType {
 
   // What the "file" holds when it is read again.
   std::vector<ClassInfo> next_classes;
+  std::vector<std::string> next_files;
   absl::Status next_status;
   absl::Status commit_status;
   Holders committed;                           // whom the last Commit was told of
   std::map<std::string, std::string> adopted;  // id -> class
-  Holders refreshed;                           // whom the last Refresh was told of
+  std::map<std::string, std::vector<std::string>> adopted_files;
+  Holders refreshed;  // whom the last Refresh was told of
   absl::Status refresh_status;
 
  private:
@@ -104,6 +111,7 @@ class FakeType : public ClassType {
       PLIMSOLL_RETURN_IF_ERROR(Check(holders));
       type_->committed = holders;
       type_->options_.classes = type_->next_classes;
+      type_->options_.files = type_->next_files;
       return absl::OkStatus();
     }
     absl::Status Revert(const Holders& holders) override {

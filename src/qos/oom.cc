@@ -150,6 +150,18 @@ absl::Status OomType::Assign(const Target& target, absl::string_view /*from*/,
   return Annotate(SetAll(target, value), absl::StrCat("oom class \"", to, "\" for ", target.name));
 }
 
+// A program may set scores of its own inside, as some databases do: only where the first process
+// has not what the class says is the class another than it was.
+absl::Status OomType::Adopt(const Target& target, absl::string_view class_name,
+                            const std::vector<std::string>& /*files*/) {
+  const auto at = config_.classes.find(std::string(class_name));
+  if (at == config_.classes.end()) return NoSuchClass(class_name);
+  const absl::StatusOr<int> score = linux::ReadOomScoreAdj(host_, target.init);
+  if (absl::IsNotFound(score.status())) return absl::OkStatus();  // it has ended meanwhile
+  PLIMSOLL_RETURN_IF_ERROR(score.status());
+  return *score == Clamp(at->second) ? absl::OkStatus() : Assign(target, class_name, class_name);
+}
+
 absl::Status OomType::Release(const Target& target, absl::string_view class_name) {
   if (class_name.empty()) return absl::OkStatus();
   const absl::Status status = Assign(target, class_name, "");

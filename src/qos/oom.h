@@ -49,6 +49,8 @@ class OomType : public ClassType {
   // Of the container's processes, all or none; forks in flight and programs that are entering too.
   // Freezes the container for that, where it can be (20 ms at most).
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
+  absl::Status Adopt(const Target& target, absl::string_view class_name,
+                     const std::vector<std::string>& files) override;
   absl::Status Release(const Target& target, absl::string_view class_name) override;
   absl::StatusOr<std::string> Drift(const Target& target,
                                     absl::string_view class_name) const override;

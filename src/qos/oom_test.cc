@@ -79,6 +79,26 @@ TEST_F(OomTest, EveryProcessHasItAndForksInherit) {
   EXPECT_THAT(*type->Drift(Container(), "high"), HasSubstr("is 600 instead of 900"));
 }
 
+TEST_F(OomTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
+  Start("sleep 1000 & sleep 1000 & wait");
+  AwaitProcesses(3);
+  ASSERT_TRUE(Make()->Assign(Container(), "", "middle").ok());
+  // What a program has set for itself inside stays, as long as the class is the same.
+  const auto pids = *cgroups_->Processes(group_, /*recursive=*/true);
+  Target target = Container();
+  target.init = *linux::IdentifyProcess(root_, pids[0]);
+  const pid_t child = pids[1];
+  ASSERT_TRUE(root_.Write(absl::StrCat("proc/", child, "/oom_score_adj"), "700").ok());
+  ASSERT_TRUE(Make()->Adopt(target, "middle", {}).ok());
+  EXPECT_EQ(Score(child), 700);
+  OomTypeConfig config = Config();
+  config.classes["middle"] = 650;
+  const auto now = OomType::Create(root_, cgroups_.get(), &*freezer_, config, std::nullopt);
+  ASSERT_TRUE(now.ok()) << now.status();
+  ASSERT_TRUE((*now)->Adopt(target, "middle", {}).ok());
+  EXPECT_THAT(Scores(), AllOf(SizeIs(3), Each(650)));
+}
+
 TEST_F(OomTest, AContainerThatForksAllTheTimeIsWhollyInItsClass) {
   Start("while :; do (:; :) & wait; done");
   const auto type = Make();

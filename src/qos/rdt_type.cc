@@ -291,7 +291,8 @@ absl::Status RdtType::Return(const Target& target, const std::string& class_name
   return MoveTo(target, place, back, /*first=*/false);
 }
 
-absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name) {
+absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name,
+                            const std::vector<std::string>& /*files*/) {
   const std::string name(class_name);
   bool is_new = false;
   {

@@ -36,7 +36,8 @@ class RdtType : public ClassType {
   std::vector<std::string> warnings() const override;
   absl::Status CheckSource(absl::string_view class_name, ClassSource source) const override;
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
-  absl::Status Adopt(const Target& target, absl::string_view class_name) override;
+  absl::Status Adopt(const Target& target, absl::string_view class_name,
+                     const std::vector<std::string>& files) override;
   absl::Status Release(const Target& target, absl::string_view class_name) override;
   absl::StatusOr<std::string> Drift(const Target& target,
                                     absl::string_view class_name) const override;

@@ -28,6 +28,12 @@ std::vector<std::string> NamesOf(const std::vector<ClassInfo>& classes) {
   return names;
 }
 
+// The first error, with the words of both.
+absl::Status Both(const absl::Status& first, const absl::Status& second) {
+  if (first.ok() || second.ok()) return FirstError(first, second);
+  return absl::Status(first.code(), absl::StrCat(first.message(), "; ", second.message()));
+}
+
 // Two types that write one file would undo each other.
 absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
   std::map<std::pair<Level, std::string>, std::string> owner;
@@ -146,7 +152,8 @@ absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id
         const ClassInfo info,
         NeedClass(*type, who, named == asked.end() ? std::string() : named->second));
     PLIMSOLL_RETURN_IF_ERROR(CheckCapacity(*type, info, who));
-    holder.held[type->name()] = {info.name, named == asked.end(), ""};
+    holder.held[type->name()] = {
+        .name = info.name, .implicit = named == asked.end(), .files = type->OwnedFiles(info.name)};
   }
   for (const auto& [type, held] : holder.held) ++used_[{Find(level, type), held.name}];
   HeldClasses held = holder.held;
@@ -167,22 +174,34 @@ void Registry::Cancel(const std::string& id) {
   holders_.erase(at);
 }
 
+absl::Status Registry::AdoptOne(const Target& target, const std::string& type_name,
+                                HeldClass* one) {
+  ClassType* type = Find(target.level, type_name);
+  absl::Status back;
+  if (type != nullptr && !one->changing_to.empty()) {
+    back = one->name.empty() ? type->Release(target, one->changing_to)
+                             : type->Assign(target, one->changing_to, one->name);
+  }
+  if (back.ok()) one->changing_to.clear();
+  if (one->name.empty()) return back;
+  if (std::string why = WhyGone(target.level, type_name, one->name); !why.empty()) {
+    return Both(
+        back, absl::FailedPreconditionError(absl::StrCat(
+                  "it holds class \"", one->name, "\" of type \"", type_name,
+                  "\" since before this start: ", why, "; what the class has set stays as it is")));
+  }
+  const absl::Status adopted = type->Adopt(target, one->name, one->files);
+  if (adopted.ok()) one->files = type->OwnedFiles(one->name);
+  return Both(back, adopted);
+}
+
 absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::Status status;
   for (auto one = held->begin(); one != held->end();) {
-    ClassType* type = Find(target.level, one->first);
-    std::string& changing_to = one->second.changing_to;
-    const std::string& name = one->second.name;
-    absl::Status back;
-    if (type != nullptr && !changing_to.empty()) {
-      back = name.empty() ? type->Release(target, changing_to)
-                          : type->Assign(target, changing_to, name);
-    }
-    if (back.ok()) changing_to.clear();
-    status = FirstError(status, back);
-    if (type != nullptr && !name.empty()) status = FirstError(status, type->Adopt(target, name));
-    one = name.empty() && back.ok() ? held->erase(one) : std::next(one);
+    status = Both(status, AdoptOne(target, one->first, &one->second));
+    const bool is_nothing = one->second.name.empty() && one->second.changing_to.empty();
+    one = is_nothing ? held->erase(one) : std::next(one);
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
@@ -230,7 +249,10 @@ absl::Status Registry::Enforce(const Target& target) {
   }
   PLIMSOLL_RETURN_IF_ERROR(Take(target, steps));
   absl::MutexLock lock(&mutex_);
-  if (const auto at = holders_.find(target.id); at != holders_.end()) at->second.target = target;
+  if (const auto at = holders_.find(target.id); at != holders_.end()) {
+    at->second.who = target.name;
+    at->second.target = target;
+  }
   return absl::OkStatus();
 }
 
@@ -276,7 +298,11 @@ void Registry::GiveUp(const Target& target, const std::vector<Step>& steps, bool
   holder.level = target.level;
   holder.who = target.name;
   holder.target = target;
-  for (const Step& step : steps) holder.held[step.type->name()] = {step.to, false, ""};
+  for (const Step& step : steps) holder.held[step.type->name()] = Named(step);
+}
+
+HeldClass Registry::Named(const Step& step) {
+  return {.name = step.to, .files = step.type->OwnedFiles(step.to)};
 }
 
 absl::Status Registry::CheckChange(const Target& target, const ClassNames& asked) {
@@ -302,7 +328,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   }
   for (const Step& step : steps) {
     during[step.type->name()].changing_to = step.to;
-    after[step.type->name()] = {step.to, false, ""};
+    after[step.type->name()] = Named(step);
   }
   absl::Status status;
   if (during != before) status = save(during);
@@ -341,138 +367,6 @@ absl::Status Registry::Release(const Target& target) {
   }
   Cancel(target.id);
   return status;
-}
-
-std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, bool look) const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  HeldClasses held;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto at = holders_.find(target.id);
-    if (at == holders_.end()) return {};
-    held = at->second.held;
-  }
-  std::map<std::string, EffectiveClass> effective;
-  for (const auto& [name, one] : held) {
-    if (one.name.empty()) continue;  // a first class that could not be taken back: it has none
-    EffectiveClass shown{one.name, one.implicit, ""};
-    const ClassType* type = Find(target.level, name);
-    if (type == nullptr) {
-      const UnavailableType* one_of = FindUnavailable(target.level, name);
-      shown.drift = one_of == nullptr
-                        ? "this class type is not configured any more"
-                        : absl::StrCat("this class type can't be had: ", one_of->reason);
-    } else if (look) {
-      const absl::StatusOr<std::string> drift = type->Drift(target, one.name);
-      shown.drift = drift.ok() ? *drift : std::string(drift.status().message());
-    }
-    effective[name] = std::move(shown);
-  }
-  return effective;
-}
-
-std::vector<std::string> Registry::OwnedFiles(const std::string& id) const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  absl::MutexLock lock(&mutex_);
-  std::vector<std::string> files;
-  const auto at = holders_.find(id);
-  if (at == holders_.end()) return files;
-  for (const auto& [name, held] : at->second.held) {
-    const ClassType* type = Find(at->second.level, name);
-    if (type == nullptr) continue;
-    const std::vector<std::string> some = type->OwnedFiles(held.name);
-    files.insert(files.end(), some.begin(), some.end());
-  }
-  return files;
-}
-
-std::vector<std::string> Registry::EntryFiles(const Target& target) const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  absl::MutexLock lock(&mutex_);
-  std::vector<std::string> files;
-  const auto at = holders_.find(target.id);
-  if (at == holders_.end()) return files;
-  for (const auto& [name, held] : at->second.held) {
-    const ClassType* type = Find(target.level, name);
-    if (type == nullptr) continue;
-    if (std::string file = type->EntryFile(target, held.name); !file.empty()) {
-      files.push_back(std::move(file));
-    }
-  }
-  return files;
-}
-
-std::vector<TypeReport> Registry::Describe(bool look) const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  std::vector<Holder> holders;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, holder] : holders_) holders.push_back(holder);
-  }
-  std::vector<TypeReport> reports;
-  for (const auto& type : types_) {
-    TypeReport report{
-        type->name(), type->level(), type->immutable(), type->default_class(), {}, {}};
-    if (look) report.warnings = type->warnings();
-    for (ClassInfo& info : type->classes()) {
-      ClassUse use{std::move(info), {}};
-      for (const Holder& holder : holders) {
-        const auto held = holder.held.find(type->name());
-        if (holder.level == type->level() && held != holder.held.end() &&
-            held->second.name == use.info.name) {
-          use.holders.push_back(holder.who);
-        }
-      }
-      std::sort(use.holders.begin(), use.holders.end());
-      report.classes.push_back(std::move(use));
-    }
-    reports.push_back(std::move(report));
-  }
-  if (!look) return reports;
-  for (const UnavailableType& one : unavailable_) {
-    reports.push_back({.name = one.name, .level = one.level, .warnings = {one.reason}});
-  }
-  return reports;
-}
-
-absl::Status Registry::CheckSource(Level level, const std::string& type,
-                                   const std::string& class_name, ClassSource source) const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  const ClassType* found = Find(level, type);
-  if (found == nullptr) return absl::OkStatus();
-  const std::string name = class_name.empty() ? found->default_class() : class_name;
-  const absl::Status status = found->CheckSource(name, source);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // Reserve says so, with the others
-}
-
-std::map<std::pair<std::string, std::string>, uint64_t> Registry::Refusals() const {
-  absl::MutexLock lock(&mutex_);
-  return refusals_;
-}
-
-std::vector<Registry::Measurement> Registry::Measure() const {
-  absl::ReaderMutexLock no_reload(&reload_);
-  std::vector<std::pair<std::string, Holder>> holders;
-  {
-    absl::MutexLock lock(&mutex_);
-    holders.assign(holders_.begin(), holders_.end());
-  }
-  std::vector<Measurement> all;
-  const auto add = [&](const ClassType& type, const std::string& id, const std::string& name) {
-    for (const auto& [metric, value] : type.Measure(id, name)) {
-      all.push_back({type.name(), id, name, metric, value});
-    }
-  };
-  for (const auto& type : types_) {
-    for (const ClassInfo& info : type->classes()) add(*type, "", info.name);
-    for (const auto& [id, holder] : holders) {
-      const auto held = holder.held.find(type->name());
-      if (holder.level == type->level() && held != holder.held.end()) {
-        add(*type, id, held->second.name);
-      }
-    }
-  }
-  return all;
 }
 
 }  // namespace plimsoll::qos

@@ -30,9 +30,14 @@
 
 namespace plimsoll::qos {
 
+struct ClassHolder {
+  std::string id;
+  std::string who;  // "container web (0123456789ab)"
+};
+
 struct ClassUse {
   ClassInfo info;
-  std::vector<std::string> holders;  // their names, sorted
+  std::vector<ClassHolder> holders;  // sorted by name
 };
 
 struct TypeReport {
@@ -78,8 +83,9 @@ class Registry {
   // Undoes Reserve of what was never enforced.
   void Cancel(const std::string& id);
   // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
-  // died is put back, in `held` too; the error says what could not be, which stays in `held` as it
-  // was, for the next start to try again.
+  // died is put back, in `held` too, and what a class means now is put in force. The error says
+  // what could not be put back, which stays in `held` as it was, for the next start to try again;
+  // and which classes or types are there no more: they stay held too, and nobody can ask for them.
   absl::Status Adopt(const Target& target, HeldClasses* held);
 
   // Puts a holder into its classes. On error it is in none and still reserved.
@@ -108,7 +114,7 @@ class Registry {
   std::vector<std::string> EntryFiles(const Target& target) const;
 
   // `look`: with warnings, for which types look at the machine; among them types that can't be had,
-  // without classes.
+  // or are not configured and held from before the start, without classes.
   std::vector<TypeReport> Describe(bool look = false) const;
   // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
@@ -119,6 +125,10 @@ class Registry {
   // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
   // changed; on error nothing has.
   absl::StatusOr<std::vector<std::string>> Reload();
+  // What is called, under the registry's locks, when a reload has changed which files the classes
+  // of a holder set: they are on its record, for a start that knows another definition. Set once,
+  // before the first reload.
+  void SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save);
 
   // Devices have come, gone or changed: see ClassType::Refresh. Every type is asked; the first
   // error is returned.
@@ -166,6 +176,14 @@ class Registry {
   absl::StatusOr<ClassInfo> NeedClass(const ClassType& type, const std::string& who,
                                       const std::string& asked)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why a class that is held can't be asked for; empty: it can.
+  std::string WhyGone(Level level, const std::string& type, const std::string& class_name) const;
+  absl::Status AdoptOne(const Target& target, const std::string& type_name, HeldClass* one);
+  static HeldClass Named(const Step& step);
+  void AddGone(std::vector<TypeReport>* reports) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<ClassHolder> HoldersOf(Level level, const std::string& type,
+                                     const std::string& class_name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refuse(const std::string& type, const char* reason, absl::Status status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // RESOURCE_EXHAUSTED unless one more may hold it.
@@ -181,11 +199,14 @@ class Registry {
                            absl::Status status);
   // FAILED_PRECONDITION when somebody holds a class of the type that is not among the names.
   absl::Status CheckHolders(const ClassType& type, const std::vector<std::string>& names) const;
+  // Notes which files the classes set now.
+  void SaveFiles();
   Holders HoldersOf(const ClassType& type) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::unique_ptr<ClassType>> types_;
   const std::vector<UnavailableType> unavailable_;
   absl::Mutex reloading_;  // one Reload at a time
+  std::function<absl::Status(const Target&, const HeldClasses&)> save_;
   mutable absl::Mutex definitions_;
   // Held for reading by whatever asks the kernel, for writing by Reload.
   mutable absl::Mutex reload_;

@@ -29,9 +29,10 @@ absl::Status Registry::CheckHolders(const ClassType& type,
     if (holder.level != type.level() || held == holder.held.end()) continue;
     if (held->second.name.empty()) continue;
     if (std::find(names.begin(), names.end(), held->second.name) != names.end()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ",
-                     holder.who, " and is not in the new file; nothing was reloaded"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ", holder.who,
+        " and is not in the new file; nothing was reloaded. Keep it there, or "
+        "put whoever holds it into another class first"));
   }
   return absl::OkStatus();
 }
@@ -97,7 +98,34 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     }
     return status;
   }
+  SaveFiles();
   return changes;
+}
+
+void Registry::SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save) {
+  save_ = std::move(save);
+}
+
+void Registry::SaveFiles() {
+  std::vector<std::pair<Target, HeldClasses>> changed;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto& [id, holder] : holders_) {
+      const HeldClasses before = holder.held;
+      for (auto& [name, one] : holder.held) {
+        if (const ClassType* type = Find(holder.level, name);
+            type != nullptr && !one.name.empty()) {
+          one.files = type->OwnedFiles(one.name);
+        }
+      }
+      if (holder.held != before && !holder.target.id.empty()) {
+        changed.emplace_back(holder.target, holder.held);
+      }
+    }
+  }
+  if (save_ == nullptr) return;
+  // What is not on record is set back neither by the next start; a change of class does it.
+  for (const auto& [target, held] : changed) save_(target, held).IgnoreError();
 }
 
 }  // namespace plimsoll::qos

@@ -13,6 +13,7 @@
 namespace plimsoll::qos {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -248,11 +249,60 @@ TEST_F(RegistryTest, BeingNamedIsSavedToo) {
 
 TEST_F(RegistryTest, ATypeThatIsNoLongerConfiguredIsShown) {
   Make({});
-  HeldClasses held = {{"rdt", {"gold", false, ""}}};
-  ASSERT_TRUE(registry_->Adopt(Container("a"), &held).ok());
+  HeldClasses held = {{"rdt", {.name = "gold"}}};
+  const absl::Status adopted = registry_->Adopt(Container("a"), &held);
+  EXPECT_THAT(std::string(adopted.message()),
+              AllOf(HasSubstr("holds class \"gold\" of type \"rdt\""),
+                    HasSubstr("not configured any more")));
+  EXPECT_EQ(held.at("rdt").name, "gold");
   EXPECT_THAT(registry_->Effective(Container("a"), true).at("rdt").drift,
               HasSubstr("not configured any more"));
+  const auto types = registry_->Describe(/*look=*/true);
+  ASSERT_EQ(types.size(), 1u);
+  EXPECT_EQ(types[0].name, "rdt");
+  EXPECT_THAT(types[0].warnings, ElementsAre(AllOf(HasSubstr("container a holds class \"gold\""),
+                                                   HasSubstr("not configured any more"))));
+  EXPECT_THAT(registry_->Describe(), IsEmpty());
   EXPECT_TRUE(registry_->Release(Container("a")).ok());
+  EXPECT_THAT(registry_->Describe(/*look=*/true), IsEmpty());
+}
+
+TEST_F(RegistryTest, AClassThatIsThereNoMoreIsToldAndKept) {
+  Make({{.name = "oom"}, {.name = "rdt"}});
+  kernels_["oom"].members["a"] = "tin";
+  HeldClasses held = {{"oom", {.name = "tin"}}, {"rdt", {.name = "iron"}}};
+  const absl::Status adopted = registry_->Adopt(Container("a"), &held);
+  EXPECT_THAT(std::string(adopted.message()), AllOf(HasSubstr("\"tin\""), HasSubstr("\"iron\"")));
+  EXPECT_THAT(fakes_[1]->adopted, IsEmpty());
+  EXPECT_THAT(registry_->Effective(Container("a"), true).at("rdt").drift,
+              HasSubstr("no such class any more"));
+  EXPECT_THAT(registry_->Describe(/*look=*/true)[1].warnings,
+              ElementsAre(HasSubstr("container a holds class \"iron\"")));
+  EXPECT_TRUE(Change("a", {{"oom", "gold"}}).ok());
+}
+
+// A start knows what the classes of the last one had set.
+TEST_F(RegistryTest, FilesAreOnRecord) {
+  Make({{.name = "rdt", .files = {"io.max"}}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  EXPECT_THAT(saved_["a"]["rdt"].files, ElementsAre("io.max"));
+  Make({{.name = "rdt", .files = {"io.weight"}}});
+  ASSERT_TRUE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
+  EXPECT_THAT(fakes_[0]->adopted_files.at("a"), ElementsAre("io.max"));
+  EXPECT_THAT(saved_["a"]["rdt"].files, ElementsAre("io.weight"));
+  // A reload may change them, too.
+  fakes_[0]->next_files = {"io.weight", "io.max"};
+  std::vector<std::string> recorded;
+  registry_->SaveWith([&](const Target& target, const HeldClasses& held) {
+    EXPECT_EQ(target.id, "a");
+    recorded = held.at("rdt").files;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(registry_->Reload().ok());
+  EXPECT_THAT(recorded, ElementsAre("io.weight", "io.max"));
+  recorded.clear();
+  ASSERT_TRUE(registry_->Reload().ok());
+  EXPECT_THAT(recorded, IsEmpty()) << "nothing has changed";
 }
 
 TEST_F(RegistryTest, DriftIsTheTypesWord) {
@@ -356,8 +406,11 @@ TEST_F(RegistryTest, DescribeNamesHolders) {
   const auto types = registry_->Describe();
   ASSERT_EQ(types.size(), 1u);
   EXPECT_EQ(types[0].default_class, "gold");
-  EXPECT_THAT(types[0].classes[0].holders, ElementsAre("container a"));
-  EXPECT_THAT(types[0].classes[1].holders, ElementsAre("container b"));
+  ASSERT_EQ(types[0].classes[0].holders.size(), 1u);
+  EXPECT_EQ(types[0].classes[0].holders[0].who, "container a");
+  EXPECT_EQ(types[0].classes[0].holders[0].id, "a");
+  ASSERT_EQ(types[0].classes[1].holders.size(), 1u);
+  EXPECT_EQ(types[0].classes[1].holders[0].who, "container b");
 }
 
 // Random lives of containers, restarts of the daemon among them: the kernel has exactly what was

@@ -96,11 +96,14 @@ void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string
   Warn(sandbox_id, container_id, options_.classes->Release(target));
 }
 
-absl::StatusOr<bool> EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held) {
-  if (options_.classes == nullptr || held->empty()) return false;
+absl::Status EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held,
+                                      bool* changed) {
+  *changed = false;
+  if (options_.classes == nullptr || held->empty()) return absl::OkStatus();
   const qos::HeldClasses before = *held;
-  PLIMSOLL_RETURN_IF_ERROR(options_.classes->Adopt(target, held));
-  return *held != before;
+  const absl::Status adopted = options_.classes->Adopt(target, held);
+  *changed = *held != before;
+  return adopted;
 }
 
 std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
@@ -122,6 +125,42 @@ void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& containe
   if (!patient_.TrySchedule(release)) release();
 }
 
+absl::Status EngineImpl::SaveClasses(Container& container, const qos::HeldClasses& held) {
+  absl::MutexLock lock(&container.mutex);
+  ContainerRecord changed = container.record;
+  changed.classes = held;
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(changed));
+  container.record = std::move(changed);
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held) {
+  absl::MutexLock lock(&sandbox.mutex);
+  SandboxRecord changed = sandbox.record;
+  changed.classes = held;
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(changed));
+  sandbox.record = std::move(changed);
+  return absl::OkStatus();
+}
+
+void EngineImpl::SaveClassesOfReloads() {
+  if (options_.classes == nullptr) return;
+  options_.classes->SaveWith(
+      [presence = presence_](const qos::Target& target, const qos::HeldClasses& held) {
+        absl::Status status;
+        presence->With([&](EngineImpl& engine) {
+          if (target.level == qos::Level::kPod) {
+            const auto sandbox = engine.FindSandbox(target.id);
+            if (sandbox.ok()) status = engine.SaveClasses(**sandbox, held);
+          } else {
+            const auto container = engine.FindContainer(target.id);
+            if (container.ok()) status = engine.SaveClasses(**container, held);
+          }
+        });
+        return status;
+      });
+}
+
 absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNames& classes) {
   if (classes.empty()) return absl::OkStatus();
   absl::MutexLock alone(&container.classes);
@@ -134,12 +173,7 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
   return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
-    absl::MutexLock lock(&container.mutex);
-    ContainerRecord changed = container.record;
-    changed.classes = held;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(changed));
-    container.record = std::move(changed);
-    return absl::OkStatus();
+    return SaveClasses(container, held);
   });
 }
 
@@ -159,12 +193,7 @@ absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
         absl::StrCat("sandbox ", record.id, ": there are no QoS classes on this node"));
   }
   return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
-    absl::MutexLock lock(&sandbox->mutex);
-    SandboxRecord changed = sandbox->record;
-    changed.classes = held;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(changed));
-    sandbox->record = std::move(changed);
-    return absl::OkStatus();
+    return SaveClasses(*sandbox, held);
   });
 }
 

@@ -215,10 +215,14 @@ class EngineImpl : public Engine {
   void CancelClasses(const std::string& id);
   void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
                       const qos::Target& target);
-  // After a restart: ends what was being changed, also in `held`. True when that changed something,
-  // which is to be saved then. Also on error the registry knows the holder; what could not be put
-  // back stays on record as it was.
-  absl::StatusOr<bool> AdoptClasses(const qos::Target& target, qos::HeldClasses* held);
+  // After a restart: ends what was being changed and puts in force what the classes mean now.
+  // `changed`: `held` is another, to be saved. Also on error the registry knows the holder; what
+  // could not be put back stays on record as it was.
+  absl::Status AdoptClasses(const qos::Target& target, qos::HeldClasses* held, bool* changed);
+  absl::Status SaveClasses(Container& container, const qos::HeldClasses& held);
+  absl::Status SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held);
+  // Has the registry record what a reload changes.
+  void SaveClassesOfReloads();
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
   // For a container that is recorded as exited, and so gets no others any more; in another thread,

@@ -28,6 +28,7 @@ constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 }  // namespace
 
 absl::Status EngineImpl::Recover() {
+  SaveClassesOfReloads();
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
@@ -193,9 +194,9 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   const bool is_live = IsLive(record.state);
   const bool may_hold = is_live || record.state == ContainerState::kCreating;
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
-    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
-    Trouble(finding, changed.status());
-    if (changed.ok() && *changed) Trouble(finding, options_.store->PutContainer(record));
+    bool changed = false;
+    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
+    if (changed) Trouble(finding, options_.store->PutContainer(record));
     Trouble(finding, FinishUpdate(record));
   }
   switch (finding.difference) {
@@ -264,9 +265,9 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   const bool may_hold =
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
-    const absl::StatusOr<bool> changed = AdoptClasses(TargetOf(record), &record.classes);
-    Trouble(finding, changed.status());
-    if (changed.ok() && *changed) Trouble(finding, options_.store->PutSandbox(record));
+    bool changed = false;
+    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
+    if (changed) Trouble(finding, options_.store->PutSandbox(record));
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:

@@ -208,10 +208,11 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const qos::HeldClass*) {
-  auto& [name, implicit, changing_to] = s;
+  auto& [name, implicit, changing_to, files] = s;
   visit("name", name);
   visit("implicit", implicit);
   visit("changing_to", changing_to);
+  visit("files", files);
 }
 
 // --- Enumerations by name, in the order of their values.
