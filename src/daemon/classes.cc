@@ -75,8 +75,10 @@ absl::Status AddBlockio(const qos::BlockioTypeConfig& config, const ClassEnviron
       auto containers, qos::BlockioType::Create(environment.host, environment.cgroups, options));
   found->Add(std::move(containers));
   if (!config.pods) return absl::OkStatus();
-  // A default or a capacity is one of containers: a pod's would be counted twice.
-  options = {.level = qos::Level::kPod, .config_file = config.config_file};
+  options = {.level = qos::Level::kPod,
+             .config_file = config.config_file,
+             .default_class = config.of_pods.default_class,
+             .capacity = config.of_pods.capacity};
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto pods, qos::BlockioType::Create(environment.host, environment.cgroups, options));
   found->Add(std::move(pods));
@@ -118,6 +120,7 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
 }
 
 absl::Status CheckClasses(const qos::ClassesConfig& config) {
+  if (config == qos::ClassesConfig()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
   qos::ContainerFreezer freezer(cgroups.get(), nullptr);

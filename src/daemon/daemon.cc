@@ -254,6 +254,7 @@ class DaemonImpl final : public Daemon {
       metrics_->ObservePhase(phase, duration);
     };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
+    WarnOfClasses();
     if (config.classes.blockio) WatchDevices();
     return absl::OkStatus();
   }
@@ -378,6 +379,16 @@ class DaemonImpl final : public Daemon {
     }
     for (const std::string& change : *changes) {
       log_->Write(LogLevel::kInfo, "class changed", {{"change", change}});
+    }
+    WarnOfClasses();
+  }
+
+  // What this machine can't do of what is configured.
+  void WarnOfClasses() {
+    for (const qos::TypeReport& type : classes_->Describe(/*look=*/true)) {
+      for (const std::string& warning : type.warnings) {
+        log_->Write(LogLevel::kWarning, "class type", {{"type", type.name}, {"warning", warning}});
+      }
     }
   }
 

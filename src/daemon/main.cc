@@ -164,9 +164,11 @@ int Main(int argc, char** argv) {
   }
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
-  if (settings.ok() && flags.check_config) {
-    const absl::Status fits = FirstError(CheckClasses(settings->config.classes),
-                                         CheckNodeResources(settings->config.node_resources));
+  if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
+    absl::Status fits = CheckClasses(settings->config.classes);
+    if (flags.check_config) {
+      fits = FirstError(fits, CheckNodeResources(settings->config.node_resources));
+    }
     if (!fits.ok()) settings = fits;
   }
   if (!settings.ok()) {

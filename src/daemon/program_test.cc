@@ -151,6 +151,13 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   ASSERT_TRUE(dir_.root().ReplaceFile("blockio.yaml", "Classes: {zz: []}\n").ok());
   EXPECT_EQ(Run(Flags({"--check-config"})).exit.code, 0);
   ASSERT_TRUE(dir_.root().RemoveFile("blockio.yaml").ok());
+  // A start says it in the same words, and ends with the same code.
+  const RunResult checked = Run(Flags({"--check-config"}));
+  EXPECT_EQ(checked.exit.code, 2);
+  EXPECT_THAT(checked.err, HasSubstr("blockio.yaml"));
+  const RunResult started = Run(Flags());
+  EXPECT_EQ(started.exit.code, 2);
+  EXPECT_EQ(started.err, checked.err);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is not a regular file"));
 }

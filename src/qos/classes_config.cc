@@ -15,7 +15,7 @@ constexpr size_t kLongestPrefix = 63;
 constexpr char kPrefixCharacters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-void ReadCommon(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
+void ReadPlaces(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
   type.String("default", out->default_class);
   if (const auto capacity = type.Get("capacity"); capacity.has_value()) {
     reader.Entries(*capacity, type.PathOf("capacity"),
@@ -29,6 +29,10 @@ void ReadCommon(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
                      out->capacity[name] = static_cast<uint64_t>(*places);
                    });
   }
+}
+
+void ReadCommon(YamlReader& reader, YamlMapping& type, TypeConfig* out) {
+  ReadPlaces(reader, type, out);
   type.Each("annotations", [&](const YAML::Node& node, const std::string& path) {
     const std::optional<std::string> word = reader.AsString(node, path);
     if (!word.has_value()) return;
@@ -71,7 +75,14 @@ BlockioTypeConfig ReadBlockio(YamlReader& reader, const YAML::Node& node, const 
   BlockioTypeConfig config;
   YamlMapping type(reader, node, path);
   ReadFile(reader, type, &config.config_file);
-  type.Bool("pods", config.pods);
+  if (const auto pods = type.Get("pods"); pods.has_value() && pods->IsMap()) {
+    config.pods = true;
+    YamlMapping of_pods(reader, *pods, type.PathOf("pods"));
+    ReadPlaces(reader, of_pods, &config.of_pods);
+    of_pods.Finish();
+  } else {
+    type.Bool("pods", config.pods);
+  }
   ReadCommon(reader, type, &config.common);
   type.Finish();
   return config;
@@ -81,7 +92,7 @@ OomTypeConfig ReadOom(YamlReader& reader, const YAML::Node& node, const std::str
   OomTypeConfig config;
   YamlMapping type(reader, node, path);
   const auto classes = type.Get("classes");
-  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
+  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing or has no value");
   if (classes.has_value()) {
     reader.Entries(*classes, type.PathOf("classes"),
                    [&](const std::string& name, const YAML::Node& value, const std::string& where) {
@@ -107,7 +118,7 @@ CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const st
   config.level = level == "pod" ? Level::kPod : Level::kContainer;
   type.Bool("immutable", config.immutable);
   const auto classes = type.Get("classes");
-  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing");
+  if (!classes.has_value()) reader.Fail(node, path, "\"classes\" is missing or has no value");
   if (classes.has_value()) {
     reader.Entries(*classes, type.PathOf("classes"),
                    [&](const std::string& name, const YAML::Node& files, const std::string& where) {
@@ -127,9 +138,26 @@ CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const st
 
 }  // namespace
 
+namespace {
+
+// A key without a value would leave its type off, and whoever wrote it believes it on.
+void RefuseNull(YamlReader& reader, const YAML::Node& node, const YamlMapping& section) {
+  if (!node.IsMap()) return;
+  for (const auto& item : node) {
+    if (!item.first.IsScalar() || !item.second.IsNull()) continue;
+    const std::string& key = item.first.Scalar();
+    reader.Fail(item.first, section.PathOf(key),
+                key == "pod-qos" ? "has no value; write {}, or leave the key out"
+                                 : "has no value; say what the type is, or leave the key out");
+  }
+}
+
+}  // namespace
+
 void ReadClassesConfig(YamlReader& reader, const YAML::Node& node, const std::string& path,
                        ClassesConfig* out) {
   YamlMapping section(reader, node, path);
+  RefuseNull(reader, node, section);
   if (const auto rdt = section.Get("rdt")) out->rdt = ReadRdt(reader, *rdt, section.PathOf("rdt"));
   if (const auto blockio = section.Get("blockio")) {
     out->blockio = ReadBlockio(reader, *blockio, section.PathOf("blockio"));

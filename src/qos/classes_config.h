@@ -39,6 +39,7 @@ struct BlockioTypeConfig {
   TypeConfig common;
   std::string config_file;  // absolute
   bool pods = false;        // the same classes are offered for pods as a whole
+  TypeConfig of_pods;       // their default and capacity; `common` has the annotations of both
   bool operator==(const BlockioTypeConfig&) const = default;
 };
 

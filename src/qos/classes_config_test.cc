@@ -56,6 +56,18 @@ cgroup:
   EXPECT_TRUE(config->cgroup[0].classes.contains("fast"));
 }
 
+TEST(ClassesConfig, PodsHaveADefaultAndCapacityOfTheirOwn) {
+  const auto config =
+      Read("blockio: {config_file: /f, default: a, pods: {default: b, capacity: {b: 2}}}");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->blockio->pods);
+  EXPECT_EQ(config->blockio->common.default_class, "a");
+  EXPECT_EQ(config->blockio->of_pods.default_class, "b");
+  EXPECT_THAT(config->blockio->of_pods.capacity, ElementsAre(Pair("b", 2u)));
+  EXPECT_THAT(std::string(Read("blockio: {config_file: /f, pods: {x: 1}}").status().message()),
+              HasSubstr("classes.blockio.pods: unknown field \"x\""));
+}
+
 TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
   const std::pair<const char*, const char*> wrong[] = {
       {"rdt: {}", "classes.rdt: \"config_file\" is missing"},
@@ -66,6 +78,9 @@ TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
       {"rdt: {config_file: /a, capacity: [1]}", "expected a mapping"},
       {"rdt: {config_file: /a, annotations: [pod]}", "expected container, default or sandbox"},
       {"oom: {}", "classes.oom: \"classes\" is missing"},
+      {"oom: {classes: }", "classes.oom: \"classes\" is missing or has no value"},
+      {"oom:", "f.yaml:1:1: classes.oom: has no value"},
+      {"pod-qos:", "classes.pod-qos: has no value; write {}"},
       {"oom: {classes: {low: 1001}}", "f.yaml:1:22: classes.oom.classes.low: expected"},
       {"oom: {classes: {low: 1, low: 2}}", "is there twice"},
       {"pod-qos: {x: 1}", "classes.pod-qos: unknown field \"x\""},
