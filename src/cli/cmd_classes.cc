@@ -16,6 +16,15 @@ std::string Places(const node::QosClass& one) {
   return one.capacity() == 0 ? held : absl::StrCat(held, " of ", one.capacity());
 }
 
+// What the machine can't do of them.
+void PrintWarnings(const node::ListClassesResponse& response) {
+  for (const node::ClassType& type : response.types()) {
+    for (const std::string& warning : type.warnings()) {
+      Print(absl::StrCat("\n", type.name(), ": ", Printable(warning), "\n"));
+    }
+  }
+}
+
 void PrintTypes(const node::ListClassesResponse& response) {
   if (response.types().empty()) {
     Print(
@@ -34,11 +43,7 @@ void PrintTypes(const node::ListClassesResponse& response) {
     if (type.classes().empty()) table.AddRow({name, type.level(), "-", "0"});
   }
   Print(table.ToString());
-  for (const node::ClassType& type : response.types()) {
-    for (const std::string& warning : type.warnings()) {
-      Print(absl::StrCat("\n", type.name(), ": ", Printable(warning), "\n"));
-    }
-  }
+  PrintWarnings(response);
 }
 
 absl::StatusOr<int> ListClasses(const CommandContext& context) {
@@ -61,6 +66,8 @@ absl::StatusOr<int> ReloadClasses(const CommandContext& context) {
   }
   for (const std::string& change : response.changes()) Print(absl::StrCat(change, "\n"));
   if (response.changes().empty()) Print("Nothing has changed.\n");
+  PLIMSOLL_ASSIGN_OR_RETURN(const node::ListClassesResponse now, client->ListClasses());
+  PrintWarnings(now);
   return kExitOk;
 }
 

@@ -7,7 +7,6 @@
 #include "cli/explain.h"
 #include "cli/manifest.h"
 #include "cli/paths.h"
-#include "qos/class_file.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -17,13 +16,8 @@ struct ExplainArguments {
   std::string type;
   std::string resctrl;  // a captured tree; empty: this machine's
   std::string svg;
+  std::string group_prefix;
 };
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  if (path == "-") return ReadStandardInput();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
-  return qos::LoadClassFile(absolute);
-}
 
 absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& root) {
   const auto host = FsRoot::Open(root.empty() ? "/" : root);
@@ -41,7 +35,7 @@ absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& r
 
 absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
   const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadFile(arguments.file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(arguments.file));
   std::string type = arguments.type;
   if (type.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(type, ClassTypeOf(name, text));
@@ -50,10 +44,11 @@ absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
     // What is wrong everywhere is said also where there is no resctrl.
     PLIMSOLL_RETURN_IF_ERROR(CheckRdtFile(name, text));
     PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(arguments.resctrl));
-    return ExplainRdt(name, text, *resctrl);
+    return ExplainRdt(name, text, *resctrl, arguments.group_prefix);
   }
-  for (const auto& [option, value] :
-       {std::pair("--resctrl", &arguments.resctrl), {"--svg", &arguments.svg}}) {
+  for (const auto& [option, value] : {std::pair("--resctrl", &arguments.resctrl),
+                                      {"--svg", &arguments.svg},
+                                      {"--group-prefix", &arguments.group_prefix}}) {
     if (value->empty()) continue;
     return UsageError(absl::InvalidArgumentError(
         absl::StrCat(option, " is for files of rdt; ", name, " is one of blockio")));
@@ -119,6 +114,10 @@ void AddExplainCommands(CLI::App& classes, CommandContext& context) {
       ->add_option("--svg", arguments->svg,
                    "Draw the masks into this file too; - is standard output, alone")
       ->type_name("FILE");
+  explain
+      ->add_option("--group-prefix", arguments->group_prefix,
+                   "What plimsolld's configuration has as classes.rdt.group_prefix")
+      ->type_name("PREFIX");
   explain->add_option("--type", arguments->type, "Of which type it is, where its keys don't tell")
       ->check(CLI::IsMember({"rdt", "blockio"}));
   context.Act(explain, [&context, arguments] { return Explain(context, *arguments); });

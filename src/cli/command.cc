@@ -87,6 +87,9 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
                            ShellQuote(word));
     const std::string closest = ClosestWord(word, candidates);
     if (!closest.empty()) hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
+    if (at.get_name() == "classes" && word == "assign") {
+      hint = absl::StrCat("Did you mean `plimsoll assign`? ", hint);
+    }
     if (word[0] == '-' && at.get_name() == "exec") {
       hint = absl::StrCat(
           "Options of the command that is to run come after --, as in `plimsoll exec NAME -- ls "

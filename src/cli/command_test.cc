@@ -107,6 +107,8 @@ TEST(Command, UsageErrorsSuggest) {
   EXPECT_EQ(unknown.code, kExitUsage);
   EXPECT_THAT(unknown.err, HasSubstr("does not know pss"));
   EXPECT_THAT(unknown.err, HasSubstr("Did you mean `ps`?"));
+  EXPECT_THAT(RunMain({"classes", "assign", "web", "rdt=gold"}).err,
+              HasSubstr("Did you mean `plimsoll assign`?"));
   const Printed option = RunMain({"run", "x.yaml", "--detahc"});
   EXPECT_EQ(option.code, kExitUsage);
   EXPECT_THAT(option.err,

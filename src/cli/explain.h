@@ -23,8 +23,10 @@ struct Explanation {
 absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::string& text);
 
 // For a machine's resctrl, or a captured one. Errors are ParseRdtConfig's and CompileRdt's.
+// `group_prefix` is the configuration's (classes.rdt.group_prefix).
 absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::string& text,
-                                       const linux::Resctrl& resctrl);
+                                       const linux::Resctrl& resctrl,
+                                       const std::string& group_prefix = "");
 // The same errors for what is wrong with the file wherever it is used.
 absl::Status CheckRdtFile(const std::string& file, const std::string& text);
 

@@ -34,6 +34,11 @@ Json SchemataJson(const linux::Schemata& schemata) {
   return json;
 }
 
+// As class files and resctrl's own documentation name it.
+const char* UnitOf(const linux::ResctrlBandwidthInfo& mb) {
+  return mb.mbps ? "MBps" : mb.vendor_steps ? "steps of 1/8 GB/s" : "percent";
+}
+
 Json CacheJson(const linux::ResctrlCacheInfo& cache) {
   return {{"ids", cache.ids},
           {"cdp", cache.cdp},
@@ -47,10 +52,10 @@ Json MachineJson(const linux::Resctrl& resctrl, const linux::ResctrlInfo& info) 
   Json machine = {{"resctrl", resctrl.mount_point()}, {"mount_options", resctrl.mount_options()}};
   machine["l2"] = info.l2 ? CacheJson(*info.l2) : Json();
   machine["l3"] = info.l3 ? CacheJson(*info.l3) : Json();
-  machine["mb"] = nullptr;
+  machine["mb"] = nullptr;  // its unit as in the text
   if (info.mb) {
     machine["mb"] = {{"ids", info.mb->ids},
-                     {"unit", info.mb->mbps ? "MBps" : "percent"},
+                     {"unit", UnitOf(*info.mb)},
                      {"min", info.mb->min_bandwidth},
                      {"granularity", info.mb->bandwidth_gran},
                      {"closids", info.mb->num_closids}};
@@ -104,13 +109,15 @@ struct Groups {
   std::vector<std::string> foreign;
 };
 
-absl::StatusOr<Groups> GroupsOf(const linux::Resctrl& resctrl, const qos::RdtConfig& config) {
+absl::StatusOr<Groups> GroupsOf(const linux::Resctrl& resctrl, const qos::RdtConfig& config,
+                                const std::string& prefix) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, resctrl.ControlGroups());
   Groups groups;
   for (const std::string& name : names) {
     bool is_class = false;
     for (const auto& [unused, partition] : config.partitions) {
-      is_class = is_class || partition.classes.contains(name);
+      is_class = is_class || (absl::StartsWith(name, prefix) &&
+                              partition.classes.contains(name.substr(prefix.size())));
     }
     (is_class ? groups.of_classes : groups.foreign).push_back(name);
   }
@@ -154,11 +161,8 @@ std::string DescribeResctrl(const linux::ResctrlInfo& machine) {
   if (machine.l3) text += CacheText("L3", *machine.l3);
   if (machine.mb) {
     absl::StrAppend(&text, "  MB: ", machine.mb->ids.size() == 1 ? "cache " : "caches ",
-                    qos::CacheIdList(machine.mb->ids), ", in ",
-                    machine.mb->mbps           ? "MiB/s"
-                    : machine.mb->vendor_steps ? "steps of 1/8 GB/s"
-                                               : "percent",
-                    ", ", Count(machine.mb->num_closids, "CLOSID", "CLOSIDs"), "\n");
+                    qos::CacheIdList(machine.mb->ids), ", in ", UnitOf(*machine.mb), ", ",
+                    Count(machine.mb->num_closids, "CLOSID", "CLOSIDs"), "\n");
   }
   if (machine.monitoring) {
     absl::StrAppend(&text, "  monitoring: ", absl::StrJoin(machine.monitoring->features, ", "),
@@ -172,11 +176,20 @@ absl::Status CheckRdtFile(const std::string& file, const std::string& text) {
 }
 
 absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::string& text,
-                                       const linux::Resctrl& resctrl) {
+                                       const linux::Resctrl& resctrl,
+                                       const std::string& group_prefix) {
   PLIMSOLL_ASSIGN_OR_RETURN(const qos::RdtConfig config, qos::ParseRdtConfig(file, text));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo machine, resctrl.ReadInfo());
-  PLIMSOLL_ASSIGN_OR_RETURN(const Groups groups, GroupsOf(resctrl, config));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Groups groups, GroupsOf(resctrl, config, group_prefix));
   absl::StatusOr<qos::RdtCompiled> result = qos::CompileRdt(config, machine, groups.foreign);
+  if (absl::IsResourceExhausted(result.status()) && !groups.foreign.empty()) {
+    // Whose they are is on record with the daemon alone.
+    result = absl::ResourceExhaustedError(
+        absl::StrCat(result.status().message(),
+                     " (counted as groups of others; those that plimsolld made and that are empty "
+                     "it removes first: ",
+                     absl::StrJoin(groups.foreign, ", "), ")"));
+  }
   // What is wrong with the file as a whole names no place in it.
   if (!result.ok() && !absl::StartsWith(result.status().message(), file)) {
     return Annotate(result.status(), file);

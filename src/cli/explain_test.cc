@@ -119,8 +119,38 @@ TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
   const std::string classes = "partitions: {p: {classes: {a: , b: , c: , d: }, l3Allocation: 50%}}";
   const Printed many = Run({"explain", File("many.yaml", classes), "--resctrl", tree()});
   EXPECT_EQ(many.code, kExitError);
-  EXPECT_THAT(many.err, AllOf(HasSubstr("theirs"), HasSubstr("CLOSID")));
+  EXPECT_THAT(many.err,
+              AllOf(HasSubstr("CLOSID"),
+                    HasSubstr("plimsolld made and that are empty it removes first: theirs")));
   EXPECT_EQ(many.out, "");
+}
+
+TEST_F(ExplainTest, GroupsCanHaveAPrefix) {
+  const std::string file = File("rdt.yaml", kRdt);
+  Put("tree/sys/fs/resctrl/k8s.gold/tasks", "");
+  Put("tree/sys/fs/resctrl/k8s.gold/schemata", "L3:0=7ff;1=7ff\nMB:0=100;1=100\n");
+  const auto warnings = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"explain", file, "--resctrl", tree(), "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Parse(Run(words).out)["warnings"].dump();
+  };
+  EXPECT_THAT(warnings({}), HasSubstr("use up CLOSIDs too: k8s.gold, theirs"));
+  EXPECT_THAT(warnings({"--group-prefix", "k8s."}),
+              AllOf(HasSubstr("names of classes are there already: k8s.gold"),
+                    HasSubstr("use up CLOSIDs too: theirs")));
+}
+
+TEST_F(ExplainTest, TheUnitOfBandwidthIsOne) {
+  Put("tree/proc/self/mountinfo",
+      "1 0 0:1 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw,mba_MBps\n");
+  const std::string file =
+      File("mbps.yaml", "partitions: {p: {mbAllocation: [1000MBps], classes: {a: {}}}}\n");
+  const Printed text = Run({"explain", file, "--resctrl", tree()});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("MB: caches 0-1, in MBps"), HasSubstr("1000 MBps")))
+      << text.err;
+  EXPECT_EQ(
+      Parse(Run({"explain", file, "--resctrl", tree(), "-o", "json"}).out)["machine"]["mb"]["unit"],
+      "MBps");
 }
 
 TEST_F(ExplainTest, WhereThereIsNoResctrl) {

@@ -235,29 +235,6 @@ absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& f
   return pod;
 }
 
-absl::StatusOr<std::string> ReadAll(const std::string& path) {
-  UniqueFd opened;
-  int fd = STDIN_FILENO;
-  if (path != "-") {
-    opened.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-    fd = opened.get();
-  }
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t count = read(fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
-    if (count == 0) return text;
-    text.append(buffer.data(), static_cast<size_t>(count));
-    if (text.size() > kMaxManifestBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": larger than ", kMaxManifestBytes, " bytes: not a pod manifest"));
-    }
-  }
-}
-
 }  // namespace
 
 bool IsDnsName(absl::string_view name, bool dots) {
@@ -302,13 +279,33 @@ absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
   }
 }
 
-absl::StatusOr<std::vector<PodManifest>> ReadManifests(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
-  return ParseManifests(text, path == "-" ? "standard input" : path);
+absl::StatusOr<std::string> ReadInput(const std::string& path) {
+  UniqueFd opened;
+  int fd = STDIN_FILENO;
+  if (path != "-") {
+    opened.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+    fd = opened.get();
+  }
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(count));
+    if (text.size() > kMaxManifestBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": larger than ", kMaxManifestBytes,
+                                                     " bytes, which nothing is that is "
+                                                     "read here"));
+    }
+  }
 }
 
-absl::StatusOr<std::string> ReadStandardInput() {
-  return ReadAll("-");
+absl::StatusOr<std::vector<PodManifest>> ReadManifests(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(path));
+  return ParseManifests(text, path == "-" ? "standard input" : path);
 }
 
 }  // namespace plimsoll::cli

@@ -117,8 +117,9 @@ absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
                                                         absl::string_view file);
 // Reads a file; "-" is standard input.
 absl::StatusOr<std::vector<PodManifest>> ReadManifests(const std::string& path);
-// All of it, at most 4 MiB.
-absl::StatusOr<std::string> ReadStandardInput();
+// All of a file that a user names, at most 4 MiB; "-" is standard input. Pipes, too, such as a
+// shell's <(...).
+absl::StatusOr<std::string> ReadInput(const std::string& path);
 
 // A name as Kubernetes wants it: lower-case letters, digits and "-", at most 63, no "-" at the ends
 // (RFC 1123); `dots` permits "." between such parts and 253 in all.

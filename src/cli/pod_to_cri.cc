@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/pod_env.h"
 #include "qos/pod_qos.h"
@@ -226,10 +227,15 @@ std::string HostnameOf(const PodManifest& pod) {
 void SetPodQos(const PodManifest& pod, const PodContext& context, const std::string& qos_class,
                cri::PodSandboxConfig* sandbox) {
   if (!context.pod_class_types.contains(qos::kPodQos)) return;
-  for (const auto& [key, unused] : pod.annotations) {
-    if (absl::EndsWith(key, ".class.plimsoll.dev/sandbox")) return;
+  auto& classes = *sandbox->mutable_class_resources()->mutable_class_();
+  // Beside a message no annotation is read, so what those name is said in it, too.
+  for (const auto& [key, name] : pod.annotations) {
+    absl::string_view type = key;
+    if (absl::ConsumeSuffix(&type, ".class.plimsoll.dev/sandbox") && !name.empty()) {
+      classes[std::string(type)] = name;
+    }
   }
-  (*sandbox->mutable_class_resources()->mutable_class_())[qos::kPodQos] = qos_class;
+  classes[qos::kPodQos] = qos_class;
 }
 
 void SetPodResources(const PodManifest& pod, const PodConfigs& configs,

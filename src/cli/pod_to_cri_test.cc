@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kPod[] = R"yaml(apiVersion: v1
 kind: Pod
@@ -63,10 +64,11 @@ TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
   EXPECT_THAT(configs->sandbox.class_resources().class_(),
               ElementsAre(Pair("pod-qos", "Burstable")));
   EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
-  // Beside a message no annotation is read.
+  // Beside a message no annotation is read: what those name is in it.
   PodManifest annotated = Parse(kPod);
   annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
-  EXPECT_FALSE(ToCri(annotated, context)->sandbox.has_class_resources());
+  EXPECT_THAT(ToCri(annotated, context)->sandbox.class_resources().class_(),
+              UnorderedElementsAre(Pair("pod-qos", "Burstable"), Pair("blockio", "slow")));
 }
 
 TEST(ResourceReport, AnUpdateKeepsTheOrder) {
