@@ -29,6 +29,7 @@ class RdtGroupsTest : public RdtFixture {
 };
 
 TEST_F(RdtGroupsTest, StartMakesTheClasses) {
+  PLIMSOLL_NEEDS_STAND_IN();
   options_.capacity = {{"gold", 3}};
   Start();
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
@@ -48,6 +49,7 @@ TEST_F(RdtGroupsTest, StartMakesTheClasses) {
 }
 
 TEST_F(RdtGroupsTest, ARestartWritesNothing) {
+  PLIMSOLL_NEEDS_STAND_IN();
   Start();
   ASSERT_TRUE(resctrl_->TakeJournal().ok());
   Start();
@@ -75,6 +77,7 @@ TEST_F(RdtGroupsTest, APrefixGoesRoundOthers) {
 }
 
 TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
+  PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());
   ASSERT_TRUE(fs_->MakeGroup("admins").ok());
   ASSERT_TRUE(fs_->WriteSchemata("gold", {{"L3", {{0, 0x3}}}}).ok());
@@ -92,6 +95,7 @@ TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
 }
 
 TEST_F(RdtGroupsTest, TooManyClassesAreNamedBeforeAnythingIsMade) {
+  PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(fs_->MakeGroup("a").ok());
   ASSERT_TRUE(fs_->MakeGroup("b").ok());
   const auto type = Make();
@@ -101,6 +105,7 @@ TEST_F(RdtGroupsTest, TooManyClassesAreNamedBeforeAnythingIsMade) {
 }
 
 TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
+  PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EINVAL).ok());
   const auto type = Make();
   EXPECT_EQ(type.status().code(), absl::StatusCode::kInvalidArgument);
@@ -115,6 +120,7 @@ TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
 
 // A daemon goes on without a type that its machine can't have, but not because of an error.
 TEST_F(RdtGroupsTest, OnlyWhatTheMachineLacksIsAFailedPrecondition) {
+  PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EBUSY).ok());
   EXPECT_EQ(Make().status().code(), absl::StatusCode::kInternal);
   WriteConfig("partitions: {p: {l2Allocation: 50%, classes: {gold: }}}");
@@ -128,6 +134,7 @@ TEST_F(RdtGroupsTest, NothingIsMadeThatCannotBeRecorded) {
 }
 
 TEST_F(RdtGroupsTest, TheKernelsOwnWordsAreInTheError) {
+  PLIMSOLL_NEEDS_STAND_IN();
   Start();
   const absl::Status refused = fs_->WriteSchemata("gold", {{"L3", {{0, 0x5}}}});
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
@@ -140,6 +147,7 @@ TEST_F(RdtGroupsTest, TheKernelsOwnWordsAreInTheError) {
 }
 
 TEST_F(RdtGroupsTest, ReloadChangesDefinitionsAndClasses) {
+  PLIMSOLL_NEEDS_STAND_IN();
   Start();
   WriteConfig(R"(
 partitions:
@@ -169,6 +177,7 @@ partitions:
 }
 
 TEST_F(RdtGroupsTest, ABadFileChangesNothing) {
+  PLIMSOLL_NEEDS_STAND_IN();
   Start();
   ASSERT_TRUE(resctrl_->TakeJournal().ok());
   for (const char* text : {"partitions: {p: {l3Allocation: 101%}}", "}", "partitions: 1",
@@ -182,6 +191,7 @@ TEST_F(RdtGroupsTest, ABadFileChangesNothing) {
 }
 
 TEST_F(RdtGroupsTest, AReloadThatIsRefusedChangesNothing) {
+  PLIMSOLL_NEEDS_STAND_IN();
   Start();
   WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, new: }}}");
   ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "new", EIO).ok());
@@ -195,6 +205,7 @@ TEST_F(RdtGroupsTest, AReloadThatIsRefusedChangesNothing) {
 // With no CLOSID to spare, groups that are no class's any more go before the new ones are made, and
 // come back when those are refused.
 TEST_F(RdtGroupsTest, ClassesStayOfUseAfterAReloadThatIsRefused) {
+  PLIMSOLL_NEEDS_STAND_IN();
   resctrlfs::Layout layout;
   layout.caches[0].ids = {0, 1};
   layout.caches[0].closids = 4;
@@ -219,6 +230,7 @@ TEST_F(RdtGroupsTest, ClassesStayOfUseAfterAReloadThatIsRefused) {
 }
 
 TEST_F(RdtGroupsTest, WhatCannotBeUndoneIsTold) {
+  PLIMSOLL_NEEDS_STAND_IN();
   resctrlfs::Layout layout;
   layout.caches[0].ids = {0, 1};
   layout.caches[0].closids = 4;

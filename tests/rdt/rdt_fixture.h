@@ -1,10 +1,15 @@
 // For tests of the rdt type: a machine with resctrl, a container to be moved, records in memory.
+//
+// The machine is resctrl's stand-in, or a real one: PLIMSOLL_TEST_RESCTRL is the directory below
+// which sys/fs/resctrl is, "/" for this machine's. Nobody may have made groups there, and nothing
+// else should run that matters: cache ways are divided anew. What is made is removed.
 #ifndef PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 #define PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,9 +77,17 @@ partitions:
       bronze: {}
 )";
 
+// At the beginning of what asks the machine for more than files.
+#define PLIMSOLL_NEEDS_STAND_IN() \
+  if (resctrl_ == nullptr) GTEST_SKIP() << "only resctrl's stand-in can do this"
+
 class RdtFixture : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (const char* real = getenv("PLIMSOLL_TEST_RESCTRL"); real != nullptr) {
+      SetUpReal(real);
+      return;
+    }
     if (const std::string why = resctrlfs::ResctrlFsFixture::WhyNot(); !why.empty()) {
       GTEST_SKIP() << why;
     }
@@ -90,6 +103,30 @@ class RdtFixture : public ::testing::Test {
     WriteConfig(kThreeClasses);
   }
 
+  void SetUpReal(const char* root) {
+    auto opened = FsRoot::Open(root);
+    ASSERT_TRUE(opened.ok()) << "PLIMSOLL_TEST_RESCTRL: " << opened.status();
+    root_ = *std::move(opened);
+    auto fs = linux::Resctrl::Open(*root_);
+    ASSERT_TRUE(fs.ok()) << "PLIMSOLL_TEST_RESCTRL: " << fs.status();
+    const auto machine = (*fs)->ReadInfo();
+    ASSERT_TRUE(machine.ok()) << machine.status();
+    if (!machine->l3 || !machine->monitoring) {
+      GTEST_SKIP() << "this machine's resctrl can't both allocate and monitor L3";
+    }
+    // All that are there at its end are the test's to remove.
+    const auto groups = (*fs)->ControlGroups();
+    ASSERT_TRUE(groups.ok()) << groups.status();
+    if (!groups->empty() || !(*fs)->MonitoringGroups("")->empty()) {
+      GTEST_SKIP() << "somebody has made groups in this machine's resctrl";
+    }
+    fs_ = *std::move(fs);
+    auto cgroups = linux::CgroupManager::Detect(host_);
+    ASSERT_TRUE(cgroups.ok()) << cgroups.status();
+    cgroups_ = *std::move(cgroups);
+    WriteConfig(kThreeClasses);
+  }
+
   void Mount(const resctrlfs::Layout& layout) {
     type_.reset();
     fs_.reset();
@@ -100,10 +137,19 @@ class RdtFixture : public ::testing::Test {
     auto fs = linux::Resctrl::Open(resctrl_->root());
     ASSERT_TRUE(fs.ok()) << fs.status();
     fs_ = *std::move(fs);
+    root_ = resctrl_->root();
   }
   void TearDown() override {
     type_.reset();
     freezer_.reset();
+    if (resctrl_ == nullptr && fs_ != nullptr) {
+      for (const std::string& group : *fs_->ControlGroups()) {
+        EXPECT_TRUE(fs_->RemoveGroup(group).ok()) << group;
+      }
+      for (const std::string& group : *fs_->MonitoringGroups("")) {
+        EXPECT_TRUE(fs_->RemoveGroup(linux::MonitoringGroupPath("", group)).ok()) << group;
+      }
+    }
     fs_.reset();
     if (resctrl_ != nullptr) {
       const absl::Status stopped = resctrl_->Stop();
@@ -117,7 +163,7 @@ class RdtFixture : public ::testing::Test {
   }
   absl::StatusOr<std::unique_ptr<ClassType>> Make() {
     if (!freezer_) freezer_.emplace(cgroups_.get(), &owned_);
-    return MakeRdtType(options_, {host_, resctrl_->root(), cgroups_.get(), &owned_, &*freezer_});
+    return MakeRdtType(options_, {host_, *root_, cgroups_.get(), &owned_, &*freezer_});
   }
   // As after a restart of the daemon.
   void Start() {
@@ -152,7 +198,8 @@ class RdtFixture : public ::testing::Test {
   TestDir dir_;
   OwnedInMemory owned_;
   std::unique_ptr<linux::CgroupManager> cgroups_;
-  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
+  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;  // null on a real machine
+  std::optional<FsRoot> root_;
   std::unique_ptr<linux::Resctrl> fs_;
   RdtOptions options_;
   std::optional<ContainerFreezer> freezer_;

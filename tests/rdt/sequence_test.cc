@@ -54,7 +54,7 @@ class RdtSequenceTest : public RdtFixture {
     if (one.container == nullptr) one.container = std::make_unique<Container>(cgroups_.get(), id);
     const std::string to = RandomClass();
     const std::string said = absl::StrCat(id, " from \"", one.class_name, "\" to ", to);
-    if (what == 5 && to != kRdtRootClass && one.class_name != to) {
+    if (what == 5 && resctrl_ != nullptr && to != kRdtRootClass && one.class_name != to) {
       EXPECT_TRUE(resctrl_->RefuseNext("write", to + "/tasks", EIO).ok());
       EXPECT_FALSE(type_->Assign(one.container->target(), one.class_name, to).ok());
       return said + ", refused";
