@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
@@ -21,6 +22,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -219,6 +221,39 @@ TEST_F(ClassesTest, ARestartChangesNothing) {
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   ASSERT_TRUE(Assign(id, "free").ok());
   EXPECT_EQ(ThrottleOf(CgroupOf(pod, id)), "");
+}
+
+// A class file that was changed while no daemon ran means the same to old containers and new ones.
+TEST_F(ClassesTest, AStartPutsInForceWhatTheClassesMeanNow) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, InClass("slow"));
+  const std::string loses = Start(pod, InClass("medium"));
+  ASSERT_TRUE(node_.StopDaemon().ok());
+  ASSERT_TRUE(
+      files_.root()
+          .ReplaceFile("blockio.yaml", absl::StrCat("Classes:\n  slow: [{Devices: [", Disk(),
+                                                    "], ThrottleReadBps: 8Mi}]\n  free: []\n"))
+          .ok());
+  std::string config = *Host().Read(node_.config_path());
+  config = absl::StrReplaceAll(config, {{"    capacity: {medium: 1}\n", ""}});
+  ASSERT_TRUE(Host().ReplaceFile(node_.config_path(), config).ok());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("8388608"));
+  // One whose class is there no more keeps what it has set, and that is told.
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, loses)), HasSubstr("16777216"));
+  plimsoll::v1::InspectResponse found;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.node().Inspect(&context, plimsoll::v1::InspectRequest(), &found).ok());
+  EXPECT_THAT(found.troubles(), testing::Contains(AllOf(HasSubstr(loses), HasSubstr("\"medium\""),
+                                                        HasSubstr("no such class any more"))));
+  EXPECT_THAT(node_.Log(), HasSubstr("no such class any more"));
+  plimsoll::v1::ListClassesResponse classes;
+  grpc::ClientContext listing;
+  ASSERT_TRUE(
+      node_.node().ListClasses(&listing, plimsoll::v1::ListClassesRequest(), &classes).ok());
+  EXPECT_THAT(classes.ShortDebugString(), HasSubstr("no such class any more"));
+  ASSERT_TRUE(Assign(loses, "free").ok());
+  EXPECT_EQ(ThrottleOf(CgroupOf(pod, loses)), "");
 }
 
 TEST_F(ClassesTest, DriftIsReported) {

@@ -1,6 +1,12 @@
 // The command line's part in QoS classes: `assign`, the class of a pod of `plimsoll run`, `capture`
 // and `explain`.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
@@ -13,6 +19,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -82,6 +89,27 @@ TEST_F(CliClassesTest, AssignShowsWhatIsNow) {
   EXPECT_EQ(OnNode({"assign", "--pod", "web", "pod-qos=Guaranteed"}).exit.code, 1);
 }
 
+TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
+  const std::string pod = RunManifest("web", "");
+  ASSERT_EQ(OnNode({"assign", "web/a", "oom=soon"}).exit.code, 0);
+  EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("web/a\n"));
+  EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("default/web\n"));
+  for (const char* name : {"web", "web/a"}) {
+    const std::string out = OnNode({"inspect", name}).out;
+    EXPECT_THAT(out, ContainsRegex("class oom: +soon\n")) << name;
+    EXPECT_THAT(out, Not(HasSubstr("  but:"))) << name;
+  }
+  EXPECT_THAT(OnNode({"inspect", "web"}).out, ContainsRegex("class pod-qos: +BestEffort\n"));
+  // Somebody sets the score of the container's processes.
+  const auto inspected = Document(OnNode({"inspect", "web/a", "-o", "json"}));
+  const std::string group = CgroupOf(pod, inspected["status"]["id"]);
+  for (const pid_t pid : *Cgroups().Processes(group, /*recursive=*/true)) {
+    ASSERT_TRUE(Host().Write(absl::StrCat("proc/", pid, "/oom_score_adj"), "500").ok());
+  }
+  EXPECT_THAT(OnNode({"inspect", "web/a"}).out,
+              ContainsRegex("  but: +oom_score_adj of process [0-9]+ is 500 instead of 300"));
+}
+
 // A daemon with the gate off reads no classes and refuses none.
 class GateOffTest : public NodeTest {
  protected:
@@ -143,6 +171,18 @@ TEST(ExplainTest, ACapturedMachineExplainsAFile) {
     EXPECT_EQ(one["schemata"]["L3"]["0"], "0x3f");
     EXPECT_EQ(one["schemata"]["MB"]["2"], 80);
   }
+  // A pipe, as a shell's <(...) is one.
+  const std::string pipe = dir.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    dprintf(fd, "partitions: {all: {l3Allocation: 100%%, classes: {piped: {}}}}\n");
+    close(fd);
+  });
+  const RunResult piped = Plimsoll({"classes", "explain", pipe, "--resctrl", tree});
+  writer.join();
+  EXPECT_EQ(piped.exit.code, 0) << piped.err;
+  EXPECT_THAT(piped.out, HasSubstr("piped"));
   // More classes than the machine has room for.
   std::string classes;
   for (int i = 0; i < 20; ++i) absl::StrAppend(&classes, "c", i, ": , ");
