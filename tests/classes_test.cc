@@ -23,6 +23,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -244,8 +245,8 @@ TEST_F(ClassesTest, AStartPutsInForceWhatTheClassesMeanNow) {
   plimsoll::v1::InspectResponse found;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.node().Inspect(&context, plimsoll::v1::InspectRequest(), &found).ok());
-  EXPECT_THAT(found.troubles(), testing::Contains(AllOf(HasSubstr(loses), HasSubstr("\"medium\""),
-                                                        HasSubstr("no such class any more"))));
+  EXPECT_THAT(found.troubles(), Contains(AllOf(HasSubstr(loses), HasSubstr("\"medium\""),
+                                               HasSubstr("no such class any more"))));
   EXPECT_THAT(node_.Log(), HasSubstr("no such class any more"));
   plimsoll::v1::ListClassesResponse classes;
   grpc::ClientContext listing;

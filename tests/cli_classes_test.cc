@@ -103,8 +103,11 @@ TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
   // Somebody sets the score of the container's processes.
   const auto inspected = Document(OnNode({"inspect", "web/a", "-o", "json"}));
   const std::string group = CgroupOf(pod, inspected["status"]["id"]);
-  for (const pid_t pid : *Cgroups().Processes(group, /*recursive=*/true)) {
-    ASSERT_TRUE(Host().Write(absl::StrCat("proc/", pid, "/oom_score_adj"), "500").ok());
+  const auto pids = Cgroups().Processes(group, /*recursive=*/true);
+  ASSERT_TRUE(pids.ok()) << pids.status();
+  for (const pid_t pid : *pids) {
+    const absl::Status set = Host().Write(absl::StrCat("proc/", pid, "/oom_score_adj"), "500");
+    ASSERT_TRUE(set.ok()) << set;
   }
   EXPECT_THAT(OnNode({"inspect", "web/a"}).out,
               ContainsRegex("  but: +oom_score_adj of process [0-9]+ is 500 instead of 300"));

@@ -126,7 +126,8 @@ TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
 }
 
 TEST_F(ExplainTest, GroupsCanHaveAPrefix) {
-  const std::string file = File("rdt.yaml", kRdt);
+  const std::string file =
+      File("rdt.yaml", "partitions: {p: {l3Allocation: 50%, classes: {gold: {}}}}\n");
   Put("tree/sys/fs/resctrl/k8s.gold/tasks", "");
   Put("tree/sys/fs/resctrl/k8s.gold/schemata", "L3:0=7ff;1=7ff\nMB:0=100;1=100\n");
   const auto warnings = [&](const std::vector<std::string>& more) {

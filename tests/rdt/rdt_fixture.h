@@ -143,10 +143,14 @@ class RdtFixture : public ::testing::Test {
     type_.reset();
     freezer_.reset();
     if (resctrl_ == nullptr && fs_ != nullptr) {
-      for (const std::string& group : *fs_->ControlGroups()) {
+      const auto groups = fs_->ControlGroups();
+      ASSERT_TRUE(groups.ok()) << groups.status();
+      for (const std::string& group : *groups) {
         EXPECT_TRUE(fs_->RemoveGroup(group).ok()) << group;
       }
-      for (const std::string& group : *fs_->MonitoringGroups("")) {
+      const auto monitored = fs_->MonitoringGroups("");
+      ASSERT_TRUE(monitored.ok()) << monitored.status();
+      for (const std::string& group : *monitored) {
         EXPECT_TRUE(fs_->RemoveGroup(linux::MonitoringGroupPath("", group)).ok()) << group;
       }
     }
