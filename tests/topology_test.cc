@@ -1,5 +1,7 @@
 // Node resource discovery (KEP-5224) on this machine, whatever it is.
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <list>
 #include <string>
@@ -12,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
+#include "harness/metrics.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
 
@@ -196,7 +199,8 @@ struct GivenFile {
 class TopologyStreamsTest : protected GivenFile, public NodeTest {
  protected:
   TopologyStreamsTest()
-      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", directory.path(), "/t.yaml}}\n")) {
+      : NodeTest(absl::StrCat(MetricsConfig(), "nodeResources: {source: {file: ", directory.path(),
+                              "/t.yaml}}\n")) {
     Put("1Gi");
   }
   // The most memory that the daemon has had, in KiB.
@@ -249,6 +253,45 @@ TEST_F(TopologyStreamsTest, AThousandStreamsAndAThousandChanges) {
   std::list<Stream> late;
   late.emplace_back(node_.runtime());
   EXPECT_TRUE(AllHave(late, memory));
+}
+
+TEST_F(TopologyStreamsTest, EachMessageIsCounted) {
+  // A message is counted once it has left: a client may see it before.
+  const auto count_is = [](int count) {
+    return Eventually([&] {
+      return absl::StrContains(
+          ReadMetrics(),
+          absl::StrCat("\ncri_dynamic_runtime_config_responses_total ", count, "\n"));
+    });
+  };
+  EXPECT_TRUE(count_is(0));
+  std::list<Stream> streams;
+  for (int i = 0; i < 3; ++i) streams.emplace_back(node_.runtime());
+  EXPECT_TRUE(count_is(3));
+  ASSERT_TRUE(AllHave(streams, "1Gi"));
+  Put("2Gi");
+  ASSERT_TRUE(AllHave(streams, "2Gi"));
+  EXPECT_TRUE(count_is(6));
+}
+
+TEST_F(TopologyStreamsTest, TheCommandShowsEachChangeUntilItIsEnded) {
+  const TestDir files;
+  const UniqueFd output = *Host().OpenFile(files.path() + "/out", O_WRONLY | O_CREAT, 0600);
+  Command watch;
+  watch.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "topology", "--watch"};
+  watch.descriptors = {{output.get(), 1}};
+  auto child = Spawn(watch);
+  ASSERT_TRUE(child.ok()) << child.status();
+  const auto shown = [&](absl::string_view memory) {
+    return Eventually(
+        [&] { return absl::StrContains(*Host().Read(files.path() + "/out"), memory); });
+  };
+  EXPECT_TRUE(shown("memory 1Gi"));
+  Put("2Gi");
+  EXPECT_TRUE(shown("memory 2Gi"));
+  EXPECT_TRUE(absl::StrContains(*Host().Read(files.path() + "/out"), "memory 1Gi"));
+  ASSERT_TRUE(child->Signal(SIGTERM).ok());
+  ASSERT_TRUE(child->Wait(absl::Now() + Patience(absl::Seconds(60))).ok());
 }
 
 }  // namespace

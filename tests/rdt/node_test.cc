@@ -1,7 +1,4 @@
 // Classes of rdt in a node, from a client's request to the kernel: plimsolld on resctrl's stand-in.
-#include <arpa/inet.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -11,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
+#include "harness/metrics.h"
 #include "harness/node.h"
 #include "linux/resctrl.h"
 #include "resctrlfs/fixture.h"
@@ -67,14 +65,9 @@ class RdtMachine {
     const absl::Status written = files_.root().ReplaceFile("rdt.yaml", text);
     EXPECT_TRUE(written.ok()) << written;
   }
-  // An address of this test's own.
-  static std::string MetricsHost() {
-    const int pid = getpid();
-    return absl::StrCat("127.", 64 + (pid >> 16 & 63), ".", pid >> 8 & 255, ".", pid & 255);
-  }
   std::string Config() const {
-    return absl::StrCat("metrics: {address: \"", MetricsHost(), ":9464\"}\nclasses:\n  rdt:\n",
-                        "    config_file: ", files_.path(), "/rdt.yaml\n    default: bronze\n",
+    return absl::StrCat(MetricsConfig(), "classes:\n  rdt:\n", "    config_file: ", files_.path(),
+                        "/rdt.yaml\n    default: bronze\n",
                         "    group_prefix: node.\n    annotations: [container, default]\n",
                         "    capacity: {silver: 1}\n    adopt: true\n    resctrl_root: ",
                         resctrl_ == nullptr ? "/" : resctrl_->root().path(), "\n");
@@ -133,24 +126,6 @@ class RdtNodeTest : private RdtMachine, public NodeTest {
   }
   static std::string MonitorOf(const std::string& group, const std::string& container) {
     return linux::MonitoringGroupPath(group, absl::StrCat("plimsoll-", container));
-  }
-  static std::string Metrics() {
-    const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(9464);
-    inet_pton(AF_INET, MetricsHost().c_str(), &address.sin_addr);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    EXPECT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(request.size()));
-    std::string answer;
-    char buffer[65536];
-    ssize_t n = 0;
-    while ((n = recv(fd.get(), buffer, sizeof(buffer), 0)) > 0) {
-      answer.append(buffer, static_cast<size_t>(n));
-    }
-    return answer;
   }
   bool HasGroup(const std::string& group) const { return fs_->HasGroup(group); }
 
@@ -234,7 +209,7 @@ TEST_F(RdtNodeTest, WhatIsMeasuredAndWhatDriftsIsInTheMetrics) {
   const std::string id = Start(pod, InClass("gold"));
   ASSERT_TRUE(resctrl_->SetCounter(MonitorOf("node.gold", id), 0, "llc_occupancy", 4096).ok());
   ASSERT_TRUE(resctrl_->SetCounter("node.gold", 1, "mbm_total_bytes", 7).ok());
-  const std::string text = Metrics();
+  const std::string text = ReadMetrics();
   for (const std::string& line :
        {absl::StrCat(R"(plimsoll_class_llc_occupancy_bytes{type="rdt",class="gold",id=")", id,
                      R"("} 4096)"),
@@ -253,7 +228,8 @@ TEST_F(RdtNodeTest, WhatIsMeasuredAndWhatDriftsIsInTheMetrics) {
   EXPECT_TRUE(Eventually([&] {
     return move_away() &&
            absl::StrContains(
-               Metrics(), R"(plimsoll_class_drift{level="container",type="rdt",class="gold"} 1)");
+               ReadMetrics(),
+               R"(plimsoll_class_drift{level="container",type="rdt",class="gold"} 1)");
   }));
   EXPECT_TRUE(Eventually(
       [&] { return move_away() && absl::StrContains(Verbose(id), "is in resctrl's root group"); }));
@@ -271,7 +247,7 @@ TEST_F(RdtNodeTest, ARestartChangesNothing) {
   EXPECT_GE(ThreadsIn(pod, id, MonitorOf("node.gold", id)), 3u);
   EXPECT_THAT(Verbose(id), Not(HasSubstr("drift")));
   ASSERT_TRUE(resctrl_->SetCounter(MonitorOf("node.gold", id), 0, "llc_occupancy", 4096).ok());
-  EXPECT_THAT(Metrics(), HasSubstr(absl::StrCat("id=\"", id, "\"} 4096")));
+  EXPECT_THAT(ReadMetrics(), HasSubstr(absl::StrCat("id=\"", id, "\"} 4096")));
   ExecOutput(id, "sleep 1002 > /dev/null 2>&1 &");
   EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 4u);
   EXPECT_TRUE(Eventually([&] { return ThreadsIn(pod, id, MonitorOf("node.gold", id)) >= 4; }));

@@ -1,0 +1,46 @@
+#include "harness/metrics.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr int kPort = 9464;
+
+std::string Host() {
+  const int pid = getpid();
+  return absl::StrCat("127.", 64 + (pid >> 16 & 63), ".", pid >> 8 & 255, ".", pid & 255);
+}
+
+}  // namespace
+
+std::string MetricsConfig() {
+  return absl::StrCat("metrics: {address: \"", Host(), ":", kPort, "\"}\n");
+}
+
+std::string ReadMetrics() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kPort);
+  inet_pton(AF_INET, Host().c_str(), &address.sin_addr);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  EXPECT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char buffer[65536];
+  ssize_t n = 0;
+  while ((n = recv(fd.get(), buffer, sizeof(buffer), 0)) > 0) {
+    answer.append(buffer, static_cast<size_t>(n));
+  }
+  return answer;
+}
+
+}  // namespace plimsoll::testing
