@@ -2,6 +2,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
@@ -100,6 +101,30 @@ TEST_F(ResizeTest, MemoryBelowItsUseIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n") << "it lives";
   ASSERT_TRUE(TryUpdate(id, Sized(70000, 40 * kMiB)).ok());
   EXPECT_EQ(Held(id).memory_limit_in_bytes(), 40 * kMiB);
+}
+
+TEST_F(ResizeTest, BestEffortTriesAndKillsNothing) {
+  const std::string id = Start(RunPod(), Sleeper());
+  ExecOutput(id, "head -c 20000000 /dev/zero > /dev/shm/full");
+  const std::string before = Text(id);
+  const auto update = [&](const std::string& asked) {
+    cri::UpdateContainerResourcesRequest request;
+    request.set_container_id(id);
+    *request.mutable_linux() = Sized(70000, 8 * kMiB);
+    (*request.mutable_annotations())["plimsoll.dev/memory-shrink"] = asked;
+    cri::UpdateContainerResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, request, &response);
+  };
+  EXPECT_EQ(update("please").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  // With swap the file goes there: tests/vm/swap_test.cc.
+  if (absl::StrContains(*Host().Read("proc/meminfo"), "SwapTotal:              0 kB")) {
+    const grpc::Status refused = update("best-effort");
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(refused.error_message(), HasSubstr("can be reclaimed"));
+    EXPECT_EQ(Text(id), before);
+  }
+  EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n") << "it lives";
 }
 
 TEST_F(ResizeTest, TheOomScoreIsChangedOnARunningProcess) {

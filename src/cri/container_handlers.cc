@@ -164,6 +164,19 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(
+    const v1::UpdateContainerResourcesRequest& request) {
+  Annotations of_pod;
+  // That one isn't there the update itself tells.
+  const auto container = engine_->GetContainer(request.container_id());
+  const auto sandbox = container.ok() ? engine_->GetSandbox(container->sandbox_id)
+                                      : absl::StatusOr<runtime::SandboxRecord>(container.status());
+  if (sandbox.ok()) {
+    of_pod = sandbox_configs_.Get(sandbox->id, sandbox->client_config)->annotations();
+  }
+  return cri::AsksToShrink(request.annotations(), of_pod);
+}
+
 absl::Status RuntimeHandlers::UpdateContainerResources(
     const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
@@ -178,6 +191,7 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
         update.kubernetes_resources,
         KubernetesResourcesFrom(request.kubernetes_resources(), "kubernetes_resources"));
   }
+  PLIMSOLL_ASSIGN_OR_RETURN(update.shrink_memory, AsksToShrink(request));
   PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateResources(request.container_id(), update));
   if (!warnings.empty()) {
     const auto record = engine_->GetContainer(request.container_id());

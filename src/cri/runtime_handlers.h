@@ -73,6 +73,7 @@ class RuntimeHandlers {
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
  private:
+  absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);
   // Puts what was left out of a request into the event log.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);

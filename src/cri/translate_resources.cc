@@ -161,6 +161,19 @@ absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
   return update;
 }
 
+absl::StatusOr<bool> AsksToShrink(const Annotations& update, const Annotations& pod) {
+  constexpr char kName[] = "plimsoll.dev/memory-shrink";
+  constexpr char kBestEffort[] = "best-effort";
+  for (const auto& [annotations, whose] :
+       {std::pair(&update, "annotations"), {&pod, "the pod's annotations"}}) {
+    const auto found = annotations->find(kName);
+    if (found == annotations->end()) continue;
+    if (found->second == kBestEffort) return true;
+    return Invalid(absl::StrCat(whose, "[", kName, "]"), found->second, "must be best-effort");
+  }
+  return false;
+}
+
 void FillLinuxResources(const runtime::EffectiveResources& effective,
                         v1::LinuxContainerResources* out) {
   const linux::CgroupSettings& cgroup = effective.cgroup;

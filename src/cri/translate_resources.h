@@ -27,6 +27,11 @@ absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
     const ::runtime::v1::UpdateContainerResourcesRequest& request,
     std::vector<std::string>* warnings);
 
+// Whether annotation plimsoll.dev/memory-shrink, an update's or else its pod's, asks to make room
+// for a memory limit below what is in use. INVALID_ARGUMENT for a value that is not "best-effort".
+using Annotations = google::protobuf::Map<std::string, std::string>;
+absl::StatusOr<bool> AsksToShrink(const Annotations& update, const Annotations& pod);
+
 // What the kernel enforces. What it doesn't say is 0 or empty; no limit is -1.
 void FillLinuxResources(const runtime::EffectiveResources& effective,
                         ::runtime::v1::LinuxContainerResources* out);

@@ -157,6 +157,22 @@ TEST(ResourceUpdateTest, LeavesExtensionsAlone) {
   EXPECT_EQ(UpdateFrom(request)->cgroup, linux::CgroupSettings());
 }
 
+TEST(AsksToShrinkTest, TheUpdatesAnnotationStandsBeforeThePods) {
+  const Annotations none;
+  Annotations asks;
+  asks["plimsoll.dev/memory-shrink"] = "best-effort";
+  Annotations wrong;
+  wrong["plimsoll.dev/memory-shrink"] = "please";
+  EXPECT_FALSE(*AsksToShrink(none, none));
+  EXPECT_TRUE(*AsksToShrink(asks, none));
+  EXPECT_TRUE(*AsksToShrink(none, asks));
+  EXPECT_TRUE(*AsksToShrink(asks, wrong));
+  EXPECT_THAT(
+      AsksToShrink(wrong, asks).status().message(),
+      HasSubstr("annotations[plimsoll.dev/memory-shrink] is \"please\": must be best-effort"));
+  EXPECT_THAT(AsksToShrink(none, wrong).status().message(), HasSubstr("the pod's annotations["));
+}
+
 TEST(FillLinuxResourcesTest, GivesBackWhatTheKernelHolds) {
   v1::LinuxContainerResources wanted;
   wanted.set_cpu_shares(512);

@@ -56,6 +56,14 @@ std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {
   return std::nullopt;
 }
 
+absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usage,
+                            int64_t droppable) {
+  if (limit < 0 || usage - droppable <= limit) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("memory limit ", limit, ": cgroup ", group, " uses ", usage,
+                   " bytes, of which only ", std::min(usage, droppable), " can be reclaimed"));
+}
+
 absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text) {
   std::vector<pid_t> pids;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -40,6 +41,11 @@ absl::StatusOr<std::string> ParseOwnGroup(absl::string_view text, absl::string_v
 
 // Blank-separated words: cgroup.controllers, cgroup.subtree_control.
 std::vector<std::string> ParseWords(absl::string_view text);
+
+// A memory limit is not to be set below what a group uses and can't give back: a v2 kernel kills
+// for it, a v1 kernel tries for long. FAILED_PRECONDITION then. `droppable`: of `usage`, in bytes.
+absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usage,
+                            int64_t droppable);
 
 // "2MB" from "hugetlb.2MB.limit_in_bytes" with suffix ".limit_in_bytes".
 std::optional<std::string> HugetlbPageSize(absl::string_view file, absl::string_view suffix);

@@ -71,6 +71,7 @@ class CgroupV1 : public CgroupManager {
                           Writes& out) const;
   absl::Status PlanList(CgroupTree* tree, const std::string& group, const char* file,
                         const std::string& list, Writes& out) const;
+  absl::Status CheckUse(CgroupTree& tree, const std::string& group, int64_t limit) const;
   absl::Status PlanMemory(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
   absl::Status PlanPids(const std::string& group, const CgroupSettings& settings,

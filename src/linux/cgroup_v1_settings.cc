@@ -136,6 +136,19 @@ absl::Status CgroupV1::PlanList(CgroupTree* tree, const std::string& group, cons
 }
 
 // memory <= memory and swap must hold after each single write.
+absl::Status CgroupV1::CheckUse(CgroupTree& tree, const std::string& group, int64_t limit) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto usage, ReadOptional(tree, group, "memory.usage_in_bytes"));
+  if (!usage.has_value() || !tree.HasFile(group, "memory.stat")) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree.Read(group, "memory.stat"));
+  // How much of what the kernel keeps for the group could be dropped is not told: the kernel may
+  // try all of it.
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto kernel,
+                            ReadOptional(tree, group, "memory.kmem.usage_in_bytes"));
+  const uint64_t files = FindKey(text, "total_inactive_file").value_or(0) +
+                         FindKey(text, "total_active_file").value_or(0);
+  return RefuseToStarve(group, limit, *usage, static_cast<int64_t>(files) + kernel.value_or(0));
+}
+
 absl::Status CgroupV1::PlanMemory(const std::string& group, const CgroupSettings& settings,
                                   Writes& out) const {
   const auto& wanted_memory = settings.memory_limit_bytes;
@@ -146,6 +159,7 @@ absl::Status CgroupV1::PlanMemory(const std::string& group, const CgroupSettings
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t old_memory, ReadLimit(*tree, group, kMemory));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto old_both, ReadOptional(*tree, group, kMemoryAndSwap));
   const int64_t memory = wanted_memory.value_or(old_memory);
+  if (wanted_memory.has_value()) PLIMSOLL_RETURN_IF_ERROR(CheckUse(*tree, group, memory));
   const CgroupWrite set_memory = {tree, group, kMemory, absl::StrCat(memory)};
 
   if (!old_both.has_value()) {

@@ -160,6 +160,21 @@ TEST_F(CgroupV1Test, BusyMemoryIsExplainedAndUndone) {
   EXPECT_EQ(Get("pids", "pids.max"), "max");
 }
 
+TEST_F(CgroupV1Test, MemoryBelowWhatCanNotBeDroppedIsRefusedBeforeAnythingIsWritten) {
+  SetMemory(100 << 20, 100 << 20);
+  Put("memory", "memory.usage_in_bytes", "9000000\n");
+  Put("memory", "memory.kmem.usage_in_bytes", "1000000\n");
+  Put("memory", "memory.stat", "total_inactive_file 1500000\ntotal_active_file 500000\n");
+  for (auto& [name, tree] : trees_) tree->writes.clear();
+  const absl::Status status =
+      cgroups_->Apply("/a", {.cpu_shares = 2, .memory_limit_bytes = 5'999'999});
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(status.message(), HasSubstr("memory limit 5999999: cgroup /a uses 9000000 bytes, of "
+                                          "which only 3000000 can be reclaimed"));
+  for (const auto& [name, tree] : trees_) EXPECT_THAT(tree->writes, IsEmpty()) << name;
+  EXPECT_TRUE(cgroups_->Apply("/a", {.memory_limit_bytes = 6'000'000}).ok());
+}
+
 TEST_F(CgroupV1Test, AnUndoThatFailsIsSaid) {
   SetMemory(100 << 20, 100 << 20);
   trees_["memory"]->refuse["/a/memory.limit_in_bytes"] = EIO;

@@ -64,7 +64,7 @@ class CgroupV2 : public CgroupManager {
                                                  int64_t memory_and_swap) const;
   absl::Status PlanOthers(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
-  absl::Status RefuseToStarve(const std::string& group, int64_t memory_max) const;
+  absl::Status CheckUse(const std::string& group, int64_t memory_max) const;  // RefuseToStarve's
   absl::Status ReadMemorySettings(const std::string& group, CgroupSettings& settings) const;
   absl::Status ReadOtherSettings(const std::string& group, CgroupSettings& settings) const;
 

@@ -73,20 +73,14 @@ absl::StatusOr<std::optional<int64_t>> CgroupV2::SwapMax(const std::string& grou
       tree_->PathOf(group, "memory.swap.max"), "); only -1 or the memory limit is possible"));
 }
 
-// The kernel takes any memory.max, and kills processes of the group until it is met. A limit below
-// what can't be dropped is refused here, as cgroup v1 does it, so that a resize never kills.
-absl::Status CgroupV2::RefuseToStarve(const std::string& group, int64_t memory_max) const {
-  if (memory_max < 0) return absl::OkStatus();
+absl::Status CgroupV2::CheckUse(const std::string& group, int64_t memory_max) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto usage, ReadLimit(group, "memory.current"));
-  if (!usage.has_value() || *usage <= memory_max) return absl::OkStatus();
+  if (!usage.has_value()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree_->Read(group, "memory.stat"));
-  const auto files = static_cast<int64_t>(FindKey(text, "inactive_file").value_or(0) +
-                                          FindKey(text, "active_file").value_or(0) +
-                                          FindKey(text, "slab_reclaimable").value_or(0));
-  if (*usage - files <= memory_max) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "memory limit ", memory_max, ": cgroup ", group, " uses ", *usage, " bytes, of which only ",
-      files, " can be reclaimed; the kernel would kill its processes"));
+  const uint64_t droppable = FindKey(text, "inactive_file").value_or(0) +
+                             FindKey(text, "active_file").value_or(0) +
+                             FindKey(text, "slab_reclaimable").value_or(0);
+  return RefuseToStarve(group, memory_max, *usage, static_cast<int64_t>(droppable));
 }
 
 absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings& settings,
@@ -102,7 +96,7 @@ absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings
   }
   Writes writes;
   if (memory.has_value()) {
-    PLIMSOLL_RETURN_IF_ERROR(RefuseToStarve(group, *memory));
+    PLIMSOLL_RETURN_IF_ERROR(CheckUse(group, *memory));
     writes.push_back({tree_.get(), group, "memory.max", FormatLimit(*memory)});
   }
   if (swap.has_value()) {

@@ -10,6 +10,7 @@
 #include "linux/process.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/memory_shrink.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
 
@@ -129,6 +130,10 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   const absl::StatusOr<int> adj_before = linux::ReadOomScoreAdj(options_.host, record.init);
   if (!adj_before.ok()) return OrEnded(adj_before.status());
 
+  if (update.shrink_memory && writable.memory_limit_bytes.value_or(-1) >= 0) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        OrEnded(ShrinkMemory(*options_.cgroups, record.cgroup_path, *writable.memory_limit_bytes)));
+  }
   if (writes_adj) {
     PLIMSOLL_RETURN_IF_ERROR(
         OrEnded(linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));

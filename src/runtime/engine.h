@@ -75,6 +75,7 @@ struct ResourceUpdate {
   std::optional<int> oom_score_adj;
   qos::ClassNames classes;
   std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
+  bool shrink_memory = false;  // try to make room for a memory limit below what is in use
 };
 
 // What an update of a whole pod asks for; absent members stay as they are.

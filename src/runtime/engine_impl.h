@@ -162,9 +162,9 @@ class EngineImpl : public Engine {
   absl::Status Save(const Container& container);
   // On record are the resources of `asked` from now on; on failure, those of before.
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
-  // What an update means in the kernel, all or nothing; an error says what could not be put back.
-  // Of a container that is found after a kill: writes what its row says, if its update was cut off.
+  // Of one that is found after a kill: writes what its row says, if its update was cut off.
   absl::Status FinishUpdate(const ContainerRecord& record);
+  absl::Status FinishUpdate(const SandboxRecord& record);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
   absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
   // `also`: a container that is being made; may be null.

@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
+#include "runtime/spec/json.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -236,6 +237,36 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   EXPECT_THAT(
       engine_->RecoveryTroubles(),
       ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
+}
+
+TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
+  const std::string pod = Pod();
+  const std::string mark = "updates/" + pod;
+  std::string marked;
+  cgroups_.on_apply = [&] { marked = run_.Read(mark).value_or("no mark"); };
+  const linux::CgroupSettings asked = {.memory_limit_bytes = 1 << 30};
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.resources = asked}).ok());
+  cgroups_.on_apply = nullptr;
+  EXPECT_EQ(marked, ToJson(asked)) << "without the pod's shares, which are nobody's to write";
+  EXPECT_FALSE(run_.Exists(mark));
+  // As after a kill between the row and the kernel's files.
+  const std::string group = engine_->GetSandbox(pod)->cgroup_path;
+  const linux::CgroupSettings before = {.memory_limit_bytes = 1 << 20};
+  ASSERT_TRUE(cgroups_.Apply(group, before).ok());
+  ASSERT_TRUE(run_.ReplaceFile(mark, marked).ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(group), asked);
+  EXPECT_FALSE(run_.Exists(mark));
+  // As after one before the row.
+  ASSERT_TRUE(cgroups_.Apply(group, before).ok());
+  ASSERT_TRUE(run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(group), before);
+  EXPECT_FALSE(run_.Exists(mark));
+  ASSERT_TRUE(run_.ReplaceFile(mark, "{").ok());
+  StartEngine();
+  EXPECT_THAT(engine_->RecoveryTroubles(),
+              ::testing::ElementsAre(HasSubstr("finish a pod's update that was cut off")));
 }
 
 }  // namespace

@@ -69,11 +69,6 @@ absl::Status EngineImpl::Recover() {
     const Finding* finding = found(record.id);
     RecoverContainer(std::move(record), finding);
   }
-  // None is under way any more.
-  const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
-  for (const std::string& id : marks.value_or(std::vector<std::string>())) {
-    Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
-  }
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
   std::stable_partition(
@@ -93,6 +88,11 @@ absl::Status EngineImpl::Recover() {
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
     ShowPicture(id);  // a kill may have come before it was written
+  }
+  // No update is under way any more.
+  const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
+  for (const std::string& id : marks.value_or(std::vector<std::string>())) {
+    Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
   }
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayContainer) {
@@ -268,6 +268,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     bool changed = false;
     Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
+    Trouble(finding, FinishUpdate(record));
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:

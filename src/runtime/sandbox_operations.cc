@@ -12,6 +12,7 @@
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -252,6 +253,8 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     record = sandbox->record;
     PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   }
+  const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
+  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
   {
     // Another that was removed beside it may have handed something over since.

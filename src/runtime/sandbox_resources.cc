@@ -6,7 +6,9 @@
 #include "base/status.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 
@@ -32,6 +34,21 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
   return options_.cgroups->Apply(record.cgroup_path, writable);
 }
 
+absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
+  const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
+  if (absl::IsNotFound(mark.status())) return absl::OkStatus();
+  constexpr char kWhat[] = "finish a pod's update that was cut off";
+  if (!mark.ok()) return Annotate(mark.status(), kWhat);
+  const auto update = CgroupSettingsFromJson(*mark);
+  if (!update.ok()) return Annotate(update.status(), kWhat);
+  // Nothing is in the kernel before it is in the row.
+  linux::CgroupSettings with_update = record.spec.resources;
+  linux::MergeInto(*update, &with_update);
+  if (with_update != record.spec.resources) return absl::OkStatus();
+  const absl::Status done = ApplyToPod(record, *update);
+  return absl::IsNotFound(done) ? absl::OkStatus() : Annotate(done, kWhat);
+}
+
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
   absl::MutexLock operation(&sandbox->operation);
@@ -46,6 +63,8 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   linux::MergeInto(update.overhead, &asked.overhead);
   if (update.pod_resources.has_value()) asked.pod_resources = *update.pod_resources;
   const std::string what = absl::StrCat("update sandbox ", record.id);
+  const UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
   const absl::Status done = ApplyToPod(record, update.resources);

@@ -1,4 +1,4 @@
-// Which containers' updates are under way, for a daemon that is started after a kill.
+// Which updates are under way, for a daemon that is started after a kill.
 #ifndef PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 #define PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 
@@ -18,16 +18,19 @@ inline std::string UpdateMarkOf(absl::string_view id) {
   return absl::StrCat(kUpdates, "/", id);
 }
 
-// A file that is there while the object lives. What is written of an update by then is not known.
+// A file that is there while the object lives: what of the update's row is in the kernel by then is
+// not known. A pod's says what was to be written: its row also holds what is only for information.
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
-  // One that stays goes with the container; a start before that writes once more what holds.
+  // One that stays goes with its container or pod; a start before writes once more what holds.
   ~UpdateMark() { run_.RemoveFile(path_).IgnoreError(); }
   UpdateMark(const UpdateMark&) = delete;
   UpdateMark& operator=(const UpdateMark&) = delete;
 
-  absl::Status Set() const { return run_.ReplaceFile(path_, "", 0600); }
+  absl::Status Set(absl::string_view content = "") const {
+    return run_.ReplaceFile(path_, content, 0600);
+  }
 
  private:
   const FsRoot run_;

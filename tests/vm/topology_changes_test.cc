@@ -1,18 +1,11 @@
-// CPUs, memory, huge pages and swap that come and go while streams are open. In the virtual machine
+// CPUs, memory and huge pages that come and go while streams are open. In the virtual machine
 // only: nobody's CPUs are to be taken away on a machine that others use.
-#include <sys/stat.h>
-#include <sys/swap.h>
-
-#include <cerrno>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
@@ -21,7 +14,6 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr int64_t kSwapBytes = 8 << 20;
 constexpr char kCpu7[] = "sys/devices/system/cpu/cpu7/online";
 
 class TopologyChangesTest : public NodeTest {
@@ -96,33 +88,6 @@ TEST_F(TopologyChangesTest, HugePagesAreSeenByThePoll) {
   ASSERT_TRUE(Host().Write(pool, "0").ok());
   ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
   EXPECT_EQ(Sum(topology, "hugepages-2Mi"), 0);
-}
-
-// A file of zeros that mkswap has been at.
-void MakeSwapFile(const std::string& path) {
-  constexpr size_t kPageBytes = 4096;
-  std::string content(kSwapBytes, '\0');
-  const uint32_t version_and_last_page[] = {1, kSwapBytes / kPageBytes - 1};
-  std::memcpy(content.data() + 1024, version_and_last_page, sizeof(version_and_last_page));
-  std::memcpy(content.data() + kPageBytes - 10, "SWAPSPACE2", 10);
-  ASSERT_TRUE(Host().ReplaceFile(path, content).ok());
-  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
-}
-
-TEST_F(TopologyChangesTest, SwapComesAndGoes) {
-  const TestDir directory;
-  const std::string file = directory.path() + "/swap";
-  MakeSwapFile(file);
-  TopologyStream stream(node_);
-  cri::ResourceTopology topology;
-  ASSERT_TRUE(stream.Next(&topology));
-  ASSERT_EQ(Sum(topology, "swap"), 0);
-  ASSERT_EQ(swapon(file.c_str(), 0), 0) << strerror(errno);
-  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
-  EXPECT_EQ(Sum(topology, "swap"), kSwapBytes - 4096) << "without the page that says what it is";
-  ASSERT_EQ(swapoff(file.c_str()), 0) << strerror(errno);
-  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
-  EXPECT_EQ(Sum(topology, "swap"), 0);
 }
 
 TEST_F(TopologyChangesTest, AMemoryBlockGoesAndComesBack) {
