@@ -49,7 +49,7 @@ class PassDownTest : public NodeTest {
   std::string PictureFile(const std::string& pod) {
     return Host()
         .Read(absl::StrCat(node_.run_directory().substr(1), "/sandboxes/", pod,
-                           "/pod-resources.json"))
+                           "/picture/pod-resources.json"))
         .value_or("");
   }
 };
@@ -113,6 +113,51 @@ TEST_F(PassDownTest, APodsOwnGroupIsChangedWhileItRuns) {
     EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
               Announcing("2").SerializeAsString());
   }
+}
+
+TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"] = "/etc/pod";
+  *config.mutable_pod_resources() = Announcing("0.50");
+  const std::string pod = RunPod(config);
+  cri::ContainerConfig web = Web();
+  web.mutable_linux()->mutable_security_context()->mutable_run_as_user()->set_value(1000);
+  const std::string id = Start(pod, web);
+  const std::string read = "cat /etc/pod/pod-resources.json";
+  EXPECT_EQ(ExecOutput(id, read), PictureFile(pod));
+  EXPECT_EQ(ExecOutput(id, "rm -f /etc/pod/pod-resources.json 2>/dev/null; echo $?"), "1\n");
+  cri::UpdateContainerResourcesRequest update;
+  update.set_container_id(id);
+  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.50");
+  cri::UpdateContainerResourcesResponse updated;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, update, &updated).ok());
+  EXPECT_THAT(ExecOutput(id, read), HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
+  // A container's own mount there can't be meant.
+  cri::ContainerConfig own = Web();
+  own.mutable_metadata()->set_attempt(1);
+  cri::Mount* mount = own.add_mounts();
+  mount->set_container_path("/etc/pod");
+  mount->set_host_path("/tmp");
+  std::string unused;
+  EXPECT_EQ(TryCreate(pod, own, &unused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"] = "etc";
+  config.mutable_metadata()->set_attempt(1);
+  EXPECT_EQ(TryRunPod(config, &unused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// A pod that announced nothing may look too: its picture follows its containers.
+TEST_F(PassDownTest, ThePictureOfAPodThatAnnouncedNothingFollowsItsContainers) {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"] = "/etc/pod";
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Web());
+  const std::string alone = ExecOutput(id, "cat /etc/pod/pod-resources.json");
+  EXPECT_THAT(alone, HasSubstr(R"("name":"web")"));
+  cri::ContainerConfig other = Web();
+  other.mutable_metadata()->set_name("other");
+  Start(pod, other);
+  EXPECT_THAT(ExecOutput(id, "cat /etc/pod/pod-resources.json"), HasSubstr(R"("name":"other")"));
 }
 
 class PassDownGateTest : public PassDownTest {

@@ -42,6 +42,7 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
   PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), spec, info_.classes));
   if (info_.pod_resources) {
     PLIMSOLL_ASSIGN_OR_RETURN(spec.pod_resources, PodResourcesOf(request.config(), &warnings));
+    PLIMSOLL_ASSIGN_OR_RETURN(spec.picture_directory, PictureDirectoryOf(request.config()));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));

@@ -176,6 +176,15 @@ absl::StatusOr<runtime::PodResources> PodResourcesOf(const v1::PodSandboxConfig&
   return resources;
 }
 
+absl::StatusOr<std::string> PictureDirectoryOf(const v1::PodSandboxConfig& config) {
+  constexpr char kAnnotation[] = "plimsoll.dev/pod-resources-mount";
+  const auto annotation = config.annotations().find(kAnnotation);
+  if (annotation == config.annotations().end()) return std::string();
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckAbsolutePath(absl::StrCat("annotation ", kAnnotation), annotation->second));
+  return annotation->second;
+}
+
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const v1::KubernetesResources& message, absl::string_view field) {
   runtime::KubernetesResources resources = Translate(message);

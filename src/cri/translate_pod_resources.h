@@ -24,6 +24,9 @@ absl::StatusOr<runtime::PodResources> PodResourcesFrom(
 // of the same shape, see docs/pass-down.md), else none.
 absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSandboxConfig& config,
                                                      std::vector<std::string>* warnings);
+// Where containers of the pod are to find its picture: annotation plimsoll.dev/pod-resources-mount,
+// an absolute path; empty without it.
+absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxConfig& config);
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const ::runtime::v1::KubernetesResources& message, absl::string_view field);
 

@@ -172,7 +172,10 @@ class EngineImpl : public Engine {
   // For the event log; empty: none. Before the container is among those that are there.
   std::string DifferenceFromAnnounced(const SandboxRecord& sandbox,
                                       const ContainerSpec& made) const;
-  void AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
+  // Shows a container that is being made the pod's picture. INVALID_ARGUMENT when it has a mount of
+  // its own there.
+  absl::Status AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
+  absl::Status WritePicture(const SandboxRecord& record) const;
   // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
   void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,

@@ -33,7 +33,9 @@ class EnginePassDownTest : public EngineTest {
     EXPECT_TRUE(id.ok()) << id.status();
     return id.value_or("");
   }
-  std::string FileOf(const std::string& pod) { return "sandboxes/" + pod + "/pod-resources.json"; }
+  std::string FileOf(const std::string& pod) {
+    return "sandboxes/" + pod + "/picture/pod-resources.json";
+  }
   // What hooks and wrappers find now; "" where there is no file.
   std::string Shown(const std::string& pod) { return run_.Read(FileOf(pod)).value_or(""); }
   SandboxSpec SpecOf(const std::string& pod) { return engine_->GetSandbox(pod)->spec; }
@@ -259,7 +261,8 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   EXPECT_FALSE(run_.Exists(mark));
   // As after one before the row.
   ASSERT_TRUE(cgroups_.Apply(group, before).ok());
-  ASSERT_TRUE(run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());
+  ASSERT_TRUE(
+      run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());
   StartEngine();
   EXPECT_EQ(*cgroups_.Read(group), before);
   EXPECT_FALSE(run_.Exists(mark));

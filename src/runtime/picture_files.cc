@@ -14,8 +14,12 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr char kPicture[] = "plimsoll.dev/pod-resources";
-constexpr char kPictureFile[] = "plimsoll.dev/pod-resources-file";
+constexpr char kPictureAnnotation[] = "plimsoll.dev/pod-resources";
+constexpr char kPictureFileAnnotation[] = "plimsoll.dev/pod-resources-file";
+
+bool IsShownInAFile(const SandboxSpec& spec) {
+  return !spec.pod_resources.empty() || !spec.picture_directory.empty();
+}
 
 }  // namespace
 
@@ -42,11 +46,22 @@ absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
   return PictureOf(sandbox->Snapshot(), nullptr);
 }
 
-void EngineImpl::AnnotatePicture(const SandboxRecord& sandbox, ContainerSpec* made) const {
-  if (!options_.show_pictures) return;
-  made->annotations[kPicture] = ToJson(PictureOf(sandbox, made));
-  if (sandbox.spec.pod_resources.empty()) return;
-  made->annotations[kPictureFile] = options_.run.PathOf(PictureFileOf(sandbox.id));
+absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const {
+  if (!options_.show_pictures) return absl::OkStatus();
+  made->annotations[kPictureAnnotation] = ToJson(PictureOf(sandbox, made));
+  if (!IsShownInAFile(sandbox.spec)) return absl::OkStatus();
+  const std::string directory = options_.run.PathOf(PictureDirectoryOf(sandbox.id));
+  made->annotations[kPictureFileAnnotation] = absl::StrCat(directory, "/", kPictureFile);
+  const std::string& place = sandbox.spec.picture_directory;
+  if (place.empty()) return absl::OkStatus();
+  for (const Mount& mount : made->mounts) {
+    if (mount.container_path != place) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("container ", made->name, ": it mounts ", mount.host_path, " at ", place,
+                     ", where the pod's annotations want what the pod needs to be found"));
+  }
+  made->mounts.push_back({.container_path = place, .host_path = directory, .readonly = true});
+  return absl::OkStatus();
 }
 
 std::string EngineImpl::DifferenceFromAnnounced(const SandboxRecord& sandbox,
@@ -58,14 +73,25 @@ std::string EngineImpl::DifferenceFromAnnounced(const SandboxRecord& sandbox,
                       " is not as it was announced: ", absl::StrJoin(differences, "; "));
 }
 
+absl::Status EngineImpl::WritePicture(const SandboxRecord& record) const {
+  const std::string path = PictureDirectoryOf(record.id);
+  const size_t parent = path.rfind('/');
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot place, options_.run.Sub(path.substr(0, parent)));
+  PLIMSOLL_RETURN_IF_ERROR(place.MakeDirs(path.substr(parent + 1), 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, place.Sub(path.substr(parent + 1)));
+  // Containers' users are nobody's own.
+  const mode_t mode = record.spec.picture_directory.empty() ? 0600 : 0644;
+  return directory.ReplaceFile(kPictureFile, absl::StrCat(ToJson(PictureOf(record, nullptr)), "\n"),
+                               mode);
+}
+
 void EngineImpl::ShowPicture(const std::string& sandbox_id) {
   const auto sandbox = FindSandbox(sandbox_id);
   if (!sandbox.ok() || !options_.show_pictures) return;
   absl::MutexLock alone(&(*sandbox)->picture);
   const SandboxRecord record = (*sandbox)->Snapshot();
-  if (record.spec.pod_resources.empty() || record.state != SandboxState::kReady) return;
-  const absl::Status written = options_.run.ReplaceFile(
-      PictureFileOf(record.id), absl::StrCat(ToJson(PictureOf(record, nullptr)), "\n"), 0600);
+  if (!IsShownInAFile(record.spec) || record.state != SandboxState::kReady) return;
+  const absl::Status written = WritePicture(record);
   // A sandbox that is just being removed has no place any more.
   if (!absl::IsNotFound(written)) Warn(record.id, "", Annotate(written, "show what the pod needs"));
 }

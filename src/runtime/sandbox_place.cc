@@ -121,8 +121,8 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
   return pinned == 0 ? PlaceState::kNone : PlaceState::kPart;
 }
 
-std::string PictureFileOf(const std::string& id) {
-  return absl::StrCat(DirectoryOf(id), "/pod-resources.json");
+std::string PictureDirectoryOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/picture");
 }
 
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {

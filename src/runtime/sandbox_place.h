@@ -32,8 +32,10 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
 // What containers of the sandbox are given of it.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
 
-// Where the pod's picture is written, below `run`.
-std::string PictureFileOf(const std::string& id);
+// Where the pod's picture is written, below `run`: a directory for the file alone, so that
+// containers that have it mounted see the file replaced.
+std::string PictureDirectoryOf(const std::string& id);
+inline constexpr char kPictureFile[] = "pod-resources.json";
 
 // The host name that processes of the pod see; empty: the host's own.
 std::string HostnameOf(const SandboxSpec& spec);

@@ -106,7 +106,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         pod_resources] = s;
+         pod_resources, picture_directory] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -125,6 +125,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("dns_options", options);
   visit("classes", classes);
   visit("pod_resources", pod_resources);
+  visit("picture_directory", picture_directory);
 }
 
 template <typename Visitor>

@@ -64,7 +64,8 @@ SandboxSpec FullSandbox() {
           .dns_servers = {"10.0.0.10", "fd00::a"},
           .dns_searches = {"shop.svc.cluster.local"},
           .dns_options = {"ndots:5"},
-          .pod_resources = FullPodResources()};
+          .pod_resources = FullPodResources(),
+          .picture_directory = "/etc/pod"};
 }
 
 ContainerSpec FullContainer() {

@@ -49,6 +49,8 @@ struct SandboxSpec {
 
   qos::ClassNames classes;     // that are asked for by name (KEP-3008 "PodSandboxConfig")
   PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
+  // Where containers find a directory with the pod's picture; empty: nowhere.
+  std::string picture_directory;
 
   bool operator==(const SandboxSpec&) const = default;
 };
