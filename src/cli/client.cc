@@ -76,7 +76,9 @@ struct Client::Connection {
     arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
     // A daemon that is restarted is back within moments.
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+    // Also what an attempt may take: a daemon that is stopped, or a machine that is overloaded, is
+    // slow to answer, and has not gone.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
     channel = grpc::CreateCustomChannel(address.uri, grpc::InsecureChannelCredentials(), arguments);
     runtime = cri::RuntimeService::NewStub(channel);

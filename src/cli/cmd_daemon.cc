@@ -93,7 +93,12 @@ struct Since {
 absl::StatusOr<Since> ReadSince(const std::string& text) {
   Since since;
   absl::Duration ago;
-  if (text.empty() || absl::SimpleAtoi(text, &since.sequence)) return since;
+  if (text.empty()) return since;
+  // What SimpleAtoi can't read to its end it writes all the same, as far as it came.
+  if (decltype(since.sequence) sequence = 0; absl::SimpleAtoi(text, &sequence)) {
+    since.sequence = sequence;
+    return since;
+  }
   if (absl::ParseDuration(text, &ago) && ago >= absl::ZeroDuration()) {
     since.time = absl::Now() - ago;
     return since;

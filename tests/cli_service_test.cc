@@ -1,0 +1,63 @@
+// The command line beside a plimsolld that somebody else runs.
+#include <fcntl.h>
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CliServiceTest : public NodeTest {
+ protected:
+  Command PlimsollCommand(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--address", node_.address()});
+    return {.argv = std::move(arguments)};
+  }
+  std::string Output(std::vector<std::string> arguments) {
+    const auto result = RunChecked(PlimsollCommand(std::move(arguments)));
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or("");
+  }
+
+  TestDir files_;
+};
+
+// A daemon that takes its time is there all the same, also for a command that is new.
+TEST_F(CliServiceTest, ACommandWaitsForADaemonThatDoesNotAnswerYet) {
+  ASSERT_EQ(kill(node_.daemon_pid(), SIGSTOP), 0);
+  const std::string errors = files_.path() + "/errors";
+  const UniqueFd error_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
+  Command command = PlimsollCommand({"ps"});
+  command.descriptors = {{error_file.get(), 2}};
+  auto child = Spawn(command);
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Host().Read(errors).value_or(""), "the daemon does not answer");
+  })) << Host().Read(errors).value_or("");
+  EXPECT_EQ(kill(node_.daemon_pid(), SIGCONT), 0);
+  ASSERT_TRUE(child.ok()) << child.status();
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0) << Host().Read(errors).value_or("");
+}
+
+TEST_F(CliServiceTest, EventsSinceATimeAreAllSinceThen) {
+  RunPod();
+  const std::string all = Output({"events"});
+  EXPECT_THAT(all, HasSubstr("SandboxStarted"));
+  EXPECT_EQ(Output({"events", "--since", "10m"}), all);
+  EXPECT_EQ(Output({"events", "--since", "2026-01-02T03:04:05Z"}), all);
+  EXPECT_EQ(Output({"events", "--since", "1"}), all.substr(all.find('\n') + 1));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
