@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -46,11 +47,11 @@ class PassDownTest : public NodeTest {
                            "/config.json"))
         .value_or("");
   }
+  std::string PictureFileName(const std::string& pod) {
+    return absl::StrCat(node_.run_directory(), "/sandboxes/", pod, "/picture/pod-resources.json");
+  }
   std::string PictureFile(const std::string& pod) {
-    return Host()
-        .Read(absl::StrCat(node_.run_directory().substr(1), "/sandboxes/", pod,
-                           "/picture/pod-resources.json"))
-        .value_or("");
+    return Host().Read(PictureFileName(pod).substr(1)).value_or("");
   }
 };
 
@@ -144,6 +145,36 @@ TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
   (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"] = "etc";
   config.mutable_metadata()->set_attempt(1);
   EXPECT_EQ(TryRunPod(config, &unused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(PassDownTest, WhatIsShownIsAsItsSchemaSays) {
+  cri::PodSandboxConfig config = PodConfig();
+  *config.mutable_pod_resources() = Announcing("0.50");
+  cri::ContainerResourceConfig* web = config.mutable_pod_resources()->mutable_containers(0);
+  cri::Mount* mount = web->add_mounts();
+  mount->set_container_path("/data");
+  mount->set_readonly(true);
+  mount->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
+  mount->mutable_image()->set_image("busybox");
+  mount->set_image_sub_path("bin");
+  mount->add_mount_options("noexec");
+  mount->add_uidmappings()->set_length(65536);
+  mount->add_gidmappings()->set_host_id(1000);
+  cri::Device* device = web->add_devices();
+  device->set_container_path("/dev/fuse");
+  device->set_host_path("/dev/fuse");
+  device->set_permissions("rw");
+  web->add_cdi_devices()->set_name("example.com/gpu=0");
+  (*config.mutable_pod_resources()->mutable_kubernetes_resources()->mutable_limits())["memory"]
+      .set_string("1e9");
+  const std::string pod = RunPod(config);
+  Command check;
+  check.argv = {PLIMSOLL_SOURCE_DIRECTORY "/tools/check_json",
+                PLIMSOLL_SOURCE_DIRECTORY "/api/schema/pod-resources.schema.json",
+                PictureFileName(pod)};
+  const auto checked = RunProgram(check);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->exit.code, 0) << checked->out << checked->err;
 }
 
 // A pod that announced nothing may look too: its picture follows its containers.

@@ -106,6 +106,8 @@ TEST(PodResourcesTranslationTest, AnAnnotationIsHeldToTheSameRules) {
            {"{", "annotation plimsoll.dev/pod-resources: pod resources: not valid JSON"},
            {R"({"containers":{}})", "member 'containers': expected a list"},
            {R"({"containers":[{"name":"a","type":"job"}]})", "valid: init_container, "},
+           {R"({"containers":[{"name":"a","kind":"container"}]})",
+            "unknown member 'containers[0].kind', there are: name, type, kubernetes_resources, "},
            {R"({"containers":[{"name":"a","kubernetes_resources":{"limits":{"cpu":"x"}}}]})",
             "annotation plimsoll.dev/pod-resources.containers[0] "
             "(\"a\").kubernetes_resources: "}}) {

@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "runtime/spec/json_fields.h"
 
@@ -129,6 +131,9 @@ class Writer {
 
 // --- Reading.
 
+enum class UnknownKeys { kIgnored, kRefused };
+
+template <UnknownKeys kUnknown>
 class Reader {
  public:
   Reader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {}
@@ -136,6 +141,7 @@ class Reader {
   template <typename T>
   void operator()(const char* key, T& value) {
     if (!status_.ok()) return;
+    if (kUnknown == UnknownKeys::kRefused) known_.emplace_back(key);
     const auto found = object_.find(key);
     if (found == object_.end()) return;
     status_ = Read(*found, path_.empty() ? key : absl::StrCat(path_, ".", key), value);
@@ -160,6 +166,7 @@ class Reader {
       Reader reader(json, path);
       const T* tag = nullptr;
       Fields(reader, value, tag);
+      if (reader.status_.ok()) reader.RefuseUnknown();
       return reader.status_;
     }
   }
@@ -225,8 +232,20 @@ class Reader {
         absl::StrCat("member '", path, "': unknown value ", json.dump(), ", valid: ", valid));
   }
 
+  void RefuseUnknown() {
+    if (kUnknown == UnknownKeys::kIgnored) return;
+    for (const auto& [key, unused] : object_.items()) {
+      if (absl::c_linear_search(known_, key)) continue;
+      status_ = absl::InvalidArgumentError(
+          absl::StrCat("unknown member '", path_, path_.empty() ? "" : ".", key,
+                       "', there are: ", absl::StrJoin(known_, ", ")));
+      return;
+    }
+  }
+
   const Json& object_;
   const std::string path_;
+  std::vector<std::string> known_;
   absl::Status status_;
 };
 
@@ -237,14 +256,14 @@ std::string Dump(const T& value) {
   return out;
 }
 
-template <typename T>
+template <typename T, UnknownKeys kUnknown = UnknownKeys::kIgnored>
 absl::StatusOr<T> Parse(absl::string_view text, absl::string_view what) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
     return absl::InvalidArgumentError(absl::StrCat(what, ": not valid JSON"));
   }
   T value;
-  if (absl::Status status = Reader::Read(json, "", value); !status.ok()) {
+  if (absl::Status status = Reader<kUnknown>::Read(json, "", value); !status.ok()) {
     return Annotate(status, what);
   }
   return value;
@@ -287,7 +306,7 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view t
   return Parse<linux::CgroupSettings>(text, "cgroup settings");
 }
 absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text) {
-  return Parse<PodResources>(text, "pod resources");
+  return Parse<PodResources, UnknownKeys::kRefused>(text, "pod resources");
 }
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text) {
   return Parse<ProcessUser>(text, "process user");

@@ -30,6 +30,7 @@ std::string ToJson(const std::vector<std::string>& list);
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+// Written by people: an unknown member is refused too.
 absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text);
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);
 absl::StatusOr<qos::HeldClasses> HeldClassesFromJson(absl::string_view text);
