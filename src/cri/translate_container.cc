@@ -3,10 +3,12 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "cdi/names.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
 
@@ -141,6 +143,22 @@ absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
   return runtime::Device{device.container_path(), device.host_path(), permissions};
 }
 
+// By field and by annotation: a kubelet of some years sends both.
+absl::Status AddCdiDevices(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
+  for (const v1::CDIDevice& device : config.cdi_devices()) {
+    const absl::Status name = cdi::ParseDeviceName(device.name()).status();
+    if (!name.ok()) return Annotate(name, "config.CDI_devices");
+    spec->cdi_devices.push_back(device.name());
+  }
+  const auto annotated =
+      cdi::DevicesInAnnotations({config.annotations().begin(), config.annotations().end()});
+  if (!annotated.ok()) return Annotate(annotated.status(), "config");
+  for (const std::string& device : *annotated) {
+    if (!absl::c_linear_search(spec->cdi_devices, device)) spec->cdi_devices.push_back(device);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddFiles(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
   for (const v1::Mount& mount : config.mounts()) {
     PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount translated, MountFrom(mount));
@@ -150,12 +168,7 @@ absl::Status AddFiles(const v1::ContainerConfig& config, runtime::ContainerSpec*
     PLIMSOLL_ASSIGN_OR_RETURN(runtime::Device translated, DeviceFrom(device));
     spec->devices.push_back(std::move(translated));
   }
-  if (config.cdi_devices_size() > 0) {
-    return absl::UnimplementedError(absl::StrCat("config.CDI_devices has \"",
-                                                 config.cdi_devices(0).name(),
-                                                 "\": CDI devices are not supported"));
-  }
-  return absl::OkStatus();
+  return AddCdiDevices(config, spec);
 }
 
 bool IsAllowed(absl::string_view name, const AnnotationAllowList& allowed) {

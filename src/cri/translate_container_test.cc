@@ -294,6 +294,9 @@ TEST(ContainerSpecTest, RefusesInvalidSecurityByName) {
              Security(c)->mutable_seccomp()->set_profile_type(
                  static_cast<v1::SecurityProfile::ProfileType>(8));
            }},
+          {"config.CDI_devices: ", [](auto* c) { c->add_cdi_devices()->set_name("gpu0"); }},
+          {"annotation \"cdi.k8s.io/x\"",
+           [](auto* c) { (*c->mutable_annotations())["cdi.k8s.io/x"] = "vendor.com/gpu=0,"; }},
           {"seccomp.localhost_ref is \"\"",
            [](auto* c) {
              Security(c)->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Localhost);
@@ -307,10 +310,20 @@ TEST(ContainerSpecTest, RefusesInvalidSecurityByName) {
       absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ContainerSpecTest, CdiDevicesAreNamedByFieldAndAnnotationOnce) {
+  v1::ContainerConfig config = Config();
+  config.add_cdi_devices()->set_name("vendor.com/gpu=1");
+  config.add_cdi_devices()->set_name("vendor.com/gpu=0");
+  (*config.mutable_annotations())["cdi.k8s.io/x"] = "vendor.com/gpu=0,vendor.com/net=a";
+  const auto spec = Translate(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(spec->cdi_devices,
+              ElementsAre("vendor.com/gpu=1", "vendor.com/gpu=0", "vendor.com/net=a"));
+}
+
 TEST(ContainerSpecTest, SaysWhatItCannotDo) {
   ExpectRefused(
       {
-          {"CDI devices", [](auto* c) { c->add_cdi_devices()->set_name("vendor.com/gpu=0"); }},
           {"image of the mount at /data",
            [](auto* c) {
              c->add_mounts()->set_container_path("/data");

@@ -36,6 +36,8 @@ struct Config {
   LogConfig log;
   std::string metrics_address;  // "127.0.0.1:9464"; empty: no metrics endpoint
   std::string crun;             // absolute path; empty: looked for in PATH
+  // Where CDI devices are described; a later one before an earlier one.
+  std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

@@ -116,6 +116,13 @@ absl::Status AddInsecureRegistry(Config& config, const std::string& value) {
   return absl::OkStatus();
 }
 
+absl::Status AddCdiDirectory(Config& config, const std::string& value) {
+  std::string directory;
+  PLIMSOLL_RETURN_IF_ERROR(SetDirectory(directory, value));
+  config.cdi_spec_dirs.push_back(std::move(directory));
+  return absl::OkStatus();
+}
+
 constexpr Option kOptions[] = {
     {"address", OptionKind::kText, SetAddress,
      "where the CRI is served, unix:// and a path; empty: plimsoll.sock in run_dir"},
@@ -146,6 +153,9 @@ constexpr Option kOptions[] = {
     {"crun", OptionKind::kText,
      [](Config& config, const std::string& value) { return SetProgram(config.crun, value); },
      "path of the OCI runtime; empty: from PATH"},
+    {"cdi_spec_dirs", OptionKind::kTextList, AddCdiDirectory,
+     "directories of CDI devices' specifications, a later one before an earlier one",
+     [](Config& config) { config.cdi_spec_dirs.clear(); }},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

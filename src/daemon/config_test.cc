@@ -33,6 +33,7 @@ log: {level: debug, format: json}
 metrics:
   address: "[::1]:9464"
 crun: /opt/crun
+cdi_spec_dirs: [/opt/cdi/]
 cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
@@ -55,6 +56,7 @@ feature_gates:
   expected.log = {"debug", "json"};
   expected.metrics_address = "[::1]:9464";
   expected.crun = "/opt/crun";
+  expected.cdi_spec_dirs = {"/opt/cdi"};
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
@@ -84,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cgroup_parent, cgroup_driver, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, cgroup_parent, cgroup_driver, "
               "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes, "
               "nodeResources"},
         Wrong{"log:\n  levl: info\n",
@@ -121,6 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"metrics: {address: localhost:80}\n",
               "f.yaml:1:20: metrics.address: expected an IP address and a port, as in "
               "127.0.0.1:9464, or nothing for no metrics, found 'localhost:80'"},
+        Wrong{"cdi_spec_dirs: [cdi]\n",
+              "f.yaml:1:17: cdi_spec_dirs: expected the absolute path of a directory (without '.' "
+              "and '..'), found 'cdi'"},
         Wrong{"crun: crun\n",
               "f.yaml:1:7: crun: expected the absolute path of a program, or nothing to look in "
               "PATH, found 'crun'"},

@@ -232,6 +232,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
     PLIMSOLL_RETURN_IF_ERROR(OpenClasses());
+    cdi_ = std::make_unique<cdi::Registry>(host_, config.cdi_spec_dirs);
 
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
@@ -248,6 +249,7 @@ class DaemonImpl final : public Daemon {
                                   .runtime = runtime_.get(),
                                   .events = &*events_,
                                   .classes = classes_.get(),
+                                  .devices = cdi_.get(),
                                   .show_pictures = PicturesAreOn(),
                                   .assign_classes = ClassesAreOn()};
     engine.observe_phase = [this](const char* phase, absl::Duration duration) {
@@ -330,6 +332,7 @@ class DaemonImpl final : public Daemon {
     info.limitations = [this] {
       std::vector<std::string> all = runtime_->Limitations();
       for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
+      for (std::string& fault : cdi_->Faults()) all.push_back(std::move(fault));
       return all;
     };
     info.ready = [this] { return Ready(); };
@@ -522,6 +525,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
   std::optional<qos::ContainerFreezer> freezer_;  // before those who use it
   std::unique_ptr<qos::Registry> classes_;
+  std::unique_ptr<cdi::Registry> cdi_;
   std::unique_ptr<runtime::Engine> engine_;
   std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`
   std::optional<Metrics> metrics_;

@@ -60,6 +60,15 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
   request.id = record.id;
   request.spec = &record.spec;
   request.image = &image.config;
+  if (!record.spec.cdi_devices.empty() && options_.devices == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("container ", record.spec.name,
+                                                 ": CDI devices are not supported by this engine"));
+  }
+  if (!record.spec.cdi_devices.empty()) {
+    absl::StatusOr<cdi::ContainerEdits> edits = options_.devices->Resolve(record.spec.cdi_devices);
+    if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", record.spec.name));
+    request.edits = *std::move(edits);
+  }
   request.lower_directories = layers.lower_directories();
   request.sandbox =
       WithoutClientsMounts(PlaceOf(options_.run, sandbox.id, sandbox.spec), record.spec);

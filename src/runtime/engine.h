@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
+#include "cdi/registry.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "qos/registry.h"
@@ -53,6 +54,7 @@ struct EngineOptions {
   std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
+  cdi::Registry* devices = nullptr;  // null: there are no CDI devices
   // Whether hooks and wrappers are shown what a pod needs (gate
   // KubeletContainerResourcesInPodSandbox).
   bool show_pictures = true;

@@ -45,6 +45,12 @@ std::map<std::string, std::string> Devices(const std::vector<Device>& devices) {
   return paths;
 }
 
+std::map<std::string, std::string> CdiDevices(const std::vector<std::string>& devices) {
+  std::map<std::string, std::string> names;
+  for (const std::string& device : devices) names[device] = "there";
+  return names;
+}
+
 std::map<std::string, std::string> Amounts(const resources::ResourceList& list) {
   std::map<std::string, std::string> amounts;
   for (const auto& [name, amount] : list) amounts[name] = amount.Canonical();
@@ -90,6 +96,8 @@ std::vector<std::string> DifferencesOf(const ContainerSpec& made, const PodResou
   }
   Compare("mount at", Mounts(announced), Mounts(made), &differences);
   Compare("device at", Devices(announced.devices), Devices(made.devices), &differences);
+  Compare("CDI device", CdiDevices(announced.cdi_devices), CdiDevices(made.cdi_devices),
+          &differences);
   return differences;
 }
 

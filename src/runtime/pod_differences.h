@@ -14,8 +14,8 @@ namespace plimsoll::runtime {
 // One sentence each, naming what and both values; empty: none. `now`: what the pod needs at present
 // (PodPicture::now), of a pod that announced its containers. Compared are resources by value, where
 // the container has any; mounts by container path and whether they are read-only, since clients
-// make some files anew for each attempt; devices by container path. A container that nobody
-// announced differs by what it adds.
+// make some files anew for each attempt; devices by container path, CDI devices by name. A
+// container that nobody announced differs by what it adds.
 std::vector<std::string> DifferencesOf(const ContainerSpec& made, const PodResources& now);
 
 }  // namespace plimsoll::runtime

@@ -58,8 +58,10 @@ TEST(PodDifferencesTest, WhomNobodyAnnouncedDiffersByWhatItAdds) {
   ContainerSpec debug = {.name = "debug"};
   EXPECT_THAT(DifferencesOf(debug, Announced()), IsEmpty());
   debug.devices = {{"/dev/kvm", "/dev/kvm", "rw"}};
+  debug.cdi_devices = {"vendor.com/gpu=0"};
   EXPECT_THAT(DifferencesOf(debug, Announced()),
-              ElementsAre("device at /dev/kvm was not announced"));
+              ElementsAre("device at /dev/kvm was not announced",
+                          "CDI device vendor.com/gpu=0 was not announced"));
 }
 
 }  // namespace

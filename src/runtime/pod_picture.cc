@@ -78,6 +78,7 @@ AnnouncedContainer Announce(const ContainerSpec& spec) {
                                        : spec.kubernetes_resources;
   for (const Mount& mount : spec.mounts) container.mounts.push_back({.mount = mount});
   container.devices = spec.devices;
+  container.cdi_devices = spec.cdi_devices;
   return container;
 }
 

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "base/cancellation.h"
 #include "base/fs_root.h"
+#include "cdi/edits.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
@@ -43,6 +44,7 @@ struct CreateRequest {
   std::string id;
   const ContainerSpec* spec = nullptr;
   const image::ImageConfig* image = nullptr;
+  cdi::ContainerEdits edits;                   // of its CDI devices
   std::vector<std::string> lower_directories;  // top first
   SandboxPlace sandbox;
   std::string cgroup_path;

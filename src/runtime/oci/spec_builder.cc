@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/spec_cdi.h"
 #include "runtime/oci/spec_mounts.h"
 
 namespace plimsoll::runtime {
@@ -266,14 +267,14 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input));
   PLIMSOLL_ASSIGN_OR_RETURN(Json part, LinuxPart(input, &built.warnings));
-  const Json config = {
-      {"ociVersion", "1.0.2"},
-      {"process",
-       Process(input, std::move(arguments), built.working_directory, built.oom_score_adj)},
-      {"root", {{"path", input.root_path}, {"readonly", spec.security.readonly_rootfs}}},
-      {"mounts", std::move(mounts)},
-      {"annotations", Annotations(input)},
-      {"linux", std::move(part)}};
+  Json config = {{"ociVersion", "1.0.2"},
+                 {"process", Process(input, std::move(arguments), built.working_directory,
+                                     built.oom_score_adj)},
+                 {"root", {{"path", input.root_path}, {"readonly", spec.security.readonly_rootfs}}},
+                 {"mounts", std::move(mounts)},
+                 {"annotations", Annotations(input)},
+                 {"linux", std::move(part)}};
+  PLIMSOLL_RETURN_IF_ERROR(ApplyCdiEdits(input, &config, &built));
   // Text that is not UTF-8 can't be JSON; programs' arguments may be anything.
   built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   return built;

@@ -208,6 +208,73 @@ TEST_F(SpecBuilderTest, Devices) {
   EXPECT_THAT(TryBuild().status().message(), HasSubstr("devices[0].host_path"));
 }
 
+TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
+  TestDir dir;
+  spec_.environment = {{"CARD", "none"}, {"OTHER", "1"}};
+  spec_.devices = {{.container_path = "/dev/card", .host_path = "/dev/zero", .permissions = "r"}};
+  spec_.mounts = {{.container_path = "/lib/card/etc", .host_path = dir.path()},
+                  {.container_path = "/lib/card", .host_path = "/"}};
+  cdi::ContainerEdits& edits = request_.edits;
+  edits.env = {"CARD=0", "NEW=1"};
+  edits.device_nodes = {{.path = "/dev/card", .host_path = "/dev/null", .permissions = "rw"},
+                        {.path = "/dev/known",
+                         .type = "b",
+                         .major = 259,
+                         .minor = 7,
+                         .file_mode = 060640,
+                         .uid = 0,
+                         .gid = 6},
+                        {.path = "/dev/pipe", .type = "p"}};
+  edits.mounts = {
+      {.host_path = dir.path(), .container_path = "/lib/card/"},
+      {.host_path = "proc", .container_path = "/p", .type = "proc", .options = {"ro", "rslave"}}};
+  edits.hooks = {{"createRuntime", "/bin/a", {"a", "b"}, {"C=d"}, 4}, {"createRuntime", "/bin/b"}};
+  edits.additional_gids = {44, 0, 7, 44};
+  edits.intel_rdt = {.clos_id = "gold", .enable_mbm = true};
+  const Json config = Build();
+  EXPECT_THAT(config["process"]["env"], Contains("CARD=0"));
+  EXPECT_THAT(config["process"]["env"], Contains("NEW=1"));
+  EXPECT_THAT(config["process"]["env"], Contains("OTHER=1"));
+  EXPECT_THAT(config["process"]["env"], Not(Contains("CARD=none")));
+  EXPECT_EQ(config["linux"]["devices"], Json::parse(R"([
+    {"path": "/dev/card", "type": "c", "major": 1, "minor": 3},
+    {"path": "/dev/known", "type": "b", "major": 259, "minor": 7, "fileMode": 416, "uid": 0,
+     "gid": 6},
+    {"path": "/dev/pipe", "type": "p"}])"));
+  const Json rules = config["linux"]["resources"]["devices"];
+  ASSERT_EQ(rules.size(), 4);  // all forbidden; that of its own
+  EXPECT_EQ(rules[2], Json::parse(R"({"allow": true, "type": "c", "major": 1, "minor": 3,
+                                      "access": "rw"})"));
+  EXPECT_EQ(rules[3], Json::parse(R"({"allow": true, "type": "b", "major": 259, "minor": 7,
+                                      "access": "rwm"})"));
+  EXPECT_EQ(MountAt(config, "/lib/card")["source"], dir.path());
+  EXPECT_THAT(MountAt(config, "/lib/card")["options"], ElementsAre("rbind"));
+  EXPECT_EQ(config["mounts"].back()["destination"], "/lib/card/etc");
+  EXPECT_EQ(MountAt(config, "/p")["type"], "proc");
+  EXPECT_EQ(config["linux"]["rootfsPropagation"], "rslave");
+  EXPECT_EQ(config["hooks"], Json::parse(R"({"createRuntime": [
+    {"path": "/bin/a", "args": ["a", "b"], "env": ["C=d"], "timeout": 4}, {"path": "/bin/b"}]})"));
+  EXPECT_THAT(config["process"]["user"]["additionalGids"], ElementsAre(7, 44));
+  EXPECT_THAT(TryBuild()->user.supplemental_groups, ElementsAre(7, 44));
+  EXPECT_EQ(config["linux"]["intelRdt"], Json::parse(R"({"closID": "gold", "enableMBM": true})"));
+  EXPECT_THAT(TryBuild()->warnings, Contains(HasSubstr("intelRdt is left to the OCI runtime")));
+}
+
+TEST_F(SpecBuilderTest, WhatACdiDeviceNeedsMustBeThere) {
+  TestDir dir;
+  cdi::ContainerEdits& edits = request_.edits;
+  edits.device_nodes = {{.path = "/dev/x", .host_path = "/no/such/device"}};
+  EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("CDI device node /no/such/device: "));
+  edits.device_nodes = {{.path = dir.path()}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("is no device"));
+  edits.device_nodes = {{.path = "/dev/null", .type = "b"}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("is of type c and not b"));
+  edits.device_nodes.clear();
+  edits.mounts = {{.host_path = "/no/such/file", .container_path = "/x"}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("mount /no/such/file of a CDI device"));
+}
+
 TEST_F(SpecBuilderTest, Users) {
   constexpr char kPasswd[] = "root:x:0:0::/root:/bin/sh\nweb:x:33:34::/srv:/bin/sh\n";
   constexpr char kGroup[] = "web:x:34:\nlog:x:35:web\n";

@@ -183,8 +183,8 @@ void Fields(Visitor& visit, auto& s, const NameAndValue*) {
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
-         log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj, security,
-         annotations, classes, kubernetes_resources] = s;
+         cdi_devices, log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj,
+         security, annotations, classes, kubernetes_resources] = s;
   visit("name", name);
   visit("attempt", attempt);
   visit("image", image);
@@ -194,6 +194,7 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   visit("environment", environment);
   visit("mounts", mounts);
   visit("devices", devices);
+  visit("cdi_devices", cdi_devices);
   visit("log_path", log_path);
   visit("open_stdin", open_stdin);
   visit("stdin_once", stdin_once);

@@ -1,0 +1,190 @@
+#include "runtime/oci/spec_cdi.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+absl::string_view NameOf(absl::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+void SetVariables(const std::vector<std::string>& variables, Json* process) {
+  Json& all = (*process)["env"];
+  for (const std::string& variable : variables) {
+    const auto same = absl::c_find_if(all, [&](const Json& present) {
+      return NameOf(present.get_ref<const std::string&>()) == NameOf(variable);
+    });
+    if (same == all.end()) {
+      all.push_back(variable);
+    } else {
+      *same = variable;
+    }
+  }
+}
+
+void RemoveWhere(const char* member, const std::string& value, Json* list) {
+  Json rest = Json::array();
+  for (Json& each : *list) {
+    if (each[member] != value) rest.push_back(std::move(each));
+  }
+  *list = std::move(rest);
+}
+
+// Fills in what the host knows and the file doesn't say.
+absl::Status LookAtNode(const FsRoot& host, cdi::DeviceNode* node) {
+  if (node->type == "p") return absl::OkStatus();
+  if (!node->type.empty() && node->major && node->minor) return absl::OkStatus();
+  const std::string& path = node->host_path.empty() ? node->path : node->host_path;
+  const auto refuse = [&path](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat("CDI device node ", path, ": ", why));
+  };
+  const absl::StatusOr<struct stat> info = host.Stat(path);
+  if (!info.ok()) return refuse(info.status().message());
+  std::string type;
+  if (S_ISBLK(info->st_mode)) type = "b";
+  if (S_ISCHR(info->st_mode)) type = "c";
+  if (S_ISFIFO(info->st_mode)) type = "p";
+  if (type.empty()) return refuse("is no device");
+  if (node->type.empty()) node->type = type;
+  const bool same = node->type == type || (node->type == "u" && type == "c");
+  if (!same) {
+    return refuse(
+        absl::StrCat("is of type ", type, " and not ", node->type, ", as its specification says"));
+  }
+  if (type == "p") return absl::OkStatus();
+  node->major = node->major.value_or(major(info->st_rdev));
+  node->minor = node->minor.value_or(minor(info->st_rdev));
+  return absl::OkStatus();
+}
+
+absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
+  PLIMSOLL_RETURN_IF_ERROR(LookAtNode(*input.host, &node));
+  Json added = {{"path", node.path}, {"type", node.type}};
+  if (node.type != "p") {
+    added["major"] = *node.major;
+    added["minor"] = *node.minor;
+  }
+  if (node.file_mode) added["fileMode"] = *node.file_mode & 07777;
+  // Where nothing is said, the process is to be able to use it.
+  if (!node.uid && input.user.uid != 0) node.uid = input.user.uid;
+  if (!node.gid && input.user.gid != 0) node.gid = input.user.gid;
+  if (node.uid) added["uid"] = *node.uid;
+  if (node.gid) added["gid"] = *node.gid;
+  RemoveWhere("path", node.path, &(*part)["devices"]);
+  (*part)["devices"].push_back(std::move(added));
+  if (node.type == "p") return absl::OkStatus();
+  (*part)["resources"]["devices"].push_back(
+      {{"allow", true},
+       {"type", node.type == "b" ? "b" : "c"},
+       {"major", *node.major},
+       {"minor", *node.minor},
+       {"access", node.permissions.empty() ? "rwm" : node.permissions}});
+  return absl::OkStatus();
+}
+
+absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* config) {
+  std::vector<std::string> options = mount.options;
+  const auto has = [&options](const char* option) {
+    return absl::c_linear_search(options, option);
+  };
+  const bool binds = has("bind") || has("rbind");
+  if (mount.type.empty() || mount.type == "bind" || binds) {
+    if (!binds) options.insert(options.begin(), "rbind");
+    const absl::StatusOr<struct stat> source = input.host->Stat(mount.host_path);
+    if (!source.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("mount ", mount.host_path, " of a CDI device: ", source.status().message()));
+    }
+  }
+  Json& propagation = (*config)["linux"]["rootfsPropagation"];
+  if (has("rshared") || has("shared")) propagation = "rshared";
+  if ((has("rslave") || has("slave")) && propagation == "private") propagation = "rslave";
+  std::string destination = mount.container_path;
+  while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
+  RemoveWhere("destination", destination, &(*config)["mounts"]);
+  (*config)["mounts"].push_back({{"destination", destination},
+                                 {"type", mount.type.empty() ? "bind" : mount.type},
+                                 {"source", mount.host_path},
+                                 {"options", std::move(options)}});
+  return absl::OkStatus();
+}
+
+// Parents before what is below them.
+void SortMounts(Json* mounts) {
+  const auto depth = [](const Json& mount) {
+    return absl::c_count(mount["destination"].get_ref<const std::string&>(), '/');
+  };
+  std::stable_sort(mounts->begin(), mounts->end(),
+                   [&](const Json& a, const Json& b) { return depth(a) < depth(b); });
+}
+
+Json HookJson(const cdi::Hook& hook) {
+  Json json = {{"path", hook.path}};
+  if (!hook.args.empty()) json["args"] = hook.args;
+  if (!hook.env.empty()) json["env"] = hook.env;
+  if (hook.timeout_seconds) json["timeout"] = *hook.timeout_seconds;
+  return json;
+}
+
+void AddGroups(const std::vector<uint32_t>& groups, Json* process, BuiltSpec* built) {
+  std::vector<uint32_t>& all = built->user.supplemental_groups;
+  for (const uint32_t group : groups) {
+    if (group != 0) all.push_back(group);  // as the specification has it
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  (*process)["user"]["additionalGids"] = all;
+}
+
+Json RdtJson(const cdi::IntelRdt& rdt) {
+  Json json = Json::object();
+  if (!rdt.clos_id.empty()) json["closID"] = rdt.clos_id;
+  if (!rdt.l3_cache_schema.empty()) json["l3CacheSchema"] = rdt.l3_cache_schema;
+  if (!rdt.mem_bw_schema.empty()) json["memBwSchema"] = rdt.mem_bw_schema;
+  if (rdt.enable_cmt) json["enableCMT"] = true;
+  if (rdt.enable_mbm) json["enableMBM"] = true;
+  return json;
+}
+
+}  // namespace
+
+absl::Status ApplyCdiEdits(const SpecInput& input, Json* config, BuiltSpec* built) {
+  const cdi::ContainerEdits& edits = input.request->edits;
+  if (edits.empty()) return absl::OkStatus();
+  Json& process = (*config)["process"];
+  Json& part = (*config)["linux"];
+  SetVariables(edits.env, &process);
+  for (const cdi::DeviceNode& node : edits.device_nodes) {
+    PLIMSOLL_RETURN_IF_ERROR(AddNode(input, node, &part));
+  }
+  for (const cdi::Mount& mount : edits.mounts) {
+    PLIMSOLL_RETURN_IF_ERROR(AddMount(input, mount, config));
+  }
+  if (!edits.mounts.empty()) SortMounts(&(*config)["mounts"]);
+  for (const cdi::Hook& hook : edits.hooks) {
+    (*config)["hooks"][hook.name].push_back(HookJson(hook));
+  }
+  AddGroups(edits.additional_gids, &process, built);
+  if (edits.intel_rdt.has_value()) {
+    part["intelRdt"] = RdtJson(*edits.intel_rdt);
+    built->warnings.push_back(
+        "a CDI device's intelRdt is left to the OCI runtime, which may know nothing of it; a class "
+        "of type rdt is not");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime
