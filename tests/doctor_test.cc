@@ -108,6 +108,12 @@ TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   const std::string group = absl::StrCat(node_.cgroup_parent(), "/", id);
   RunPod();  // makes the parent
   ASSERT_TRUE(Cgroups().Create(group).ok());
+  // Another daemon's, who has the same parent and directories of its own.
+  const std::string theirs = absl::StrCat(node_.cgroup_parent(), "/", RandomId());
+  ASSERT_TRUE(Cgroups().Create(theirs).ok());
+  EXPECT_EQ(Doctor().exit.code, 0);
+  ASSERT_TRUE(
+      Host().MakeDirs(absl::StrCat(node_.run_directory().substr(1), "/sandboxes/", id)).ok());
   const RunResult result = Doctor();
   EXPECT_EQ(result.exit.code, 3) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("StrayGroup"));
@@ -119,6 +125,8 @@ TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   EXPECT_THAT(node_.Log(), HasSubstr(absl::StrCat(group, " is of a sandbox that is not recorded")))
       << "what recovery did is told";
   EXPECT_EQ(Doctor().exit.code, 0);
+  EXPECT_TRUE(CgroupExists(theirs));
+  EXPECT_TRUE(Cgroups().Remove(theirs).ok());
 }
 
 TEST_F(DoctorTest, ADaemonThatIsNamedMustBeThere) {

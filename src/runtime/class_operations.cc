@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
@@ -10,6 +11,8 @@
 
 namespace plimsoll::runtime {
 namespace {
+
+constexpr absl::Duration kReleasesTake = absl::Seconds(5);  // at most
 
 std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& held) {
   std::map<std::string, qos::EffectiveClass> classes;
@@ -75,10 +78,17 @@ absl::Status EngineImpl::ReserveClasses(const SandboxSpec& spec, SandboxRecord* 
 
 absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerRecord* record) {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      record->classes,
-      options_.classes->Reserve(qos::Level::kContainer, record->id,
-                                absl::StrCat("container ", spec.name), spec.classes));
+  const auto reserve = [&] {
+    return options_.classes->Reserve(qos::Level::kContainer, record->id,
+                                     absl::StrCat("container ", spec.name), spec.classes);
+  };
+  absl::StatusOr<qos::HeldClasses> held = reserve();
+  if (absl::IsResourceExhausted(held.status())) {
+    // The place may be that of one that has just exited, whose successor this is.
+    AwaitReleases();
+    held = reserve();
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(record->classes, std::move(held));
   return absl::OkStatus();
 }
 
@@ -111,14 +121,31 @@ std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
                                      : options_.classes->OwnedFiles(id);
 }
 
-void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& container) {
+std::shared_ptr<void> EngineImpl::AnnounceRelease() {
+  absl::MutexLock lock(&releases_mutex_);
+  ++releases_;
+  return {nullptr, [this](void*) {
+            absl::MutexLock end(&releases_mutex_);
+            --releases_;
+          }};
+}
+
+void EngineImpl::AwaitReleases() {
+  const auto none = [this]()
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(releases_mutex_) { return releases_ == 0; };
+  absl::MutexLock lock(&releases_mutex_);
+  releases_mutex_.AwaitWithTimeout(absl::Condition(&none), kReleasesTake);
+}
+
+void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
+                                      const std::shared_ptr<void>& announced) {
   const ContainerRecord record = container->Snapshot();
   // One that failed to be made is undone by who made it.
   if (options_.classes == nullptr || record.classes.empty() ||
       record.state != ContainerState::kExited) {
     return;
   }
-  const auto release = [this, container, target = TargetOf(record)] {
+  const auto release = [this, container, announced, target = TargetOf(record)] {
     absl::MutexLock lock(&container->classes);
     ReleaseClasses(container->sandbox_id, container->id, target);
   };

@@ -38,6 +38,7 @@ void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool
 }
 
 void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
+  const std::shared_ptr<void> release = AnnounceRelease();
   const ContainerRecord before = container->Snapshot();
   const absl::StatusOr<std::optional<ExitRecord>> read = options_.runtime->ReadExit(before.id);
   const bool seen = read.ok() && read->has_value();
@@ -68,7 +69,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
     }
   }
   ClearGroup(container);
-  ReleaseClassesAtExit(container);
+  ReleaseClassesAtExit(container, release);
 }
 
 void EngineImpl::SaveExit(const ContainerRecord& record) {

@@ -327,6 +327,12 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
+  {
+    // What its exit lets go of in its own time, or not at all when it finds a removal under way:
+    // who is told of the removal may want the places.
+    absl::MutexLock lock(&container->classes);
+    if (!record.classes.empty()) ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+  }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
   ReleaseName(record.id);
   {

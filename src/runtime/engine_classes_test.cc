@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
@@ -67,17 +68,35 @@ TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
   ASSERT_TRUE(engine_->StartContainer(id).ok());
   runtime_.EndMonitor(id, ExitRecord{0, 0});
   Wait(id);
-  // Not until its removal: else a container could never be started again in its place.
-  bool made = false;
-  for (int i = 0; i < 1000 && !made; ++i) {
-    made = Make(pod, "b", {{"rdt", "bronze"}}).ok();
-    if (!made) absl::SleepFor(absl::Milliseconds(10));
-  }
-  EXPECT_TRUE(made);
+  // At once, and not at its removal: a client starts a container's successor before.
+  EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze") << "what it held last";
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
   EXPECT_THAT(net_.members, IsEmpty());
   EXPECT_EQ(engine_->SandboxClasses(pod, true)->at("net").name, "silver");
+}
+
+TEST_F(EngineClassesTest, ARemovalDuringAnExitGivesThePlaceBack) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  absl::Notification recorded;
+  absl::Notification removed;
+  cgroups_.on_kill = [&](absl::string_view, absl::Time) {
+    if (!recorded.HasBeenNotified()) {
+      recorded.Notify();
+      removed.WaitForNotification();
+    }
+    return absl::OkStatus();
+  };
+  runtime_.EndMonitor(id, ExitRecord{0, 0});
+  recorded.WaitForNotification();
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+  removed.Notify();
+  EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
+  engine_.reset();  // ends what uses the notifications
+  cgroups_.on_kill = nullptr;
+  StartEngine();
 }
 
 TEST_F(EngineClassesTest, ARefusedClassLeavesNothing) {

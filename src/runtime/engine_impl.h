@@ -229,8 +229,12 @@ class EngineImpl : public Engine {
   // Files of the holder's group that its classes set.
   std::vector<std::string> ClassFiles(const std::string& id) const;
   // For a container that is recorded as exited, and so gets no others any more; in another thread,
-  // since it waits for what is under way, and other exits wait for this one.
-  void ReleaseClassesAtExit(const std::shared_ptr<Container>& container);
+  // since it waits for what is under way, and other exits wait for this one. `announced` lives
+  // until it is done, so that AwaitReleases can wait for that, for some seconds.
+  void ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
+                            const std::shared_ptr<void>& announced);
+  std::shared_ptr<void> AnnounceRelease();
+  void AwaitReleases();
   absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 
   // `finding`: null when there is nothing to put in order.
@@ -274,6 +278,8 @@ class EngineImpl : public Engine {
   // Told at the beginning of what ends with a process in a new group.
   linux::CgroupReadier readier_;
   // For what of an exit takes time, and for those that follow the node's share.
+  absl::Mutex releases_mutex_;
+  int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;

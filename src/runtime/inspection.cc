@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -256,11 +257,12 @@ class Inspector {
       Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
           .sandbox_id = id;
     }
-    LookForGroups();
+    LookForGroups(places.value_or(std::vector<std::string>()));
   }
 
-  // Groups directly below our own parent that bear the name of a sandbox nobody has a record of.
-  void LookForGroups() {
+  // Groups directly below our own parent that bear the name of a sandbox of which there are files
+  // of ours, but no record. Others there may be of another daemon with directories of its own.
+  void LookForGroups(const std::vector<std::string>& places) {
     if (input_.default_cgroup_parent.empty()) return;
     constexpr char kMount[] = "sys/fs/cgroup";
     std::vector<std::string> hierarchies = {""};
@@ -272,7 +274,8 @@ class Inspector {
       const auto names =
           input_.host.List(absl::StrCat(kMount, hierarchy, input_.default_cgroup_parent));
       for (const std::string& id : names.value_or(std::vector<std::string>())) {
-        if (IsId(id) && !known_sandboxes_.contains(id) && !under_way_.contains(id)) {
+        if (IsId(id) && !known_sandboxes_.contains(id) && !under_way_.contains(id) &&
+            absl::c_linear_search(places, id)) {
           strays.insert(id);
         }
       }
