@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
@@ -148,6 +149,42 @@ TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
   Free();
   const grpc::Status again = Import(node_.directory() + "/busybox", "second");
   EXPECT_TRUE(again.ok()) << again.error_message();
+}
+
+// The run directory on a disk, as that of `plimsoll --root` is.
+class FullRunDiskTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "mounts need root";
+    ASSERT_TRUE(Host().MakeDirs(node_.run_directory(), 0700).ok());
+    ASSERT_EQ(mount("tmpfs", node_.run_directory().c_str(), "tmpfs", 0, "size=8m,mode=0700"), 0);
+    NodeTest::SetUp();
+  }
+  void TearDown() override {
+    unlink(Filler().c_str());
+    NodeTest::TearDown();
+    EXPECT_TRUE(linux::Unmount(node_.run_directory()).ok());
+  }
+  std::string Filler() const { return node_.run_directory() + "/filler"; }
+
+  TestDir control_;
+};
+
+TEST_F(FullRunDiskTest, AnExitCodeIsNotLost) {
+  cri::ContainerConfig config = Shell("while ! test -e /control/go; do sleep 0.05; done; exit 4");
+  cri::Mount* mount = config.add_mounts();
+  mount->set_host_path(control_.path());
+  mount->set_container_path("/control");
+  const std::string id = Start(RunPod(), config);
+  {
+    const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const std::string block(4096, 'x');
+    while (write(file.get(), block.data(), block.size()) > 0) {
+    }
+    ASSERT_EQ(errno, ENOSPC);
+  }
+  ASSERT_TRUE(control_.root().ReplaceFile("go", "").ok());
+  EXPECT_EQ(AwaitExit(id).exit_code(), 4);
 }
 
 }  // namespace

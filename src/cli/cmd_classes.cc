@@ -219,7 +219,7 @@ void AddAssignCommand(CLI::App& app, CommandContext& context) {
   assign
       ->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod that has only one")
-      ->type_name("CONTAINER")
+      ->type_name("CONTAINER|POD")
       ->required();
   assign
       ->add_option("classes", arguments->classes,

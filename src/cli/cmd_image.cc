@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cli/command.h"
+#include "cli/each_name.h"
 #include "cli/images.h"
 #include "cli/lookup.h"
 #include "cli/progress.h"
@@ -206,21 +207,22 @@ absl::Status CheckUnused(Client& client, const cri::Image& image, const std::str
                   "there go on.");
 }
 
+absl::Status RemoveOne(Client& client, const std::string& name, bool force) {
+  // RemoveImage is OK with what is not there; a person wants to know of a typo.
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client.ImageStatus(name));
+  if (!image) {
+    return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
+                    "`plimsoll image list` lists what there is.");
+  }
+  if (!force) PLIMSOLL_RETURN_IF_ERROR(CheckUnused(client, *image, name));
+  return client.RemoveImage(name);
+}
+
 absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std::string>& names,
                            bool force) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  for (const std::string& name : names) {
-    // RemoveImage is OK with what is not there; a person wants to know of a typo.
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client->ImageStatus(name));
-    if (!image) {
-      return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
-                      "`plimsoll image list` lists what there is.");
-    }
-    if (!force) PLIMSOLL_RETURN_IF_ERROR(CheckUnused(*client, *image, name));
-    PLIMSOLL_RETURN_IF_ERROR(client->RemoveImage(name));
-    Print(absl::StrCat(name, "\n"));
-  }
-  return kExitOk;
+  return ForEachName(context, names,
+                     [&](const std::string& name) { return RemoveOne(*client, name, force); });
 }
 
 absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/each_name.h"
 #include "cli/lookup.h"
 #include "cli/pod_dir.h"
 #include "cli/text.h"
@@ -70,29 +71,11 @@ absl::Status OnPodOrContainer(
                   "`plimsoll pods` and `plimsoll ps --all` list what there is.");
 }
 
-// Goes on after an error, and reports the first.
-absl::StatusOr<int> ForEach(const std::vector<std::string>& names,
-                            const std::function<absl::Status(const std::string&)>& act) {
-  absl::Status first;
-  for (const std::string& name : names) {
-    const absl::Status status = act(name);
-    if (status.ok()) {
-      Print(absl::StrCat(name, "\n"));
-    } else if (first.ok()) {
-      first = status;
-    } else {
-      PrintNote(FormatError(status));
-    }
-  }
-  PLIMSOLL_RETURN_IF_ERROR(first);
-  return kExitOk;
-}
-
 absl::StatusOr<int> Stop(const CommandContext& context, const std::vector<std::string>& names,
                          int64_t grace_s) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
-  return ForEach(names, [&](const std::string& name) {
+  return ForEachName(context, names, [&](const std::string& name) {
     return OnPodOrContainer(
         inventory, name,
         [&](const cri::PodSandbox& pod) { return StopPod(*client, inventory, pod, grace_s); },
@@ -140,7 +123,7 @@ absl::StatusOr<int> Rm(const CommandContext& context, const std::vector<std::str
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
-  return ForEach(names, [&](const std::string& name) {
+  return ForEachName(context, names, [&](const std::string& name) {
     return OnPodOrContainer(
         inventory, name,
         [&](const cri::PodSandbox& pod) {

@@ -243,6 +243,8 @@ TEST(Completion, BashKnowsCommandsAndOptions) {
   EXPECT_THAT(complete("plimsoll image ''", 2), AllOf(HasSubstr("import"), HasSubstr("pull")));
   EXPECT_THAT(complete("plimsoll run --de", 2), HasSubstr("--detach"));
   EXPECT_THAT(complete("plimsoll ps -o ''", 3), AllOf(HasSubstr("yaml"), Not(HasSubstr("--all"))));
+  EXPECT_THAT(complete("plimsoll image rm --fo", 3), HasSubstr("--force"));
+  EXPECT_THAT(complete("plimsoll exec web -- --he", 4), Not(HasSubstr("--help")));
   EXPECT_THAT(complete("plimsoll completion ''", 2), HasSubstr("zsh"));
 }
 
@@ -331,6 +333,17 @@ TEST(Lookup, NamesAndPrefixes) {
   EXPECT_THAT(std::string(a_pod.message()), HasSubstr("\"db\" is a pod"));
   EXPECT_THAT(HintOf(a_pod), HasSubstr("db/app, db/backup"));
   EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "cc2") << "the only one of its pod";
+}
+
+TEST(Output, MapsAreSortedAndTheRestIsInItsOrder) {
+  cri::ContainerStatus status;
+  for (const char* key : {"b", "e", "a", "d", "c"}) (*status.mutable_labels())[key] = "x";
+  (*status.mutable_kubernetes_resources()->mutable_limits())["m"].set_string("1");
+  (*status.mutable_kubernetes_resources()->mutable_limits())["c"].set_string("2");
+  const std::string json = *ToJson(status);
+  EXPECT_THAT(json, HasSubstr("\"labels\": {\n  \"a\": \"x\",\n  \"b\": \"x\",\n  \"c\""));
+  EXPECT_LT(json.find("\"c\": {"), json.find("\"m\": {"));
+  EXPECT_LT(json.find("\"id\""), json.find("\"created_at\"")) << "as the message has them";
 }
 
 TEST(Output, JsonAndYamlSayTheSame) {

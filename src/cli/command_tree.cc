@@ -34,6 +34,7 @@ OptionInfo DescribeOption(const CLI::Option& option) {
 CommandInfo DescribeCommands(const CLI::App& app) {
   CommandInfo info;
   info.name = app.get_name();
+  info.aliases = app.get_aliases();
   info.description = app.get_description();
   info.runs_alone = app.get_require_subcommand_min() == 0;
   for (const CLI::Option* option : app.get_options()) {

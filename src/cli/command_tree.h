@@ -23,6 +23,7 @@ struct OptionInfo {
 
 struct CommandInfo {
   std::string name;
+  std::vector<std::string> aliases;
   std::string description;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;

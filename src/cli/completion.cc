@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -39,7 +40,9 @@ std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
   for (const CommandInfo& sub : command.commands) words.push_back(sub.name);
   for (const std::vector<OptionInfo>* options : {&command.options, &root.options}) {
     for (const OptionInfo& option : *options) {
-      words.insert(words.end(), option.names.begin(), option.names.end());
+      for (const std::string& name : option.names) {
+        if (!absl::c_linear_search(words, name)) words.push_back(name);
+      }
     }
     if (&command == &root) break;
   }
@@ -56,8 +59,11 @@ std::string ShellBody(const CommandInfo& root) {
     if (!path.empty()) {
       const size_t cut = path.rfind(' ');
       const std::string parent = cut == std::string::npos ? "" : path.substr(0, cut);
-      absl::StrAppend(&names, "      \"", parent, " ", command.name, "\") path=\"", path,
-                      "\" ;;\n");
+      std::string patterns = absl::StrCat("\"", parent, " ", command.name, "\"");
+      for (const std::string& alias : command.aliases) {
+        absl::StrAppend(&patterns, "|\"", parent, " ", alias, "\"");
+      }
+      absl::StrAppend(&names, "      ", patterns, ") path=\"", path, "\" ;;\n");
     }
     std::string kinds;
     bool files = false;
@@ -84,10 +90,13 @@ std::string ShellBody(const CommandInfo& root) {
     }
   });
   return absl::StrCat(
-      "  local path=\"\" word known=\"\" kinds=\"\" more=\"\" files=\"\" kind\n"
-      "  for word in \"${before[@]}\"; do\n  ",
+      "  local path=\"\" foreign=\"\" word known=\"\" kinds=\"\" more=\"\" files=\"\" kind\n"
+      "  for word in \"${before[@]}\"; do\n"
+      // What follows are the words of another command, for `plimsoll exec`.
+      "    if [[ $word == -- ]]; then foreign=1; break; fi\n  ",
       absl::StrReplaceAll(names, {{"\n      ", "\n      "}}), "    esac\n  done\n", tables,
       "  esac\n", values, "  esac\n",
+      "  if [[ -n $foreign ]]; then known=\"\" kinds=\"\" more=\"\" files=1; fi\n",
       "  for kind in ${=kinds}; do\n"
       "    more=\"$more $(plimsoll __complete \"$kind\" 2>/dev/null | tr '\\n' ' ')\"\n"
       "  done\n");

@@ -125,14 +125,22 @@ Exit Watch(pid_t init, int signals, Control* control) {
   return exit;
 }
 
-void WriteExit(const Exit& exit) {
-  constexpr char kNew[] = "exit.new";
-  const int fd = open(kNew, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return;  // the directory is gone, and with it whoever would ask
+// The file that becomes the record of the exit, with its room taken: the disk may be full by then.
+int PrepareExit() {
+  constexpr int kMostBytes = 64;
+  const int fd = open(kNewExitFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) Fail("make", kNewExitFile);
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, kMostBytes) != 0 && errno != EOPNOTSUPP) {
+    Fail("take room for", kNewExitFile);
+  }
+  return fd;
+}
+
+void WriteExit(const Exit& exit, int file) {
   const long long nanos = exit.at.tv_sec * 1'000'000'000LL + exit.at.tv_nsec;
-  const bool written = dprintf(fd, "%d %lld\n", exit.code, nanos) > 0;
-  close(fd);
-  if (written) rename(kNew, kExitFile);
+  const bool written = dprintf(file, "%d %lld\n", exit.code, nanos) > 0;
+  // It fails where the directory is gone, and with it whoever would ask.
+  if (written) rename(kNewExitFile, kExitFile);
 }
 
 void Run(const char* id) {
@@ -152,6 +160,7 @@ void Run(const char* id) {
   }
   const char* log_max = plan.Get("log-max");
   if (log_path != nullptr && log_max != nullptr) log_file.LimitSize(log_path, atoll(log_max));
+  const int exit_file = PrepareExit();
   Control control(&log_file, log_path);
   if (const int failed = control.Listen(); failed != 0) {
     errno = failed;
@@ -170,7 +179,7 @@ void Run(const char* id) {
   const Exit exit = Watch(creation.init, signals, &control);
   out.Finish();
   err.Finish();
-  WriteExit(exit);
+  WriteExit(exit, exit_file);
 }
 
 }  // namespace

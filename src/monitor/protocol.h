@@ -34,6 +34,7 @@ namespace plimsoll::monitor {
 constexpr char kLockFile[] = "monitor.lock";
 // "CODE NANOSECONDS\n": exit code, or 128 + signal, and when, since 1970. Appears whole.
 constexpr char kExitFile[] = "exit";
+constexpr char kNewExitFile[] = "exit.new";  // until then
 // A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
 //   "reopen-log"       close the log and open its path anew
 //   "resize ROWS COLS" of the terminal

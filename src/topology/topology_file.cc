@@ -129,10 +129,9 @@ void ReadDocument(YamlReader& reader, const std::vector<YAML::Node>& documents,
   root.Finish();
 }
 
-// The faults may be null; they are added to.
-absl::StatusOr<Topology> Parse(absl::string_view text, const std::string& file,
-                               std::vector<std::string>* faults) {
-  Topology topology;
+// What can be read goes to `topology`, also when an error is returned; faults may be null.
+absl::Status Parse(absl::string_view text, const std::string& file, Topology& topology,
+                   std::vector<std::string>* faults) {
   YamlReader reader(file);
   absl::Status status;
   try {
@@ -143,8 +142,7 @@ absl::StatusOr<Topology> Parse(absl::string_view text, const std::string& file,
                                                      error.mark.column + 1,
                                                      ": not valid YAML: ", error.msg));
   }
-  if (status.ok()) return topology;
-  if (faults != nullptr) {
+  if (!status.ok() && faults != nullptr) {
     *faults = reader.errors();
     if (faults->empty()) faults->emplace_back(status.message());
   }
@@ -154,17 +152,25 @@ absl::StatusOr<Topology> Parse(absl::string_view text, const std::string& file,
 }  // namespace
 
 absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file) {
-  return Parse(text, file, nullptr);
+  Topology topology;
+  PLIMSOLL_RETURN_IF_ERROR(Parse(text, file, topology, nullptr));
+  return topology;
 }
 
 std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
                                   const CpuSet* machine) {
   std::vector<std::string> faults;
-  auto topology = Parse(text, file, &faults);
-  if (!topology.ok()) return faults;
-  const auto tree = ZoneTree::Build(*std::move(topology), &faults);
-  if (tree.ok() && machine != nullptr) CheckCpusExist(*tree, *machine, &faults).IgnoreError();
-  for (std::string& fault : faults) fault = absl::StrCat(file, ": ", fault);
+  Topology topology;
+  const bool is_read = Parse(text, file, topology, &faults).ok();
+  // Of a file with faults in its text, what could be read of it may have more.
+  if (!is_read) {
+    std::erase_if(topology.zones, [](const Zone& zone) { return zone.name.empty(); });
+    if (topology.zones.empty()) return faults;
+  }
+  std::vector<std::string> of_tree;
+  const auto tree = ZoneTree::Build(std::move(topology), &of_tree);
+  if (tree.ok() && machine != nullptr) CheckCpusExist(*tree, *machine, &of_tree).IgnoreError();
+  for (const std::string& fault : of_tree) faults.push_back(absl::StrCat(file, ": ", fault));
   return faults;
 }
 

@@ -68,6 +68,11 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
               ElementsAre(HasSubstr("t.yaml:2:3: zones[0]"), HasSubstr("size")));
   EXPECT_THAT(FaultsOf("zones: [{name: a, parent: b}, {name: c, parent: d}]", "t.yaml", &machine),
               ElementsAre(HasSubstr("t.yaml: zone \"a\""), HasSubstr("zone \"c\"")));
+  EXPECT_THAT(FaultsOf("zones:\n- {type: x}\n- {name: b, resources: [{name: cpu, capacity: 1Q}]}\n"
+                       "- {name: c, parent: d}\n- {name: c}\n",
+                       "t.yaml", &machine),
+              ElementsAre(HasSubstr("zones[0]"), HasSubstr("1Q"), HasSubstr("\"c\" is there twice"),
+                          HasSubstr("parent \"d\"")));
   const char* foreign = "zones: [{name: a, attributes: {cpu-ids: 2}}]";
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", &machine), ElementsAre(HasSubstr("has CPUs 2")));
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", nullptr), IsEmpty());

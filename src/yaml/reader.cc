@@ -276,6 +276,7 @@ void YamlMapping::Finish() {
     const std::string closest = ClosestWord(key, known_);
     std::vector<std::string> valid = known_;
     std::sort(valid.begin(), valid.end());
+    valid.erase(std::unique(valid.begin(), valid.end()), valid.end());
     const std::string right = !closest.empty() ? absl::StrCat("did you mean \"", closest, "\"?")
                               : valid.empty()
                                   ? "there are no fields here"

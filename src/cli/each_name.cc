@@ -1,0 +1,34 @@
+#include "cli/each_name.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+
+absl::StatusOr<int> ForEachName(const CommandContext& context,
+                                const std::vector<std::string>& names,
+                                const std::function<absl::Status(const std::string&)>& act) {
+  absl::Status first;
+  std::vector<std::string> done;
+  for (const std::string& name : names) {
+    const absl::Status status = act(name);
+    if (status.ok()) {
+      done.push_back(name);
+      if (!context.for_programs()) Print(absl::StrCat(name, "\n"));
+    } else if (first.ok()) {
+      first = status;
+    } else {
+      PrintNote(FormatError(status));
+    }
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(nlohmann::json{{"names", done}}.dump(), context.format()));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(first);
+  return kExitOk;
+}
+
+}  // namespace plimsoll::cli
