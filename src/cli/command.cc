@@ -146,12 +146,10 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.set_version_flag("--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
                        "Print the version and exit");
   app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
-      ->type_name("ADDRESS")
-      ->envname("PLIMSOLL_ADDRESS");
+      ->type_name("ADDRESS");
   app.add_option("--root", context.root,
                  "Use a daemon of our own that keeps everything below this directory")
-      ->type_name("DIRECTORY")
-      ->envname("PLIMSOLL_ROOT");
+      ->type_name("DIRECTORY");
   app.add_option("-o,--output", context.output,
                  "Table and wide are for people, the others for programs")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
@@ -189,6 +187,13 @@ int RunProgramMain(int argc, char** argv) {
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     return ReportUsage(app, error);
+  }
+  if (context.address.empty() && context.root.empty()) {
+    // What is said on the command line stands before both.
+    for (const auto& [name, value] : {std::pair("PLIMSOLL_ADDRESS", &context.address),
+                                      {"PLIMSOLL_ROOT", &context.root}}) {
+      if (const char* given = getenv(name); given != nullptr) *value = given;
+    }
   }
   if (!context.address.empty() && !context.root.empty()) {
     PrintNote(FormatError(WithHint(

@@ -63,6 +63,18 @@ TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is its own parent"));
 }
 
+TEST(Command, TheCommandLineStandsBeforeTheEnvironment) {
+  const TestDir dir;
+  const std::string socket = dir.path() + "/none";
+  setenv("PLIMSOLL_ROOT", dir.path().c_str(), 1);
+  EXPECT_THAT(RunMain({"--address", socket, "ps"}).err, HasSubstr("no daemon at unix://" + socket));
+  setenv("PLIMSOLL_ADDRESS", socket.c_str(), 1);
+  EXPECT_THAT(RunMain({"ps"}).err, HasSubstr("contradict"));
+  unsetenv("PLIMSOLL_ROOT");
+  EXPECT_THAT(RunMain({"ps"}).err, HasSubstr("no daemon at unix://" + socket));
+  unsetenv("PLIMSOLL_ADDRESS");
+}
+
 TEST(Command, ATopologysFaultsAreAllTold) {
   const TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, parent: b}, {name: a}]\n").ok());

@@ -86,7 +86,7 @@ The command line was wrong.
 .SH ENVIRONMENT
 .TP
 \fBPLIMSOLL_ADDRESS\fR, \fBPLIMSOLL_ROOT\fR
-Defaults for \fB\-\-address\fR and \fB\-\-root\fR.
+Used when neither \fB\-\-address\fR nor \fB\-\-root\fR is given.
 .TP
 \fBNO_COLOR\fR
 When set, prefixes of log lines have no colour.
