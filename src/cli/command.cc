@@ -190,8 +190,8 @@ int RunProgramMain(int argc, char** argv) {
   }
   if (context.address.empty() && context.root.empty()) {
     // What is said on the command line stands before both.
-    for (const auto& [name, value] : {std::pair("PLIMSOLL_ADDRESS", &context.address),
-                                      {"PLIMSOLL_ROOT", &context.root}}) {
+    for (const auto& [name, value] :
+         {std::pair("PLIMSOLL_ADDRESS", &context.address), {"PLIMSOLL_ROOT", &context.root}}) {
       if (const char* given = getenv(name); given != nullptr) *value = given;
     }
   }
