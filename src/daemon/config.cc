@@ -27,6 +27,7 @@ constexpr size_t kMaxFileBytes = 1024 * 1024;
 // Keys that are no options: trees, and no flag sets them.
 constexpr char kClasses[] = "classes";
 constexpr char kNodeResources[] = "nodeResources";
+constexpr char kHandlers[] = "runtime_handlers";
 
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
@@ -108,11 +109,13 @@ class Parser {
       return Error(key_node.Mark(),
                    absl::StrCat("key '", full, "' has no value; leave it out for ", "its default"));
     };
-    if (full == kClasses || full == kNodeResources) {
+    if (full == kClasses || full == kNodeResources || full == kHandlers) {
       if (value.IsNull()) return no_value();
       YamlReader reader{std::string(file_)};
       if (full == kClasses) {
         qos::ReadClassesConfig(reader, value, full, &config.classes);
+      } else if (full == kHandlers) {
+        runtime::ReadHandlers(reader, value, full, &config.runtime_handlers);
       } else {
         topology::ReadNodeResources(reader, value, full, &config.node_resources);
       }
@@ -137,7 +140,7 @@ class Parser {
       const std::string here(rest.substr(0, rest.find('.')));
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
-    if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources});
+    if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources, kHandlers});
     return Error(key_node.Mark(), absl::StrCat("unknown key '", full,
                                                "', valid here: ", absl::StrJoin(valid, ", ")));
   }
@@ -265,6 +268,13 @@ absl::Status ValidateConfig(const Config& config) {
                                                    config.socket_group,
                                                    "' on this machine; make it (groupadd --system ",
                                                    config.socket_group, ") or leave it out"));
+  }
+  for (const auto& [name, handler] : config.runtime_handlers) {
+    const std::string key = absl::StrCat(kHandlers, ".", name);
+    PLIMSOLL_RETURN_IF_ERROR(CheckProgram(absl::StrCat(key, ".program"), handler.program));
+    if (handler.update_command.empty()) continue;
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckProgram(absl::StrCat(key, ".update_command"), handler.update_command[0]));
   }
   return CheckProgram("crun", config.crun);
 }

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "daemon/feature_gates.h"
 #include "qos/classes_config.h"
+#include "runtime/handlers/handler.h"
 #include "topology/partition_config.h"
 
 namespace plimsoll::daemon {
@@ -48,6 +49,7 @@ struct Config {
   // In the file only.
   qos::ClassesConfig classes;
   topology::NodeResourcesConfig node_resources;
+  runtime::HandlerMap runtime_handlers;  // beside the one without a name
 
   bool operator==(const Config&) const = default;
 };

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
               "run_dir, log, metrics, crun, cdi_spec_dirs, cgroup_parent, cgroup_driver, "
               "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes, "
-              "nodeResources"},
+              "nodeResources, runtime_handlers"},
         Wrong{"log:\n  levl: info\n",
               "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},
         Wrong{"log.level: info\n",
@@ -209,6 +209,21 @@ TEST(ConfigTest, ValidateLooksAtTheWholeAndTheMachine) {
   config.address = "unix:///" + std::string(105, 'a');
   EXPECT_EQ(ValidateConfig(config).message(),
             "crun: no program at /nonexistent/crun: No such file or directory");
+}
+
+TEST(ConfigTest, RuntimeHandlersAreInTheFileOnly) {
+  auto config = ParseConfig(
+      "runtime_handlers:\n  vm: {kind: vm, update_command: [/nonexistent/resize]}\n", "f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->runtime_handlers.at("vm").is_vm);
+  EXPECT_THAT(ValidateConfig(*config).message(),
+              HasSubstr("runtime_handlers.vm.update_command: no program at /nonexistent/resize"));
+  config->runtime_handlers["vm"].update_command.clear();
+  config->runtime_handlers["vm"].program = "/nonexistent/krun";
+  EXPECT_THAT(ValidateConfig(*config).message(),
+              HasSubstr("runtime_handlers.vm.program: no program at /nonexistent/krun"));
+  EXPECT_EQ(ParseConfig("runtime_handlers: {vm: {kind: box}}\n", "f.yaml").status().message(),
+            "f.yaml:1:31: runtime_handlers.vm.kind: \"box\" is not one of container, vm");
 }
 
 // The file that is installed says every key and changes nothing.

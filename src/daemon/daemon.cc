@@ -250,6 +250,7 @@ class DaemonImpl final : public Daemon {
                                   .events = &*events_,
                                   .classes = classes_.get(),
                                   .devices = cdi_.get(),
+                                  .handlers = &config.runtime_handlers,
                                   .show_pictures = PicturesAreOn(),
                                   .assign_classes = ClassesAreOn()};
     engine.observe_phase = [this](const char* phase, absl::Duration duration) {
@@ -340,6 +341,9 @@ class DaemonImpl final : public Daemon {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
     info.pod_resources = PicturesAreOn();
+    for (const auto& [name, handler] : options_.config.runtime_handlers) {
+      info.runtime_handlers.push_back(name);
+    }
     return info;
   }
 

@@ -145,7 +145,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   ContainerSpec given = spec;
   given.resources = confined->settings;
   const std::string difference = DifferenceFromAnnounced(sandbox_record, spec);
+  PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox_record, difference));
   PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox_record, &given));
+  PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox_record, &given, &request));
   request.spec = &given;
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
   absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };

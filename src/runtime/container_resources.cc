@@ -3,6 +3,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -184,6 +185,14 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   linux::MergeInto(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(record.sandbox_id));
+  const SandboxRecord pod = sandbox->Snapshot();
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(pod));
+  std::optional<absl::MutexLock> turn;
+  if (takes_turns) turn.emplace(&sandbox->handler);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, &asked, update.cgroup), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked), what));
+  absl::Cleanup tell_back = [&] { Warn(pod.id, record.id, TellHandler(pod, &record.spec)); };
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   const UpdateMark mark(options_.run, record.id);
@@ -193,6 +202,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   given.cgroup = confined->settings;
   const absl::Status done = ApplyUpdate(*container, record, given);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
+  std::move(tell_back).Cancel();
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");

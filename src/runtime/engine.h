@@ -41,6 +41,9 @@
 
 namespace plimsoll::runtime {
 
+struct Handler;  // runtime/handlers/handler.h
+using HandlerMap = std::map<std::string, Handler>;
+
 // All pointers must outlive the engine.
 struct EngineOptions {
   FsRoot host;                                      // "/"
@@ -55,6 +58,8 @@ struct EngineOptions {
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
+  // By name; of those that are in neither, nothing is known. Null: there are none.
+  const HandlerMap* handlers = nullptr;
   // Whether hooks and wrappers are shown what a pod needs (gate
   // KubeletContainerResourcesInPodSandbox).
   bool show_pictures = true;

@@ -14,6 +14,7 @@
 #include "linux/mounts.h"
 #include "runtime/engine.h"
 #include "runtime/fakes_for_test.h"
+#include "runtime/handlers/handler.h"
 
 namespace plimsoll::runtime {
 
@@ -52,6 +53,8 @@ class EngineTest : public ::testing::Test {
     options.events = &events_;
     options.pause_program = pause_program_;
     options.classes = classes_.get();
+    options.devices = devices_.get();
+    options.handlers = &handlers_;
     options.assign_classes = assign_classes_;
     options.show_pictures = show_pictures_;
     options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
@@ -103,6 +106,8 @@ class EngineTest : public ::testing::Test {
   std::string pause_program_;
   std::vector<std::string> phases_;
   std::unique_ptr<qos::Registry> classes_;
+  std::unique_ptr<cdi::Registry> devices_;
+  HandlerMap handlers_;
   bool assign_classes_ = true;
   bool show_pictures_ = true;
   std::unique_ptr<Engine> engine_;

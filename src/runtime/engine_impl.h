@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
-// container_cpuset.cc, class_operations.cc
-// and recovery.cc.
+// container_cpuset.cc, class_operations.cc,
+// handler_operations.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -180,6 +180,27 @@ class EngineImpl : public Engine {
   void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update);
+  // Runtime handlers (handler_operations.cc). Null: nothing is configured about the sandbox's.
+  // FAILED_PRECONDITION: it had one that isn't there any more.
+  absl::StatusOr<const Handler*> HandlerOf(const SandboxRecord& sandbox) const;
+  // Before anything of the sandbox is made: whether it can be as large as it needs to be.
+  absl::Status CheckSize(const SandboxRecord& sandbox) const;
+  // What later updates of a handler with fixed resources are held against.
+  absl::Status KeepAnnounced(const SandboxRecord& sandbox) const;
+  // For the OCI runtime that makes the container: the handler's program, the sandbox's size.
+  absl::Status ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
+                            CreateRequest* request) const;
+  // Of resources that are fixed: FAILED_PRECONDITION with the difference of a container that is
+  // being made, or with what would grow by an update. `also` stands for what is on record of that
+  // container; may be null. `limits`: those of a group that are asked for.
+  absl::Status CheckAnnounced(const SandboxRecord& sandbox, const std::string& difference) const;
+  absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec* also,
+                          const linux::CgroupSettings& limits) const;
+  // Whether updates of the pod must wait for each other: each is held against what the others
+  // have made of it.
+  absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
+  // Runs the handler's update command, if it has one.
+  absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also) const;
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;

@@ -59,6 +59,7 @@ class FakeRuntime : public ContainerRuntime {
   ExecRequest last_exec;
   linux::CgroupSettings last_created;  // resources of the last Create
   std::map<std::string, std::string> last_annotations;
+  std::string last_program;
   std::function<void()> on_create;
   std::function<void(const std::string&)> make_group;  // the container's
   std::function<void(const std::string&)> remove_group;
@@ -99,6 +100,7 @@ class FakeRuntime : public ContainerRuntime {
       absl::MutexLock lock(&mutex_);
       last_created = request.spec->resources;
       last_annotations = request.spec->annotations;
+      last_program = request.program;
     }
     absl::StatusOr<Child> monitor = Spawn({.argv = {"/bin/sleep", "300"}});
     if (!monitor.ok()) return monitor.status();

@@ -22,6 +22,10 @@ struct Sandbox {
   const std::string id;
   // Held for writing by run, stop and remove; for reading by whatever makes or starts a container.
   absl::Mutex operation;
+  // Held by an update of the pod or of a container in it, where its runtime handler has fixed
+  // resources or is told of updates.
+  // After Container::operation.
+  absl::Mutex handler;
   // Held while its picture is drawn and written, so that the last one written is the last one
   // drawn.
   absl::Mutex picture;

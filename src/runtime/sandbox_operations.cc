@@ -123,6 +123,9 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
+  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(CheckSize(record));
+  std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] {
     absl::MutexLock lock(&cgroups_mutex_);
@@ -142,6 +145,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
+  PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
 
   std::optional<HeldPause> pause;

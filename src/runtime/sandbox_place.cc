@@ -121,6 +121,14 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
   return pinned == 0 ? PlaceState::kNone : PlaceState::kPart;
 }
 
+std::string AnnouncedFileOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/announced-resources.json");
+}
+
+std::string WantedFileOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/wanted-resources.json");
+}
+
 std::string PictureDirectoryOf(const std::string& id) {
   return absl::StrCat(DirectoryOf(id), "/picture");
 }

@@ -37,6 +37,11 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
 std::string PictureDirectoryOf(const std::string& id);
 inline constexpr char kPictureFile[] = "pod-resources.json";
 
+// Below `run`: what a pod with fixed resources needed in all when it was made, and what the update
+// command of a runtime handler reads.
+std::string AnnouncedFileOf(const std::string& id);
+std::string WantedFileOf(const std::string& id);
+
 // The host name that processes of the pod see; empty: the host's own.
 std::string HostnameOf(const SandboxSpec& spec);
 

@@ -1,7 +1,9 @@
 // Resources of a pod as a whole, changed while it runs.
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
@@ -63,6 +65,14 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   linux::MergeInto(update.overhead, &asked.overhead);
   if (update.pod_resources.has_value()) asked.pod_resources = *update.pod_resources;
   const std::string what = absl::StrCat("update sandbox ", record.id);
+  SandboxRecord wanted = record;
+  wanted.spec = asked;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
+  std::optional<absl::MutexLock> turn;
+  if (takes_turns) turn.emplace(&sandbox->handler);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(wanted, nullptr, update.resources), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr), what));
+  absl::Cleanup tell_back = [&] { Warn(record.id, "", TellHandler(record, nullptr)); };
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
@@ -73,6 +83,7 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
     if (undone.ok()) return Annotate(done, what);
     return Annotate(done, absl::StrCat(what, " (and not set back: ", undone.message(), ")"));
   }
+  std::move(tell_back).Cancel();
   ShowPicture(record.id);
   return absl::OkStatus();
 }

@@ -44,6 +44,7 @@ struct CreateRequest {
   std::string id;
   const ContainerSpec* spec = nullptr;
   const image::ImageConfig* image = nullptr;
+  std::string program;                         // the OCI runtime that makes it; empty: crun
   cdi::ContainerEdits edits;                   // of its CDI devices
   std::vector<std::string> lower_directories;  // top first
   SandboxPlace sandbox;

@@ -50,6 +50,21 @@ absl::Status NotCreated(absl::string_view id) {
       absl::StrCat("start container ", id, ": it isn't in state created (any more)"));
 }
 
+// By name: the kernel resolves these links for nobody who stays below a root.
+absl::StatusOr<bool> HoldsFifo(const FsRoot& host, pid_t pid, absl::string_view id) {
+  const std::string directory = absl::StrCat("proc/", pid, "/fd");
+  const absl::StatusOr<std::vector<std::string>> descriptors = host.List(directory);
+  if (absl::IsNotFound(descriptors.status())) return false;  // it has just ended
+  PLIMSOLL_RETURN_IF_ERROR(descriptors.status());
+  const std::string fifo = absl::StrCat("/", id, "/exec.fifo");
+  for (const std::string& descriptor : *descriptors) {
+    const absl::StatusOr<std::string> link =
+        host.ReadLink(absl::StrCat(directory, "/", descriptor));
+    if (link.ok() && absl::EndsWith(*link, fifo)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state) {
@@ -138,6 +153,9 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
     if (!runs) return std::nullopt;
     PLIMSOLL_RETURN_IF_ERROR(program.status());
     if (absl::StrContains(*program, kMemfdName)) return std::nullopt;
+    // Another crun, a runtime handler's, has no such name. It holds the FIFO until it is let run.
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool holds, HoldsFifo(host, init.pid, id));
+    if (holds) return std::nullopt;
   }
   // The directory changed last when the FIFO was taken out of it.
   return directory->st_mtim.tv_sec * int64_t{1000000000} + directory->st_mtim.tv_nsec;

@@ -151,7 +151,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
                                  const BuiltSpec& spec) const {
   const std::string layer = LayerPath(request.id);
   LaunchPlan plan;
-  plan.Add("runtime", crun_->executable());
+  plan.Add("runtime", request.program.empty() ? crun_->executable() : request.program);
   plan.Add("root", crun_->state().path());
   plan.Add("target", bundle.PathOf("rootfs"));
   for (const std::string& lower : request.lower_directories) plan.Add("lower", lower);

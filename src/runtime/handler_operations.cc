@@ -1,0 +1,200 @@
+// What is particular to a sandbox's runtime handler: how large its virtual machine must be, what of
+// it is fixed, and who is told before it changes.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "runtime/engine_impl.h"
+#include "runtime/handlers/handler.h"
+#include "runtime/handlers/pod_size.h"
+#include "runtime/pod_picture.h"
+#include "runtime/sandbox_place.h"
+#include "runtime/spec/json.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a virtual machine costs the host itself is not for the pod to have.
+SandboxRecord WithoutOverhead(SandboxRecord sandbox) {
+  sandbox.spec.overhead = linux::CgroupSettings();
+  return sandbox;
+}
+
+KubernetesResources Written(const resources::Requirements& total) {
+  KubernetesResources written;
+  for (const auto& [name, amount] : total.requests) written.requests[name] = amount.Canonical();
+  for (const auto& [name, amount] : total.limits) written.limits[name] = amount.Canonical();
+  return written;
+}
+
+// Other than a container's, a pod's requests may be above its limits.
+absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& written) {
+  resources::Requirements total;
+  for (const auto& [name, text] : written.requests) {
+    PLIMSOLL_ASSIGN_OR_RETURN(total.requests[name], resources::Quantity::Parse(text));
+  }
+  for (const auto& [name, text] : written.limits) {
+    PLIMSOLL_ASSIGN_OR_RETURN(total.limits[name], resources::Quantity::Parse(text));
+  }
+  return total;
+}
+
+// The device nodes of all containers, those of CDI devices too.
+absl::StatusOr<std::vector<std::string>> NodesOf(const PodResources& pod, cdi::Registry* devices) {
+  std::vector<std::string> nodes;
+  for (const AnnouncedContainer& container : pod.containers) {
+    for (const Device& device : container.devices) nodes.push_back(device.host_path);
+    if (container.cdi_devices.empty() || devices == nullptr) continue;
+    const absl::StatusOr<cdi::ContainerEdits> edits = devices->Resolve(container.cdi_devices);
+    if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", container.name));
+    for (const cdi::DeviceNode& node : edits->device_nodes) {
+      nodes.push_back(node.host_path.empty() ? node.path : node.host_path);
+    }
+  }
+  return nodes;
+}
+
+absl::StatusOr<PodSize> SizeOf(const FsRoot& host, const Handler& handler, cdi::Registry* devices,
+                               const PodPicture& picture) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(picture.now, devices));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
+                            FindVfioGroups(host, nodes, handler.ports));
+  return SizeFor(handler, picture.total, std::move(groups));
+}
+
+// A limit of a group that is above what there is of the resource in all.
+void AddGrowth(const linux::CgroupSettings& limits, const resources::Requirements& announced,
+               std::vector<std::string>* growth) {
+  const auto memory = announced.limits.find("memory");
+  if (limits.memory_limit_bytes.value_or(-1) > 0 && memory != announced.limits.end() &&
+      *limits.memory_limit_bytes > memory->second.Value()) {
+    growth->push_back(absl::StrCat("a memory limit of ", *limits.memory_limit_bytes,
+                                   " bytes, announced were ", memory->second.Canonical()));
+  }
+  const auto cpu = announced.limits.find("cpu");
+  if (limits.cpu_quota_us.value_or(-1) <= 0 || cpu == announced.limits.end()) return;
+  const int64_t milli = resources::QuotaToMilliCpu(
+      *limits.cpu_quota_us, limits.cpu_period_us.value_or(resources::kDefaultPeriodUs));
+  if (milli > cpu->second.MilliValue()) {
+    growth->push_back(
+        absl::StrCat("a CPU quota of ", milli, "m, announced were ", cpu->second.Canonical()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<const Handler*> EngineImpl::HandlerOf(const SandboxRecord& sandbox) const {
+  const std::string& name = sandbox.spec.runtime_handler;
+  if (name.empty() || options_.handlers == nullptr) return nullptr;
+  const auto found = options_.handlers->find(name);
+  if (found != options_.handlers->end()) return &found->second;
+  return absl::FailedPreconditionError(absl::StrCat("the runtime handler ", name, " of sandbox ",
+                                                    sandbox.id, " is not configured (any more)"));
+}
+
+absl::Status EngineImpl::CheckSize(const SandboxRecord& sandbox) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || !handler->is_vm) return absl::OkStatus();
+  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
+  return Annotate(SizeOf(options_.host, *handler, options_.devices, picture).status(),
+                  absl::StrCat("pod ", sandbox.spec.pod_namespace, "/", sandbox.spec.name));
+}
+
+absl::Status EngineImpl::KeepAnnounced(const SandboxRecord& sandbox) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || !handler->is_fixed) return absl::OkStatus();
+  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
+  if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
+  return options_.run.ReplaceFile(
+      AnnouncedFileOf(sandbox.id),
+      ToJson(PodResources{.containers = {}, .kubernetes_resources = Written(picture.total)}), 0600);
+}
+
+absl::Status EngineImpl::ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
+                                      CreateRequest* request) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr) return absl::OkStatus();
+  request->program = handler->program;
+  if (!handler->is_vm) return absl::OkStatus();
+  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), made);
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size,
+                            SizeOf(options_.host, *handler, options_.devices, picture));
+  for (auto& [name, value] : AnnotationsFor(*handler, size)) made->annotations[name] = value;
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::CheckAnnounced(const SandboxRecord& sandbox,
+                                        const std::string& difference) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || !handler->is_fixed || difference.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(difference, "; runtime handler ",
+                                                    sandbox.spec.runtime_handler,
+                                                    " has fixed resources: make the pod anew"));
+}
+
+absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const ContainerSpec* also,
+                                    const linux::CgroupSettings& limits) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || !handler->is_fixed) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = options_.run.Read(AnnouncedFileOf(sandbox.id));
+  if (absl::IsNotFound(text.status())) return absl::OkStatus();  // nothing was
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodResources kept, PodResourcesFromJson(*text));
+  PLIMSOLL_ASSIGN_OR_RETURN(const resources::Requirements announced,
+                            ReadTotal(kept.kubernetes_resources));
+  const SandboxRecord without = WithoutOverhead(sandbox);
+  std::vector<std::string> growth = GrowthOver(announced, PictureOf(without, also).total);
+  // What is announced for containers that are there holds from their next attempt on.
+  if (growth.empty()) growth = GrowthOver(announced, MakePicture(without.spec, {}).total);
+  AddGrowth(limits, announced, &growth);
+  if (growth.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("runtime handler ", sandbox.spec.runtime_handler,
+                   " has fixed resources: ", absl::StrJoin(growth, "; ")));
+}
+
+absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  return handler != nullptr && (handler->is_fixed || !handler->update_command.empty());
+}
+
+absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox,
+                                     const ContainerSpec* also) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
+  const PodPicture size_of = PictureOf(WithoutOverhead(sandbox), also);
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size,
+                            SizeOf(options_.host, *handler, options_.devices, size_of));
+  Json told = {{"id", sandbox.id},
+               {"name", sandbox.spec.name},
+               {"namespace", sandbox.spec.pod_namespace},
+               {"uid", sandbox.spec.uid},
+               {"runtime_handler", sandbox.spec.runtime_handler}};
+  told["size"] = Json::parse(ToJson(size), nullptr, /*allow_exceptions=*/false);
+  told.update(Json::parse(ToJson(PictureOf(sandbox, also)), nullptr, /*allow_exceptions=*/false));
+  const std::string file = WantedFileOf(sandbox.id);
+  PLIMSOLL_RETURN_IF_ERROR(options_.run.ReplaceFile(
+      file, told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", 0600));
+  const absl::Cleanup remove = [&] { options_.run.RemoveFile(file).IgnoreError(); };
+  Command command;
+  command.argv = handler->update_command;
+  command.argv.push_back(options_.run.PathOf(file));
+  const absl::Status done =
+      RunChecked(std::move(command), {.timeout = absl::Seconds(handler->update_timeout_seconds)})
+          .status();
+  if (done.ok()) return absl::OkStatus();
+  const std::string why = absl::StrCat("the update command of runtime handler ",
+                                       sandbox.spec.runtime_handler, ": ", done.message());
+  return absl::IsDeadlineExceeded(done) ? absl::DeadlineExceededError(why)
+                                        : absl::FailedPreconditionError(why);
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,82 @@
+#include "runtime/handlers/handler.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+HandlerMap Read(const std::string& text, absl::Status* status) {
+  YamlReader reader("f");
+  HandlerMap handlers;
+  ReadHandlers(reader, YAML::Load(text), "runtime_handlers", &handlers);
+  *status = reader.status();
+  return handlers;
+}
+
+TEST(HandlerTest, EveryKeyIsRead) {
+  absl::Status status;
+  const HandlerMap handlers = Read(R"(
+kata:
+  program: /opt/krun
+  kind: vm
+  resources: fixed
+  plug: cold
+  ports: {default: switch-port, "0x0302": root-port, "0x01": no-port}
+  annotations: {default_vcpus: krun.cpus, default_memory: ""}
+  resource_annotations: {example.com/gpu-memory: example.com/vm-gpu-memory}
+  update_command: [/opt/resize, --now]
+  update_timeout: 3
+wrapped: {program: /opt/wrapper}
+)",
+                                   &status);
+  ASSERT_TRUE(status.ok()) << status;
+  const Handler& kata = handlers.at("kata");
+  EXPECT_EQ(kata.program, "/opt/krun");
+  EXPECT_TRUE(kata.is_vm);
+  EXPECT_TRUE(kata.is_fixed);
+  EXPECT_EQ(kata.plug, Plug::kCold);
+  EXPECT_THAT(kata.ports, ElementsAre(Pair("", PortKind::kSwitch), Pair("01", PortKind::kNone),
+                                      Pair("0302", PortKind::kRoot)));
+  EXPECT_EQ(kata.AnnotationFor("default_vcpus"), "krun.cpus");
+  EXPECT_EQ(kata.AnnotationFor("default_memory"), "");
+  EXPECT_EQ(kata.AnnotationFor("memory"), "io.kubernetes.cri.sandbox-memory");
+  EXPECT_THAT(kata.resource_annotations,
+              ElementsAre(Pair("example.com/gpu-memory", "example.com/vm-gpu-memory"),
+                          Pair("sgx.intel.com/epc", "sgx.intel.com/epc")));
+  EXPECT_THAT(kata.update_command, ElementsAre("/opt/resize", "--now"));
+  EXPECT_EQ(kata.update_timeout_seconds, 3);
+  const Handler& wrapped = handlers.at("wrapped");
+  EXPECT_FALSE(wrapped.is_vm || wrapped.is_fixed);
+  EXPECT_THAT(wrapped.resource_annotations, IsEmpty());
+}
+
+TEST(HandlerTest, WhatIsWrongIsNamed) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"a: {program: crun}", "runtime_handlers.a.program: expected the absolute path"},
+      {"a: {kind: box}", "runtime_handlers.a.kind"},
+      {"a: {resources: none}", "runtime_handlers.a.resources"},
+      {"a: {kind: vm, ports: {gpu: root-port}}", "expected \"default\" or the beginning of a PCI"},
+      {"a: {kind: vm, ports: {default: usb}}", "expected root-port, switch-port or no-port"},
+      {"a: {kind: vm, annotations: {cpus: x}}", "unknown key cpus, valid here: cold_plug_vfio"},
+      {"a: {kind: vm, annotations: {size: run.oci.handler}}", "run.oci.handler can't be set"},
+      {"a: {kind: vm, update_command: [resize]}", "expected the absolute path of a program"},
+      {"a: {kind: vm, update_timeout: 0}", "update_timeout"},
+      {"a: {update_command: [/bin/true]}", "need kind: vm"},
+      {"a: {vm: true}", "vm"},
+      {"a/b: {}", "expected a name of letters"}};
+  for (const auto& [text, message] : kWrong) {
+    absl::Status status;
+    Read(text, &status);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
+    EXPECT_THAT(status.message(), HasSubstr(message)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

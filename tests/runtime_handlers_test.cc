@@ -1,0 +1,152 @@
+// Runtime handlers of the configuration, with a program in place of a virtual machine's OCI runtime
+// that notes how it is called and then leaves the work to crun.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RuntimeHandlersTest : public NodeTest {
+ protected:
+  RuntimeHandlersTest() : RuntimeHandlersTest(std::make_unique<TestDir>()) {}
+  std::string Noted(const std::string& file) { return directory_->root().Read(file).value_or(""); }
+  void Write(const std::string& file, const std::string& text) {
+    ASSERT_TRUE(directory_->root().ReplaceFile(file, text, 0755).ok());
+  }
+  std::string RunOn(const std::string& handler, const cri::PodSandboxConfig& config) {
+    cri::RunPodSandboxRequest request;
+    *request.mutable_config() = config;
+    request.set_runtime_handler(handler);
+    cri::RunPodSandboxResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.pod_sandbox_id();
+  }
+  cri::PodSandboxConfig Announcing(const std::string& cpu, const std::string& memory) {
+    cri::PodSandboxConfig config = PodConfig();
+    cri::ContainerResourceConfig* web = config.mutable_pod_resources()->add_containers();
+    web->set_name("web");
+    web->set_type(cri::ContainerResourceConfig::CONTAINER);
+    auto& limits = *web->mutable_kubernetes_resources()->mutable_limits();
+    limits["cpu"].set_string(cpu);
+    limits["memory"].set_string(memory);
+    return config;
+  }
+  cri::ContainerConfig Web(const std::string& script) {
+    cri::ContainerConfig config = Shell(script);
+    config.mutable_metadata()->set_name("web");
+    return config;
+  }
+  grpc::Status ResizeTo(const std::string& container, const std::string& cpu, int64_t memory) {
+    cri::UpdateContainerResourcesRequest request;
+    request.set_container_id(container);
+    auto& limits = *request.mutable_kubernetes_resources()->mutable_limits();
+    limits["cpu"].set_string(cpu);
+    limits["memory"].set_string(absl::StrCat(memory));
+    request.mutable_linux()->set_memory_limit_in_bytes(memory);
+    cri::UpdateContainerResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, request, &response);
+  }
+
+ private:
+  explicit RuntimeHandlersTest(std::unique_ptr<TestDir> directory)
+      : NodeTest(absl::StrCat("runtime_handlers:\n  vm:\n    kind: vm\n    program: ",
+                              directory->path(), "/runtime\n    update_command: [",
+                              directory->path(), "/resize]\n  fixed: {resources: fixed}\n")),
+        directory_(std::move(directory)) {
+    const std::string crun = FindProgram("crun").value_or("/usr/bin/crun");
+    const std::string& place = directory_->path();
+    // The bundle is what follows --bundle.
+    Write("runtime",
+          absl::StrCat("#!/bin/sh\necho \"$@\" >> ", place, "/calls\nexec ", crun, " \"$@\"\n"));
+    Write("resize",
+          absl::StrCat("#!/bin/sh\ncat \"$1\" >> ", place, "/told\n[ ! -e ", place, "/refuse ]\n"));
+  }
+  std::unique_ptr<TestDir> directory_;
+};
+
+constexpr int64_t kMebibyte = 1 << 20;
+
+TEST_F(RuntimeHandlersTest, AVirtualMachinesRuntimeMakesTheContainerAndKnowsTheSize) {
+  const std::string pod = RunOn("vm", Announcing("1500m", "64Mi"));
+  EXPECT_EQ(PodStatus(pod).runtime_handler(), "vm");
+  const std::string id = Start(pod, Web("echo runs; sleep 1000"));
+  EXPECT_THAT(Noted("calls"), HasSubstr("create"));
+  EXPECT_THAT(Noted("calls"), HasSubstr(id));
+  const std::string spec = Host()
+                               .Read(absl::StrCat(node_.run_directory().substr(1),
+                                                  "/oci/containers/", id, "/config.json"))
+                               .value_or("");
+  EXPECT_THAT(spec, HasSubstr(R"("io.kubernetes.cri.sandbox-cpu-quota":"150000")"));
+  EXPECT_THAT(spec, HasSubstr(R"("io.kubernetes.cri.sandbox-memory":"67108864")"));
+  EXPECT_THAT(spec, HasSubstr(R"("io.katacontainers.config.hypervisor.default_vcpus":"2")"));
+  EXPECT_EQ(ExecOutput(id, "echo entered"), "entered\n");
+}
+
+TEST_F(RuntimeHandlersTest, OneThatWasNotStartedIsStillNotAfterARestart) {
+  const std::string id = Create(RunOn("vm", Announcing("1", "64Mi")), Web("echo started"));
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_CREATED);
+  ASSERT_TRUE(TryStart(id).ok());
+  EXPECT_EQ(AwaitExit(id).exit_code(), 0);
+  EXPECT_EQ(Output(id), "started\n");
+}
+
+TEST_F(RuntimeHandlersTest, TheHandlerGoesAlongOrNothingChanges) {
+  const std::string id = Start(RunOn("vm", Announcing("1", "64Mi")), Web("sleep 1000"));
+  const grpc::Status done = ResizeTo(id, "3", 128 * kMebibyte);
+  ASSERT_TRUE(done.ok()) << done.error_message();
+  EXPECT_THAT(Noted("told"), HasSubstr(R"("size":{"vcpus":3,"memory_bytes":134217728)"));
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+  Write("refuse", "");
+  const grpc::Status refused = ResizeTo(id, "4", 256 * kMebibyte);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("the update command of runtime handler vm"));
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+  EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "3");
+}
+
+TEST_F(RuntimeHandlersTest, FixedIsFixedOverARestart) {
+  const std::string pod = RunOn("fixed", Announcing("1", "64Mi"));
+  cri::ContainerConfig other = Web("sleep 1000");
+  (*other.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("2");
+  std::string id;
+  const grpc::Status differs = TryCreate(pod, other, &id);
+  EXPECT_EQ(differs.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(differs.error_message(), HasSubstr("limit of cpu is 2, announced was 1"));
+  id = Start(pod, Web("sleep 1000"));
+  ASSERT_TRUE(ResizeTo(id, "500m", 32 * kMebibyte).ok());
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  const grpc::Status refused = ResizeTo(id, "500m", 65 * kMebibyte);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("announced were"));
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 32 * kMebibyte);
+  EXPECT_TRUE(ResizeTo(id, "1", 64 * kMebibyte).ok());
+}
+
+TEST_F(RuntimeHandlersTest, AHandlerThatIsNotConfiguredIsRefused) {
+  cri::RunPodSandboxRequest request;
+  *request.mutable_config() = PodConfig();
+  request.set_runtime_handler("other");
+  cri::RunPodSandboxResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("or one of fixed, vm"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
