@@ -35,6 +35,15 @@ class PassDownTest : public NodeTest {
     config.mutable_metadata()->set_name("web");
     return config;
   }
+  // As the pod's author wrote it.
+  grpc::Status UpdateCpuLimit(const std::string& container, const std::string& cpu) {
+    cri::UpdateContainerResourcesRequest update;
+    update.set_container_id(container);
+    (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string(cpu);
+    cri::UpdateContainerResourcesResponse updated;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, update, &updated);
+  }
   grpc::Status Update(const cri::UpdatePodSandboxResourcesRequest& request) {
     cri::UpdatePodSandboxResourcesResponse response;
     grpc::ClientContext context;
@@ -61,12 +70,7 @@ TEST_F(PassDownTest, WhatIsAnnouncedIsKeptAndShown) {
   EXPECT_THAT(OciConfig(id), HasSubstr("plimsoll.dev/pod-resources-file"));
   EXPECT_THAT(OciConfig(id), HasSubstr(R"(\"total\":{\"requests\":{\"cpu\":\"500m\"})"));
   EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"500m"})"));
-  cri::UpdateContainerResourcesRequest update;
-  update.set_container_id(id);
-  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.50");
-  cri::UpdateContainerResourcesResponse updated;
-  grpc::ClientContext context;
-  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, update, &updated).ok());
+  ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
   for (int restarts = 0; restarts < 2; ++restarts) {
     // Byte for byte, and what is known now.
     EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
@@ -127,12 +131,7 @@ TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
   const std::string read = "cat /etc/pod/pod-resources.json";
   EXPECT_EQ(ExecOutput(id, read), PictureFile(pod));
   EXPECT_EQ(ExecOutput(id, "rm -f /etc/pod/pod-resources.json 2>/dev/null; echo $?"), "1\n");
-  cri::UpdateContainerResourcesRequest update;
-  update.set_container_id(id);
-  (*update.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.50");
-  cri::UpdateContainerResourcesResponse updated;
-  grpc::ClientContext context;
-  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, update, &updated).ok());
+  ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
   EXPECT_THAT(ExecOutput(id, read), HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
   // A container's own mount there can't be meant.
   cri::ContainerConfig own = Web();

@@ -135,7 +135,6 @@ absl::Status CgroupV1::PlanList(CgroupTree* tree, const std::string& group, cons
   return absl::OkStatus();
 }
 
-// memory <= memory and swap must hold after each single write.
 absl::Status CgroupV1::CheckUse(CgroupTree& tree, const std::string& group, int64_t limit) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto usage, ReadOptional(tree, group, "memory.usage_in_bytes"));
   if (!usage.has_value() || !tree.HasFile(group, "memory.stat")) return absl::OkStatus();
@@ -149,6 +148,7 @@ absl::Status CgroupV1::CheckUse(CgroupTree& tree, const std::string& group, int6
   return RefuseToStarve(group, limit, *usage, static_cast<int64_t>(files) + kernel.value_or(0));
 }
 
+// memory <= memory and swap must hold after each single write.
 absl::Status CgroupV1::PlanMemory(const std::string& group, const CgroupSettings& settings,
                                   Writes& out) const {
   const auto& wanted_memory = settings.memory_limit_bytes;

@@ -74,11 +74,7 @@ std::string EngineImpl::DifferenceFromAnnounced(const SandboxRecord& sandbox,
 }
 
 absl::Status EngineImpl::WritePicture(const SandboxRecord& record) const {
-  const std::string path = PictureDirectoryOf(record.id);
-  const size_t parent = path.rfind('/');
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot place, options_.run.Sub(path.substr(0, parent)));
-  PLIMSOLL_RETURN_IF_ERROR(place.MakeDirs(path.substr(parent + 1), 0755));
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, place.Sub(path.substr(parent + 1)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenPictureDirectory(options_.run, record.id));
   // Containers' users are nobody's own.
   const mode_t mode = record.spec.picture_directory.empty() ? 0600 : 0644;
   return directory.ReplaceFile(kPictureFile, absl::StrCat(ToJson(PictureOf(record, nullptr)), "\n"),

@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kShmBytes = 64 << 20;  // what every container runtime gives /dev/shm
 constexpr size_t kMaxHostname = 63;       // of a pod, as kubelet cuts it
 
+constexpr char kPictureDirectory[] = "picture";
+
 std::string DirectoryOf(const std::string& id) {
   return absl::StrCat("sandboxes/", id);
 }
@@ -130,7 +132,13 @@ std::string WantedFileOf(const std::string& id) {
 }
 
 std::string PictureDirectoryOf(const std::string& id) {
-  return absl::StrCat(DirectoryOf(id), "/picture");
+  return absl::StrCat(DirectoryOf(id), "/", kPictureDirectory);
+}
+
+absl::StatusOr<FsRoot> OpenPictureDirectory(const FsRoot& run, const std::string& id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot place, run.Sub(DirectoryOf(id)));
+  PLIMSOLL_RETURN_IF_ERROR(place.MakeDirs(kPictureDirectory, 0755));
+  return place.Sub(kPictureDirectory);
 }
 
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {

@@ -36,6 +36,8 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
 // containers that have it mounted see the file replaced.
 std::string PictureDirectoryOf(const std::string& id);
 inline constexpr char kPictureFile[] = "pod-resources.json";
+// Opens it, made if need be. NOT_FOUND when the sandbox has no place (any more).
+absl::StatusOr<FsRoot> OpenPictureDirectory(const FsRoot& run, const std::string& id);
 
 // Below `run`: what a pod with fixed resources needed in all when it was made, and what the update
 // command of a runtime handler reads.
