@@ -133,34 +133,44 @@ void RuntimeHandlers::ForgetRemovedContainers() {
   container_configs_.Retain({ids.begin(), ids.end()});
 }
 
-absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
-                                              v1::ContainerStatusResponse* response) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
-                            engine_->GetContainer(request.container_id()));
+absl::Status RuntimeHandlers::FillStatus(const runtime::ContainerRecord& record,
+                                         v1::ContainerStatus* status, Classes* classes) {
   const auto config = container_configs_.Get(record.id, record.client_config);
-  v1::ContainerStatus* status = response->mutable_status();
   FillContainerStatus(record, *config, status);
   if (info_.pod_resources && !record.spec.kubernetes_resources.empty()) {
     FillKubernetesResources(record.spec.kubernetes_resources,
                             status->mutable_kubernetes_resources());
   }
-  // The container can be removed between the two reads: its status is then that of the record.
+  // It can have been removed meanwhile: its status is then that of the record.
   const absl::StatusOr<runtime::EffectiveResources> resources = engine_->ReadResources(record.id);
   if (resources.ok()) {
     FillLinuxResources(*resources, status->mutable_resources()->mutable_linux());
   } else if (!absl::IsNotFound(resources.status())) {
     return Annotate(resources.status(), absl::StrCat("reading the resources of ", record.id));
   }
-  const auto classes = engine_->ContainerClasses(record.id, /*look=*/request.verbose());
-  if (classes.ok()) {
-    FillClasses(*classes, status->mutable_class_resources()->mutable_classes());
-  } else if (!absl::IsNotFound(classes.status())) {
-    return Annotate(classes.status(), absl::StrCat("reading the classes of ", record.id));
+  const auto held = engine_->ContainerClasses(record.id, /*look=*/classes != nullptr);
+  if (held.ok()) {
+    FillClasses(*held, status->mutable_class_resources()->mutable_classes());
+    if (classes != nullptr) *classes = *held;
+  } else if (!absl::IsNotFound(held.status())) {
+    return Annotate(held.status(), absl::StrCat("reading the classes of ", record.id));
   }
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
+                                              v1::ContainerStatusResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
+                            engine_->GetContainer(request.container_id()));
+  Classes classes;
+  PLIMSOLL_RETURN_IF_ERROR(
+      FillStatus(record, response->mutable_status(), request.verbose() ? &classes : nullptr));
   if (!request.verbose()) return absl::OkStatus();
   (*response->mutable_info())["info"] = VerboseInfo(record);
-  if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
+  if (response->status().has_class_resources()) {
+    (*response->mutable_info())["classes"] = ClassesJson(classes);
+  }
   return absl::OkStatus();
 }
 

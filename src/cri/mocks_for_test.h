@@ -49,6 +49,8 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(void, SetNodeShare, (const runtime::NodeShare&), (override));
   MOCK_METHOD(void, RefuseOutsideShare, (bool), (override));
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
+  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, SandboxStats, (absl::string_view),
+              (const, override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
               (absl::string_view, const runtime::ExecRequest&), (override));
   MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));

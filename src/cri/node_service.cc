@@ -138,6 +138,11 @@ class NodeHandlers {
     return absl::OkStatus();
   }
 
+  absl::Status ListUsage(const v1::ListUsageRequest& request,
+                         v1::ListUsageResponse* response) const {
+    return options_.runtime->ListUsage(request, response);
+  }
+
   const NodeServiceOptions& options() const { return options_; }
 
  private:
@@ -192,6 +197,7 @@ class NodeService final : public v1::NodeService::CallbackService {
   PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kLook)
   PLIMSOLL_CRI_UNARY(Inspect, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ListClasses, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListUsage, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kWork)
 
   grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
@@ -238,8 +244,10 @@ class NodeService final : public v1::NodeService::CallbackService {
     runtime::EventLog* events = handlers_->options().events;
     auto feed = std::make_shared<EventFeed>(stream);
     const bool follow = request->follow();
-    const int handle =
-        follow ? events->Listen([feed](const runtime::Event& event) { feed->Hear(event); }) : 0;
+    const auto hear = [feed](const runtime::Event& event, const runtime::EventSubject&) {
+      feed->Hear(event);
+    };
+    const int handle = follow ? events->Listen(hear) : 0;
     {
       absl::MutexLock lock(&mutex_);
       ++event_streams_;

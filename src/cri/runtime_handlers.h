@@ -3,15 +3,20 @@
 #ifndef PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
 #define PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "cri/calls.h"
+#include "cri/cpu_rates.h"
 #include "cri/message_cache.h"
 #include "cri/node_info.h"
 #include "cri/runtime/v1/api.pb.h"
+#include "linux/cgroup.h"
+#include "plimsoll/v1/node.pb.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 
@@ -72,6 +77,29 @@ class RuntimeHandlers {
   absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
+  // --- use of resources (stats_handlers.cc). Lists leave out what has ended.
+  absl::Status ContainerStats(const ::runtime::v1::ContainerStatsRequest& request,
+                              ::runtime::v1::ContainerStatsResponse* response);
+  absl::Status ListContainerStats(const ::runtime::v1::ListContainerStatsRequest& request,
+                                  ::runtime::v1::ListContainerStatsResponse* response);
+  absl::Status PodSandboxStats(const ::runtime::v1::PodSandboxStatsRequest& request,
+                               ::runtime::v1::PodSandboxStatsResponse* response);
+  absl::Status ListPodSandboxStats(const ::runtime::v1::ListPodSandboxStatsRequest& request,
+                                   ::runtime::v1::ListPodSandboxStatsResponse* response);
+  // NodeService's.
+  absl::Status ListUsage(const ::plimsoll::v1::ListUsageRequest& request,
+                         ::plimsoll::v1::ListUsageResponse* response);
+
+  // --- one status each, as far as it can be read; for whoever tells of what happens. `classes`: if
+  // not null, the kernel is asked about them too, and they are given there.
+  using Classes = std::map<std::string, qos::EffectiveClass>;
+  absl::Status FillStatus(const runtime::SandboxRecord& record,
+                          ::runtime::v1::PodSandboxStatus* status, Classes* classes = nullptr);
+  absl::Status FillStatus(const runtime::ContainerRecord& record,
+                          ::runtime::v1::ContainerStatus* status, Classes* classes = nullptr);
+  // That it has been removed. An empty `container_id`: the sandbox.
+  void Forget(const std::string& sandbox_id, const std::string& container_id);
+
  private:
   absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);
   // Puts what was left out of a request into the event log.
@@ -80,12 +108,23 @@ class RuntimeHandlers {
   // Messages of containers that another way than RemoveContainer took away.
   void ForgetRemovedContainers();
   absl::Status CheckRuntimeHandler(const std::string& name) const;
+  absl::Status FillStats(const runtime::ContainerRecord& record,
+                         ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
+  absl::Status FillStats(const runtime::SandboxRecord& record,
+                         const std::vector<runtime::ContainerRecord>& containers,
+                         ::runtime::v1::PodSandboxStats* stats);
+  std::vector<runtime::ContainerRecord> LiveContainers(
+      const ::runtime::v1::ContainerStatsFilter& filter);
+  // nullopt: it has just ended.
+  absl::StatusOr<std::optional<::runtime::v1::ContainerStats>> ListedStats(
+      const runtime::ContainerRecord& record);
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;
   const NodeInfo info_;
   MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
   MessageCache<::runtime::v1::ContainerConfig> container_configs_;
+  CpuRates cpu_rates_;
 };
 
 // Whether every label of the selector is there with that value.

@@ -12,18 +12,20 @@ namespace {
 namespace v1 = ::runtime::v1;
 
 constexpr char kNoStreaming[] = "there is no streaming server; use ExecSync";
-constexpr char kNoStats[] = "statistics are not served yet";
+constexpr char kNoMetrics[] = "there are no metrics of pods beyond their statistics";
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 constexpr char kUseList[] = "use the List call that it is a variant of";
 
-// GetDynamicRuntimeConfig takes its messages as bytes, which all its streams share.
+// These two take their messages as bytes, which all their streams share.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
-    v1::RuntimeService::CallbackService>;
+    v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
+        v1::RuntimeService::CallbackService>>;
 
 class RuntimeService final : public Base {
  public:
-  RuntimeService(Calls* calls, RuntimeHandlers* handlers, TopologyFeed* topology)
-      : calls_(calls), handlers_(handlers), topology_(topology) {}
+  RuntimeService(Calls* calls, RuntimeHandlers* handlers, ContainerEvents* events,
+                 TopologyFeed* topology)
+      : calls_(calls), handlers_(handlers), events_(events), topology_(topology) {}
 
   PLIMSOLL_CRI_UNARY(Version, Lane::kLook)
   PLIMSOLL_CRI_UNARY(Status, Lane::kLook)
@@ -42,6 +44,10 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(RemoveContainer, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(ListContainers, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ContainerStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(PodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListPodSandboxStats, Lane::kLook)
   PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(ExecSync, Lane::kExec)
@@ -50,12 +56,8 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNSUPPORTED(Exec, kNoStreaming)
   PLIMSOLL_CRI_UNSUPPORTED(Attach, kNoStreaming)
   PLIMSOLL_CRI_UNSUPPORTED(PortForward, kNoStreaming)
-  PLIMSOLL_CRI_UNSUPPORTED(ContainerStats, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED(ListContainerStats, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED(PodSandboxStats, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxStats, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoStats)
+  PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoMetrics)
+  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoMetrics)
   PLIMSOLL_CRI_UNSUPPORTED(UpdateRuntimeConfig, "there is no pod network to configure")
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
@@ -65,13 +67,18 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainers, StreamContainersRequest,
                                   StreamContainersResponse, kUseList)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainerStats, StreamContainerStatsRequest,
-                                  StreamContainerStatsResponse, kNoStats)
+                                  StreamContainerStatsResponse, kUseList)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxStats, StreamPodSandboxStatsRequest,
-                                  StreamPodSandboxStatsResponse, kNoStats)
+                                  StreamPodSandboxStatsResponse, kUseList)
   PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxMetrics, StreamPodSandboxMetricsRequest,
-                                  StreamPodSandboxMetricsResponse, kNoStats)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(GetContainerEvents, GetEventsRequest, ContainerEventResponse,
-                                  "list containers instead")
+                                  StreamPodSandboxMetricsResponse, kNoMetrics)
+
+  ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
+                                               const grpc::ByteBuffer*) override {
+    return events_->Open([this, start = absl::Now()](const absl::Status& status) {
+      calls_->Observe(PLIMSOLL_CRI_SERVICE "GetContainerEvents", start, status);
+    });
+  }
 
   TopologyFeed::Reactor* GetDynamicRuntimeConfig(grpc::CallbackServerContext* context,
                                                  const grpc::ByteBuffer*) override {
@@ -93,14 +100,15 @@ class RuntimeService final : public Base {
  private:
   Calls* const calls_;
   RuntimeHandlers* const handlers_;
+  ContainerEvents* const events_;
   TopologyFeed* const topology_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
-                                                 TopologyFeed* topology) {
-  return std::make_unique<RuntimeService>(calls, handlers, topology);
+                                                 ContainerEvents* events, TopologyFeed* topology) {
+  return std::make_unique<RuntimeService>(calls, handlers, events, topology);
 }
 
 }  // namespace plimsoll::cri

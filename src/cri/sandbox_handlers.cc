@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_pod_resources.h"
@@ -67,31 +68,59 @@ absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest
   return absl::OkStatus();
 }
 
+absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
+                                         v1::PodSandboxStatus* status, Classes* classes) {
+  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+  FillSandboxStatus(record, *config, status);
+  if (info_.pod_resources && !record.spec.pod_resources.empty()) {
+    FillPodResources(record.spec.pod_resources, status->mutable_pod_resources());
+  }
+  const auto held = engine_->SandboxClasses(record.id, /*look=*/classes != nullptr);
+  if (held.ok()) {
+    FillClasses(*held, status->mutable_class_resources()->mutable_class_());
+    if (classes != nullptr) *classes = *held;
+  } else if (!absl::IsNotFound(held.status())) {
+    return Annotate(held.status(), absl::StrCat("reading the classes of ", record.id));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
                                                v1::PodSandboxStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  // Of no later moment than what is read from here on: what an event tells is then newer or older.
+  response->set_timestamp(absl::GetCurrentTimeNanos());
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
-  const auto config = sandbox_configs_.Get(record.id, record.client_config);
-  FillSandboxStatus(record, *config, response->mutable_status());
-  if (info_.pod_resources && !record.spec.pod_resources.empty()) {
-    FillPodResources(record.spec.pod_resources,
-                     response->mutable_status()->mutable_pod_resources());
-  }
-  const auto classes = engine_->SandboxClasses(record.id, /*look=*/request.verbose());
-  if (classes.ok()) {
-    FillClasses(*classes, response->mutable_status()->mutable_class_resources()->mutable_class_());
-  } else if (!absl::IsNotFound(classes.status())) {
-    return Annotate(classes.status(), absl::StrCat("reading the classes of ", record.id));
+  Classes classes;
+  PLIMSOLL_RETURN_IF_ERROR(
+      FillStatus(record, response->mutable_status(), request.verbose() ? &classes : nullptr));
+  std::vector<runtime::ContainerRecord> containers;
+  engine_->VisitContainers([&](const runtime::ContainerRecord& container) {
+    if (container.sandbox_id != record.id) return;
+    if (container.state != runtime::ContainerState::kCreating) containers.push_back(container);
+  });
+  for (const runtime::ContainerRecord& container : containers) {
+    PLIMSOLL_RETURN_IF_ERROR(FillStatus(container, response->add_containers_statuses()));
   }
   if (!request.verbose()) return absl::OkStatus();
   (*response->mutable_info())["info"] = VerboseInfo(record);
-  if (classes.ok()) (*response->mutable_info())["classes"] = ClassesJson(*classes);
+  if (response->status().has_class_resources()) {
+    (*response->mutable_info())["classes"] = ClassesJson(classes);
+  }
   const absl::StatusOr<runtime::PodPicture> picture = engine_->Picture(record.id);
   if (info_.pod_resources && picture.ok()) {
     (*response->mutable_info())["podResources"] = runtime::ToJson(*picture);
   }
   return absl::OkStatus();
+}
+
+void RuntimeHandlers::Forget(const std::string& sandbox_id, const std::string& container_id) {
+  if (container_id.empty()) {
+    sandbox_configs_.Forget(sandbox_id);
+  } else {
+    container_configs_.Forget(container_id);
+  }
 }
 
 absl::Status RuntimeHandlers::UpdatePodSandboxConfig(

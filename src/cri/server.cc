@@ -37,14 +37,17 @@ class GrpcServer final : public Server {
         runtime_handlers_(options_.engine, options_.events, options_.info),
         image_handlers_(options_.images),
         calls_(options_.calls),
+        container_events_(options_.engine, options_.events, &runtime_handlers_,
+                          options_.max_pending_events),
         topology_feed_(
             options_.topology == nullptr
                 ? nullptr
                 : std::make_unique<TopologyFeed>(options_.topology, options_.on_topology_sent)),
-        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_, topology_feed_.get())),
+        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_, &container_events_,
+                                           topology_feed_.get())),
         image_service_(NewImageService(&calls_, &image_handlers_)),
-        node_service_(NewNodeService(
-            &calls_, {options_.engine, options_.events, options_.images, options_.info})) {}
+        node_service_(NewNodeService(&calls_, {options_.engine, options_.events, options_.images,
+                                               options_.info, &runtime_handlers_})) {}
 
   ~GrpcServer() override { static_cast<void>(Shutdown(absl::ZeroDuration())); }
 
@@ -105,6 +108,7 @@ class GrpcServer final : public Server {
   RuntimeHandlers runtime_handlers_;
   ImageHandlers image_handlers_;
   Calls calls_;
+  ContainerEvents container_events_;
   const std::unique_ptr<TopologyFeed> topology_feed_;
   std::unique_ptr<grpc::Service> runtime_service_;
   std::unique_ptr<grpc::Service> image_service_;

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cri/calls.h"
+#include "cri/container_events.h"
 #include "cri/node_info.h"
 #include "cri/topology_feed.h"
 #include "image/image_service.h"
@@ -39,6 +40,8 @@ struct ServerOptions {
   runtime::EventLog* events = nullptr;
   // What GetDynamicRuntimeConfig tells; null: UNIMPLEMENTED. Outlives the server.
   topology::Publisher* topology = nullptr;
+  // Of GetContainerEvents, see ContainerEvents.
+  size_t max_pending_events = ContainerEvents::kMaxPending;
   // Each message that has left; may be null.
   std::function<void(TopologyFeed::Reader)> on_topology_sent;
   // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cri/calls.h"
+#include "cri/container_events.h"
 #include "cri/image_handlers.h"
 #include "cri/node_info.h"
 #include "cri/runtime_handlers.h"
@@ -19,7 +20,7 @@ namespace plimsoll::cri {
 
 // runtime.v1.RuntimeService (runtime_service.cc). `topology`: null where it is not to be told.
 std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
-                                                 TopologyFeed* topology);
+                                                 ContainerEvents* events, TopologyFeed* topology);
 
 // runtime.v1.ImageService (image_service.cc)
 std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* handlers);
@@ -29,6 +30,7 @@ struct NodeServiceOptions {
   runtime::EventLog* events = nullptr;
   image::ImageService* images = nullptr;
   NodeInfo info;
+  RuntimeHandlers* runtime = nullptr;
 };
 
 // plimsoll.v1.NodeService (node_service.cc)

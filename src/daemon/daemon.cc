@@ -238,7 +238,8 @@ class DaemonImpl final : public Daemon {
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
     metrics_->SetClasses(classes_.get());
     metrics_->SetLanes([this] { return CountLanes(); });
-    listener_ = events_->Listen([this](const runtime::Event& event) { OnEvent(event); });
+    listener_ = events_->Listen(
+        [this](const runtime::Event& event, const runtime::EventSubject&) { OnEvent(event); });
     runtime::EngineOptions engine{.host = host_,
                                   .state = *state_,
                                   .run = run_->root(),

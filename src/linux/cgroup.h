@@ -32,6 +32,20 @@ enum class CgroupLayout {
   kV2,      // one unified hierarchy
 };
 
+// How long tasks have waited for want of a resource (Documentation/accounting/psi.rst).
+struct PressureLine {
+  double avg10 = 0;  // percent of the last ten seconds
+  double avg60 = 0;
+  double avg300 = 0;
+  uint64_t total_us = 0;  // since the group was made
+  bool operator==(const PressureLine&) const = default;
+};
+struct Pressure {
+  PressureLine some;  // at least one task waited
+  PressureLine full;  // all did; zero where the kernel has no such line
+  bool operator==(const Pressure&) const = default;
+};
+
 struct CgroupStats {
   uint64_t cpu_usage_ns = 0;
   uint64_t memory_usage_bytes = 0;
@@ -41,7 +55,14 @@ struct CgroupStats {
   uint64_t major_page_faults = 0;
   std::optional<uint64_t> swap_usage_bytes;
   uint64_t process_count = 0;  // pids.current, which counts threads
+  uint64_t cpu_periods = 0;    // in which it ran with a quota set; 0 without one
   uint64_t cpu_throttled_periods = 0;
+  uint64_t cpu_throttled_ns = 0;  // summed over CPUs
+  // Absent where the kernel has no PSI. On a hybrid machine, of the group of that name in the v2
+  // hierarchy, if its processes are there.
+  std::optional<Pressure> cpu_pressure;
+  std::optional<Pressure> memory_pressure;
+  std::optional<Pressure> io_pressure;
 };
 
 // Thread-safe; holds no state but open directories. That a group has vanished is NOT_FOUND.

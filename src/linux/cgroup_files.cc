@@ -1,6 +1,7 @@
 #include "linux/cgroup_files.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -62,6 +63,31 @@ absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usa
   return absl::FailedPreconditionError(
       absl::StrCat("memory limit ", limit, ": cgroup ", group, " uses ", usage,
                    " bytes, of which only ", std::min(usage, droppable), " can be reclaimed"));
+}
+
+absl::StatusOr<Pressure> ParsePressure(absl::string_view text) {
+  Pressure pressure;
+  bool any = false;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::vector<std::string> words = ParseWords(line);
+    PressureLine read;
+    bool whole = words.size() == 5 && (words[0] == "some" || words[0] == "full");
+    const std::pair<absl::string_view, double*> averages[] = {
+        {"avg10=", &read.avg10}, {"avg60=", &read.avg60}, {"avg300=", &read.avg300}};
+    for (size_t i = 0; whole && i < 3; ++i) {
+      absl::string_view word = words[i + 1];
+      whole = absl::ConsumePrefix(&word, averages[i].first) &&
+              absl::SimpleAtod(word, averages[i].second);
+    }
+    absl::string_view total = whole ? absl::string_view(words[4]) : absl::string_view();
+    if (!absl::ConsumePrefix(&total, "total=") || !absl::SimpleAtoi(total, &read.total_us)) {
+      return absl::InternalError(absl::StrCat("\"", line, "\" is no line of a pressure file"));
+    }
+    (words[0] == "some" ? pressure.some : pressure.full) = read;
+    any = true;
+  }
+  if (!any) return absl::InternalError("a pressure file is empty");
+  return pressure;
 }
 
 absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text) {

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "linux/cgroup.h"
 
 namespace plimsoll::linux {
 
@@ -31,6 +32,10 @@ absl::StatusOr<CpuMax> ParseCpuMax(absl::string_view text);
 // The number after `key` in a flat keyed file ("key value" lines: memory.stat, memory.events,
 // cpu.stat, memory.oom_control). nullopt when there is no such key.
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
+
+// cpu.pressure and the others: "some avg10=1.50 avg60=0.20 avg300=0.00 total=1234" and a line
+// "full" of the same form, which kernels before 5.13 leave out for the CPU.
+absl::StatusOr<Pressure> ParsePressure(absl::string_view text);
 
 // cgroup.procs. A process that this PID namespace can't see is listed as 0 and left out.
 absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text);

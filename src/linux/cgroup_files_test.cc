@@ -55,6 +55,28 @@ TEST(ParseProcesses, LeavesOutTheInvisible) {
   EXPECT_FALSE(ParseProcesses("1\nx\n").ok());
 }
 
+TEST(ParsePressure, BothLinesOrOne) {
+  const auto both = ParsePressure(
+      "some avg10=75.28 avg60=86.72 avg300=80.14 total=38603052001\n"
+      "full avg10=1.00 avg60=0.00 avg300=0.50 total=7\n");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->some, (PressureLine{75.28, 86.72, 80.14, 38603052001}));
+  EXPECT_EQ(both->full, (PressureLine{1, 0, 0.5, 7}));
+  const auto some = ParsePressure("some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n");
+  ASSERT_TRUE(some.ok()) << some.status();
+  EXPECT_EQ(some->some.total_us, 3u);
+  EXPECT_EQ(some->full, PressureLine());
+}
+
+TEST(ParsePressure, RefusesWhatItDoesNotUnderstand) {
+  for (const char* text :
+       {"", "\n", "some\n", "some avg10=1 avg60=1 avg300=1\n",
+        "any avg10=1 avg60=1 avg300=1 total=1\n", "some avg10=x avg60=1 avg300=1 total=1\n",
+        "some avg60=1 avg10=1 avg300=1 total=1\n", "some avg10=1 avg60=1 avg300=1 total=-1\n"}) {
+    EXPECT_FALSE(ParsePressure(text).ok()) << text;
+  }
+}
+
 TEST(ParseOwnGroup, FindsTheHierarchy) {
   const char text[] = "9:name=systemd:/\n4:cpu,cpuacct:/a:b/c\n3:cpuset:/x\n0::/user.slice\n";
   EXPECT_EQ(*ParseOwnGroup(text, "cpuacct"), "/a:b/c");

@@ -228,6 +228,9 @@ TEST_F(CgroupHostTest, StatsFollowTheWorkload) {
   ASSERT_TRUE(stats.ok()) << stats.status();
   EXPECT_GE(stats->process_count, 1u);
   EXPECT_LE(stats->memory_working_set_bytes, stats->memory_usage_bytes);
+  if (cgroups_->layout() == CgroupLayout::kV2 && FsRoot::Open("/")->Exists("proc/pressure/cpu")) {
+    EXPECT_TRUE(stats->cpu_pressure.has_value());
+  }
   EXPECT_TRUE(absl::IsNotFound(cgroups_->Stats(group_ + "/none").status()));
 }
 

@@ -130,4 +130,17 @@ std::string ParentGroup(absl::string_view group) {
   return slash == 0 || slash == absl::string_view::npos ? "/" : std::string(group.substr(0, slash));
 }
 
+void ReadPressure(const CgroupTree& tree, const std::string& group, CgroupStats& stats) {
+  const auto read = [&](absl::string_view file) -> std::optional<Pressure> {
+    if (!tree.HasFile(group, file)) return std::nullopt;
+    const absl::StatusOr<std::string> text = tree.Read(group, file);
+    if (!text.ok()) return std::nullopt;
+    const absl::StatusOr<Pressure> pressure = ParsePressure(*text);
+    return pressure.ok() ? std::optional(*pressure) : std::nullopt;
+  };
+  stats.cpu_pressure = read("cpu.pressure");
+  stats.memory_pressure = read("memory.pressure");
+  stats.io_pressure = read("io.pressure");
+}
+
 }  // namespace plimsoll::linux

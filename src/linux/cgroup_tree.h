@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "linux/cgroup.h"
 
 namespace plimsoll::linux {
 
@@ -61,6 +62,10 @@ absl::StatusOr<std::string> ReadOwnGroup(const FsRoot& host, absl::string_view c
 std::vector<std::string> GroupAndParents(absl::string_view group);
 // "/a" for "/a/b", "/" for "/a".
 std::string ParentGroup(absl::string_view group);
+
+// Fills in what the group's pressure files say, as far as they are there and the kernel reads them
+// (booted with psi=0 it does not).
+void ReadPressure(const CgroupTree& tree, const std::string& group, CgroupStats& stats);
 
 }  // namespace plimsoll::linux
 

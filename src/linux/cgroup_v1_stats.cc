@@ -44,7 +44,9 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
   if (CgroupTree* tree = FindWith("cpu", group); tree != nullptr) {
     found = true;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree->Read(group, "cpu.stat"));
+    stats.cpu_periods = FindKey(text, "nr_periods").value_or(0);
     stats.cpu_throttled_periods = FindKey(text, "nr_throttled").value_or(0);
+    stats.cpu_throttled_ns = FindKey(text, "throttled_time").value_or(0);
   }
   if (CgroupTree* tree = FindWith("memory", group); tree != nullptr) {
     found = true;
@@ -59,6 +61,7 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
     stats.process_count = pids.size();
   }
   if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  if (unified_ != nullptr) ReadPressure(*unified_, group, stats);
   return stats;
 }
 

@@ -126,7 +126,10 @@ absl::StatusOr<CgroupStats> CgroupV2::Stats(absl::string_view path) const {
   // Always there, with or without the cpu controller, which adds the throttling.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string cpu, tree_->Read(group, "cpu.stat"));
   stats.cpu_usage_ns = FindKey(cpu, "usage_usec").value_or(0) * 1000;
+  stats.cpu_periods = FindKey(cpu, "nr_periods").value_or(0);
   stats.cpu_throttled_periods = FindKey(cpu, "nr_throttled").value_or(0);
+  stats.cpu_throttled_ns = FindKey(cpu, "throttled_usec").value_or(0) * 1000;
+  ReadPressure(*tree_, group, stats);
 
   const auto read = [&](absl::string_view file) -> absl::StatusOr<std::optional<uint64_t>> {
     if (!tree_->HasFile(group, file)) return std::nullopt;

@@ -235,7 +235,12 @@ TEST_F(CgroupV2Test, AMissingControllerIsAPrecondition) {
 }
 
 TEST_F(CgroupV2Test, StatsAndOomKills) {
-  Put("cpu.stat", "usage_usec 1500\nuser_usec 1000\nnr_throttled 7\n");
+  Put("cpu.stat",
+      "usage_usec 1500\nuser_usec 1000\nnr_periods 9\nnr_throttled 7\nthrottled_usec 12\n");
+  Put("memory.pressure",
+      "some avg10=1.50 avg60=0.00 avg300=0.00 total=4\n"
+      "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+  Put("io.pressure", "not supported\n");
   Put("memory.current", "1000\n");
   Put("memory.stat", "anon 300\nfile 700\ninactive_file 400\npgfault 9\npgmajfault 2\n");
   Put("memory.swap.current", "55\n");
@@ -244,7 +249,14 @@ TEST_F(CgroupV2Test, StatsAndOomKills) {
   const auto stats = cgroups_.Stats("/a/b");
   ASSERT_TRUE(stats.ok()) << stats.status();
   EXPECT_EQ(stats->cpu_usage_ns, 1500000u);
+  EXPECT_EQ(stats->cpu_periods, 9u);
   EXPECT_EQ(stats->cpu_throttled_periods, 7u);
+  EXPECT_EQ(stats->cpu_throttled_ns, 12000u);
+  EXPECT_FALSE(stats->cpu_pressure.has_value()) << "no such file";
+  ASSERT_TRUE(stats->memory_pressure.has_value());
+  EXPECT_EQ(stats->memory_pressure->some.avg10, 1.5);
+  EXPECT_EQ(stats->memory_pressure->some.total_us, 4u);
+  EXPECT_FALSE(stats->io_pressure.has_value());
   EXPECT_EQ(stats->memory_usage_bytes, 1000u);
   EXPECT_EQ(stats->memory_working_set_bytes, 600u);
   EXPECT_EQ(stats->memory_rss_bytes, 300u);

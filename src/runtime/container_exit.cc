@@ -65,20 +65,25 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
                          : read.ok() ? "its monitor ended without a record of the exit"
                                      : std::string(read.status().message());
       }
-      SaveExit(record);
+      SaveExit(*container);
     }
   }
   ClearGroup(container);
   ReleaseClassesAtExit(container, release);
 }
 
-void EngineImpl::SaveExit(const ContainerRecord& record) {
+void EngineImpl::SaveExit(const Container& container) {
+  const ContainerRecord& record = container.record;
   Warn(record.sandbox_id, record.id, options_.store->PutContainer(record));
+  if (!container.starting) TellExit(record);
+}
+
+void EngineImpl::TellExit(const ContainerRecord& record) {
   if (record.oom_killed) {
     options_.events->Add(EventType::kContainerOom, record.sandbox_id, record.id,
                          "the kernel killed a process for exceeding the memory limit");
   }
-  options_.events->Add(EventType::kContainerStopped, record.sandbox_id, record.id,
+  options_.events->Add(EventType::kContainerStopped, record,
                        absl::StrCat(record.reason, ", exit code ", record.exit_code));
 }
 

@@ -45,6 +45,18 @@ SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec)
   return place;
 }
 
+// As it was before an exit that has come since.
+ContainerRecord AtItsStart(ContainerRecord record) {
+  if (record.state != ContainerState::kExited) return record;
+  record.state = ContainerState::kRunning;
+  record.finished_unix_nanos = 0;
+  record.exit_code = 0;
+  record.oom_killed = false;
+  record.reason.clear();
+  record.message.clear();
+  return record;
+}
+
 }  // namespace
 
 absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& sandbox,
@@ -184,7 +196,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
       absl::MutexLock maps(&mutex_);
       containers_.Insert(id, container);
     }
-    options_.events->Add(EventType::kContainerCreated, sandbox->id, id, spec.name);
+    options_.events->Add(EventType::kContainerCreated, record, spec.name);
   }
   std::move(undo).Cancel();
   ShowPicture(sandbox->id);
@@ -232,6 +244,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
         CheckTransition(container->id, record.state, ContainerState::kRunning));
     record.state = ContainerState::kRunning;
     record.started_unix_nanos = options_.clock->NowUnixNanos();
+    container->starting = true;
   }
   StartPhase phase(options_.observe_phase);
   const absl::Status started = options_.runtime->Start(container->id);
@@ -239,22 +252,25 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     {
       absl::MutexLock lock(&container->mutex);
       ContainerRecord& record = container->record;
+      // Else its monitor's end was quicker.
       const bool is_first = record.state == ContainerState::kRunning;
       if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
       record.reason = "StartError";
       record.message = std::string(started.message());
-      if (is_first) {
-        SaveExit(record);
-      } else {  // its monitor's end was quicker, and is told already
-        Warn(container->sandbox_id, container->id, options_.store->PutContainer(record));
-      }
+      container->starting = false;
+      SaveExit(*container);
     }
     Warn(container->sandbox_id, container->id,
          KillContainer(*container, absl::Now() + kKillTimeout));
     return started;
   }
   phase.Done("container_start");
-  options_.events->Add(EventType::kContainerStarted, container->sandbox_id, container->id, "");
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->starting = false;
+    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record), "");
+    if (container->record.state == ContainerState::kExited) TellExit(container->record);
+  }
   return Save(*container);
 }
 
@@ -338,16 +354,17 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
   ReleaseName(record.id);
   {
-    absl::MutexLock lock(&mutex_);
-    containers_.Erase(record.id);
-  }
-  {
     absl::MutexLock lock(&container->mutex);
     container->layers.reset();
   }
+  {
+    // In one: whoever follows the events knows it at every moment by the one or the other.
+    absl::MutexLock lock(&mutex_);
+    containers_.Erase(record.id);
+    options_.events->Add(EventType::kContainerRemoved, record, "");
+  }
   CollectLayersAfter(record.id);
   ShowPicture(record.sandbox_id);
-  options_.events->Add(EventType::kContainerRemoved, record.sandbox_id, record.id, "");
   return absl::OkStatus();
 }
 

@@ -216,6 +216,17 @@ absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const
   return options_.cgroups->Stats(record.cgroup_path);
 }
 
+absl::StatusOr<linux::CgroupStats> EngineImpl::SandboxStats(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const SandboxRecord record = sandbox->Snapshot();
+  if (record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sandbox ", record.id, " is ", StateName(record.state),
+                     "; reading its use of resources needs one that is Ready"));
+  }
+  return options_.cgroups->Stats(record.cgroup_path);
+}
+
 absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   const ContainerRecord record = container->Snapshot();

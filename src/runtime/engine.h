@@ -168,7 +168,10 @@ class Engine {
   virtual absl::Status UpdateSandboxClasses(absl::string_view id,
                                             const qos::ClassNames& classes) = 0;
 
+  // What the kernel has counted. FAILED_PRECONDITION of a container that has ended, or a sandbox
+  // that is not Ready.
   virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
+  virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
   virtual absl::Status ReopenLog(absl::string_view id) = 0;

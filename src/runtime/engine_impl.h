@@ -72,6 +72,7 @@ class EngineImpl : public Engine {
                                                                             bool look) override;
   absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
+  absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const override;
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
@@ -155,8 +156,9 @@ class EngineImpl : public Engine {
   absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
   void RecordExit(const std::shared_ptr<Container>& container);
   void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
-  // Writes and tells an exit. Under the container's `mutex`.
-  void SaveExit(const ContainerRecord& record);
+  // Writes an exit, and tells it unless it is being started.
+  void SaveExit(const Container& container) ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
+  void TellExit(const ContainerRecord& record);
   // Ends what is left of a container that has exited; what takes time is done elsewhere.
   void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);

@@ -41,11 +41,11 @@ const char* EventTypeName(EventType type) {
 EventLog::EventLog(size_t capacity, Clock* clock) : capacity_(capacity), clock_(clock) {}
 
 void EventLog::Add(EventType type, std::string sandbox_id, std::string container_id,
-                   std::string message) {
+                   std::string message, const EventSubject& subject) {
   absl::MutexLock lock(&mutex_);
   events_.push_back({++last_sequence_, clock_->NowUnixNanos(), type, std::move(sandbox_id),
                      std::move(container_id), std::move(message)});
-  for (const auto& [handle, listener] : listeners_) listener(events_.back());
+  for (const auto& [handle, listener] : listeners_) listener(events_.back(), subject);
   while (events_.size() > capacity_) events_.pop_front();
 }
 

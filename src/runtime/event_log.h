@@ -8,12 +8,14 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/synchronization/mutex.h"
 #include "base/clock.h"
+#include "runtime/store/records.h"
 
 namespace plimsoll::runtime {
 
@@ -44,16 +46,30 @@ struct Event {
   std::string message;
 };
 
+// What an event is about, as it was at that moment: listeners that want it later copy it. Of an
+// event of a sandbox's or container's life the one or the other, of others nothing.
+struct EventSubject {
+  const SandboxRecord* sandbox = nullptr;
+  const ContainerRecord* container = nullptr;
+};
+
 // Thread-safe.
 class EventLog {
  public:
-  using Listener = std::function<void(const Event&)>;
+  using Listener = std::function<void(const Event&, const EventSubject&)>;
 
   explicit EventLog(size_t capacity = 4096, Clock* clock = &Clock::Real());
 
   // Calls every listener in the caller's thread; listeners must be quick, and must call neither
   // back nor the engine, whose locks the caller may hold.
-  void Add(EventType type, std::string sandbox_id, std::string container_id, std::string message);
+  void Add(EventType type, std::string sandbox_id, std::string container_id, std::string message,
+           const EventSubject& subject = {});
+  void Add(EventType type, const SandboxRecord& sandbox, std::string message) {
+    Add(type, sandbox.id, "", std::move(message), {.sandbox = &sandbox});
+  }
+  void Add(EventType type, const ContainerRecord& container, std::string message) {
+    Add(type, container.sandbox_id, container.id, std::move(message), {.container = &container});
+  }
   // Kept events with a greater sequence, oldest first.
   std::vector<Event> Since(uint64_t sequence) const;
   // Listeners see every event added after the call. Returns a handle for Unlisten, after which the

@@ -57,6 +57,8 @@ struct Container {
   ContainerRecord record ABSL_GUARDED_BY(mutex);
   std::shared_ptr<image::LayerLease> layers ABSL_GUARDED_BY(mutex);
   std::string lost_cpus ABSL_GUARDED_BY(mutex);  // Confined::lost, as it was told last
+  // While it is being started, an exit is recorded but not told: its start is to be told first.
+  bool starting ABSL_GUARDED_BY(mutex) = false;
 
   ContainerRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

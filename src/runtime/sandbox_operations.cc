@@ -173,7 +173,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   if (pause.has_value()) Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   ShowPicture(id);
-  options_.events->Add(EventType::kSandboxStarted, id, "",
+  options_.events->Add(EventType::kSandboxStarted, sandbox->Snapshot(),
                        absl::StrCat(spec.pod_namespace, "/", spec.name));
   Warn(id, "", WatchPause(sandbox));
   return id;
@@ -224,7 +224,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
         CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
     sandbox->record.state = SandboxState::kNotReady;
     PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
-    options_.events->Add(EventType::kSandboxStopped, sandbox->id, "", "");
+    options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
   }
   ReleaseClasses(record.id, "", TargetOf(record));
   return absl::OkStatus();
@@ -273,8 +273,8 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   {
     absl::MutexLock lock(&mutex_);
     sandboxes_.Erase(record.id);
+    options_.events->Add(EventType::kSandboxRemoved, record, "");
   }
-  options_.events->Add(EventType::kSandboxRemoved, record.id, "", "");
   return absl::OkStatus();
 }
 

@@ -82,18 +82,15 @@ absl::Status EngineImpl::WatchPause(const std::shared_ptr<Sandbox>& sandbox) {
 // The kernel has killed every process of the namespace by now: the containers' ends are recorded by
 // their monitors, and no new one can be made.
 void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
-  absl::Status saved;
-  {
-    absl::MutexLock lock(&sandbox->mutex);
-    if (sandbox->stopping || sandbox->record.state != SandboxState::kReady) return;
-    sandbox->record.state = SandboxState::kNotReady;
-    saved = options_.store->PutSandbox(sandbox->record);
-  }
-  Warn(sandbox->id, "", saved);
+  absl::MutexLock lock(&sandbox->mutex);
+  if (sandbox->stopping || sandbox->record.state != SandboxState::kReady) return;
+  sandbox->record.state = SandboxState::kNotReady;
+  Warn(sandbox->id, "", options_.store->PutSandbox(sandbox->record));
   options_.events->Add(EventType::kWarning, sandbox->id, "",
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");
-  options_.events->Add(EventType::kSandboxStopped, sandbox->id, "", "");
+  // Before the lock goes, and the sandbox may be removed.
+  options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
 }
 
 }  // namespace plimsoll::runtime

@@ -1,0 +1,259 @@
+// What containers and sandboxes use, as the kernel has counted it for their control groups.
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cri/runtime_handlers.h"
+#include "cri/translate_classes.h"
+#include "cri/translate_pod_resources.h"
+#include "cri/translate_resources.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+using linux::CgroupStats;
+using linux::Pressure;
+using linux::PressureLine;
+
+void FillLine(const PressureLine& line, v1::PsiData* out) {
+  out->set_total(line.total_us * 1000);  // nanoseconds
+  out->set_avg10(line.avg10);
+  out->set_avg60(line.avg60);
+  out->set_avg300(line.avg300);
+}
+
+template <typename Usage>
+void FillPressure(const std::optional<Pressure>& pressure, Usage* usage) {
+  if (!pressure.has_value()) return;
+  FillLine(pressure->some, usage->mutable_psi()->mutable_some());
+  FillLine(pressure->full, usage->mutable_psi()->mutable_full());
+}
+
+// `rate` is nullopt as long as there is none.
+void FillCpu(const CgroupStats& stats, int64_t now, std::optional<uint64_t> rate,
+             v1::CpuUsage* cpu) {
+  cpu->set_timestamp(now);
+  cpu->mutable_usage_core_nano_seconds()->set_value(stats.cpu_usage_ns);
+  if (rate.has_value()) cpu->mutable_usage_nano_cores()->set_value(*rate);
+  FillPressure(stats.cpu_pressure, cpu);
+}
+
+void FillMemory(const CgroupStats& stats, int64_t now, v1::MemoryUsage* memory) {
+  memory->set_timestamp(now);
+  memory->mutable_working_set_bytes()->set_value(stats.memory_working_set_bytes);
+  memory->mutable_usage_bytes()->set_value(stats.memory_usage_bytes);
+  memory->mutable_rss_bytes()->set_value(stats.memory_rss_bytes);
+  memory->mutable_page_faults()->set_value(stats.page_faults);
+  memory->mutable_major_page_faults()->set_value(stats.major_page_faults);
+  FillPressure(stats.memory_pressure, memory);
+}
+
+// Of those without a limit nothing is said: what is left to them is the machine's affair.
+void FillAvailable(const linux::CgroupSettings& limits, const CgroupStats& stats,
+                   v1::MemoryUsage* memory) {
+  if (!limits.memory_limit_bytes.has_value() || *limits.memory_limit_bytes <= 0) return;
+  const auto limit = static_cast<uint64_t>(*limits.memory_limit_bytes);
+  const uint64_t used = stats.memory_working_set_bytes;
+  memory->mutable_available_bytes()->set_value(limit > used ? limit - used : 0);
+}
+
+template <typename Stats>
+void FillIo(const CgroupStats& stats, int64_t now, Stats* out) {
+  if (!stats.io_pressure.has_value()) return;
+  out->mutable_io()->set_timestamp(now);
+  FillPressure(stats.io_pressure, out->mutable_io());
+}
+
+// It has just ended, or gone: a list leaves it out.
+bool HasEnded(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
+
+bool IsLive(const runtime::ContainerRecord& record) {
+  return record.state == runtime::ContainerState::kCreated ||
+         record.state == runtime::ContainerState::kRunning;
+}
+
+}  // namespace
+
+absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
+                                        v1::ContainerStats* stats, CgroupStats* counted) {
+  PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->Stats(record.id));
+  const int64_t now = absl::GetCurrentTimeNanos();
+  const auto config = container_configs_.Get(record.id, record.client_config);
+  v1::ContainerAttributes* attributes = stats->mutable_attributes();
+  attributes->set_id(record.id);
+  *attributes->mutable_metadata() = config->metadata();
+  *attributes->mutable_labels() = config->labels();
+  *attributes->mutable_annotations() = config->annotations();
+  FillCpu(*counted, now, cpu_rates_.Update(record.id, now, counted->cpu_usage_ns),
+          stats->mutable_cpu());
+  FillMemory(*counted, now, stats->mutable_memory());
+  if (counted->swap_usage_bytes.has_value()) {
+    stats->mutable_swap()->set_timestamp(now);
+    stats->mutable_swap()->mutable_swap_usage_bytes()->set_value(*counted->swap_usage_bytes);
+  }
+  FillIo(*counted, now, stats);
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
+                                             v1::ContainerStatsResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
+                            engine_->GetContainer(request.container_id()));
+  CgroupStats counted;
+  PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
+  const auto limits = engine_->ReadResources(record.id);
+  if (limits.ok()) {
+    FillAvailable(limits->cgroup, counted, response->mutable_stats()->mutable_memory());
+  }
+  return absl::OkStatus();
+}
+
+std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
+    const v1::ContainerStatsFilter& filter) {
+  std::vector<runtime::ContainerRecord> records;
+  size_t there = 0;
+  engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
+    ++there;
+    if (!IsLive(record) || !absl::StartsWith(record.id, filter.id()) ||
+        !absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id())) {
+      return;
+    }
+    const auto config = container_configs_.Get(record.id, record.client_config);
+    if (HasLabels(config->labels(), filter.label_selector())) records.push_back(record);
+  });
+  // Each has one, its sandbox another: else most are of what has gone.
+  if (cpu_rates_.size() > 4 * there + 100) {
+    absl::flat_hash_set<std::string> ids;
+    engine_->VisitContainers([&ids](const runtime::ContainerRecord& record) {
+      ids.insert(record.id);
+      ids.insert(record.sandbox_id);
+    });
+    cpu_rates_.Retain(ids);
+  }
+  return records;
+}
+
+absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
+    const runtime::ContainerRecord& record) {
+  CgroupStats counted;
+  v1::ContainerStats stats;
+  const absl::Status filled = FillStats(record, &stats, &counted);
+  if (HasEnded(filled)) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(filled);
+  // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
+  FillAvailable(record.spec.resources, counted, stats.mutable_memory());
+  return stats;
+}
+
+absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
+                                                 v1::ListContainerStatsResponse* response) {
+  for (const runtime::ContainerRecord& record : LiveContainers(request.filter())) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(record));
+    if (stats.has_value()) *response->add_stats() = *std::move(stats);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
+                                        const std::vector<runtime::ContainerRecord>& containers,
+                                        v1::PodSandboxStats* stats) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const CgroupStats counted, engine_->SandboxStats(record.id));
+  const int64_t now = absl::GetCurrentTimeNanos();
+  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+  v1::PodSandboxAttributes* attributes = stats->mutable_attributes();
+  attributes->set_id(record.id);
+  *attributes->mutable_metadata() = config->metadata();
+  *attributes->mutable_labels() = config->labels();
+  *attributes->mutable_annotations() = config->annotations();
+  v1::LinuxPodSandboxStats* out = stats->mutable_linux();
+  FillCpu(counted, now, cpu_rates_.Update(record.id, now, counted.cpu_usage_ns),
+          out->mutable_cpu());
+  FillMemory(counted, now, out->mutable_memory());
+  FillAvailable(record.spec.resources, counted, out->mutable_memory());
+  out->mutable_process()->set_timestamp(now);
+  out->mutable_process()->mutable_process_count()->set_value(counted.process_count);
+  FillIo(counted, now, out);
+  for (const runtime::ContainerRecord& container : containers) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto each, ListedStats(container));
+    if (each.has_value()) *out->add_containers() = *std::move(each);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
+                                              v1::PodSandboxStatsResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
+                            engine_->GetSandbox(request.pod_sandbox_id()));
+  v1::ContainerStatsFilter filter;
+  filter.set_pod_sandbox_id(record.id);
+  return FillStats(record, LiveContainers(filter), response->mutable_stats());
+}
+
+absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
+                                                  v1::ListPodSandboxStatsResponse* response) {
+  const v1::PodSandboxStatsFilter& filter = request.filter();
+  std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
+  for (runtime::ContainerRecord& container : LiveContainers({})) {
+    containers[container.sandbox_id].push_back(std::move(container));
+  }
+  for (const runtime::SandboxRecord& record : engine_->ListSandboxes()) {
+    if (record.state != runtime::SandboxState::kReady ||
+        !absl::StartsWith(record.id, filter.id())) {
+      continue;
+    }
+    const auto config = sandbox_configs_.Get(record.id, record.client_config);
+    if (!HasLabels(config->labels(), filter.label_selector())) continue;
+    v1::PodSandboxStats stats;
+    const absl::Status filled = FillStats(record, containers[record.id], &stats);
+    if (HasEnded(filled)) continue;
+    PLIMSOLL_RETURN_IF_ERROR(filled);
+    *response->add_stats() = std::move(stats);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
+                                        ::plimsoll::v1::ListUsageResponse* response) {
+  std::map<std::string, std::pair<std::string, std::string>> pods;  // id to namespace and name
+  for (const runtime::SandboxRecord& pod : engine_->ListSandboxes()) {
+    pods[pod.id] = {pod.spec.pod_namespace, pod.spec.name};
+  }
+  for (const runtime::ContainerRecord& record : LiveContainers({})) {
+    ::plimsoll::v1::ContainerUsage usage;
+    CgroupStats counted;
+    const absl::Status filled = FillStats(record, usage.mutable_stats(), &counted);
+    if (HasEnded(filled)) continue;
+    PLIMSOLL_RETURN_IF_ERROR(filled);
+    usage.set_pod_sandbox_id(record.sandbox_id);
+    usage.set_pod_namespace(pods[record.sandbox_id].first);
+    usage.set_pod_name(pods[record.sandbox_id].second);
+    usage.set_cpu_periods(counted.cpu_periods);
+    usage.set_throttled_periods(counted.cpu_throttled_periods);
+    usage.set_throttled_nanos(counted.cpu_throttled_ns);
+    usage.set_process_count(counted.process_count);
+    if (!record.spec.kubernetes_resources.empty()) {
+      FillKubernetesResources(record.spec.kubernetes_resources, usage.mutable_asked());
+    }
+    const auto limits = engine_->ReadResources(record.id);
+    if (limits.ok()) {
+      FillLinuxResources(*limits, usage.mutable_allotted());
+      FillAvailable(limits->cgroup, counted, usage.mutable_stats()->mutable_memory());
+    }
+    const auto classes = engine_->ContainerClasses(record.id, /*look=*/false);
+    if (classes.ok()) FillClasses(*classes, usage.mutable_classes());
+    *response->add_containers() = std::move(usage);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cri

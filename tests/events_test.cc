@@ -1,0 +1,230 @@
+// GetContainerEvents of the real daemon: what kubelet's evented PLEG is told, and in which order.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kMiB = 1 << 20;
+
+class EventStream {
+ public:
+  // Open when it returns: what happens from now on is told.
+  explicit EventStream(Node& node) {
+    context_.set_deadline(std::chrono::system_clock::now() +
+                          absl::ToChronoSeconds(Patience(absl::Seconds(60))));
+    reader_ = node.runtime().GetContainerEvents(&context_, {});
+    reader_->WaitForInitialMetadata();
+  }
+  cri::ContainerEventResponse Next() {
+    cri::ContainerEventResponse event;
+    if (!reader_->Read(&event)) {
+      const grpc::Status status = reader_->Finish();
+      ADD_FAILURE() << "the stream has ended: " << status.error_message();
+    }
+    return event;
+  }
+  grpc::Status Finish() {
+    cri::ContainerEventResponse event;
+    while (reader_->Read(&event)) {
+    }
+    return reader_->Finish();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<cri::ContainerEventResponse>> reader_;
+};
+
+class EventsTest : public NodeTest {
+ protected:
+  // "STARTED pod READY, main RUNNING": what, of whom, and the pod as it was.
+  static std::string Text(const cri::ContainerEventResponse& event) {
+    const std::string type = cri::ContainerEventType_Name(event.container_event_type());
+    const cri::PodSandboxStatus& pod = event.pod_sandbox_status();
+    std::string who = event.container_id() == pod.id() ? "pod" : "another container";
+    std::string containers;
+    for (const cri::ContainerStatus& status : event.containers_statuses()) {
+      if (status.id() == event.container_id()) who = status.metadata().name();
+      const std::string state = cri::ContainerState_Name(status.state());
+      absl::StrAppend(&containers, ", ", status.metadata().name(), " ",
+                      state.substr(std::string("CONTAINER_").size()));
+    }
+    const std::string state = cri::PodSandboxState_Name(pod.state());
+    return absl::StrCat(type.substr(10, type.size() - 16), " ", who, ": ",
+                        state.substr(std::string("SANDBOX_").size()), containers);
+  }
+  static std::vector<std::string> Texts(EventStream& stream, int count) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < count; ++i) texts.push_back(Text(stream.Next()));
+    return texts;
+  }
+  static cri::ContainerConfig Named(cri::ContainerConfig config, const std::string& name) {
+    config.mutable_metadata()->set_name(name);
+    return config;
+  }
+};
+
+TEST_F(EventsTest, APodsLifeInOrder) {
+  EventStream stream(node_);
+  const int64_t before = absl::GetCurrentTimeNanos();
+  const cri::PodSandboxConfig config = PodConfig();
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Named(Shell("exit 3"), "main"));
+  AwaitExit(id);
+  ASSERT_TRUE(RemoveContainer(id).ok());
+  ASSERT_TRUE(StopPod(pod).ok());
+  ASSERT_TRUE(RemovePod(pod).ok());
+
+  std::vector<cri::ContainerEventResponse> events;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 8; ++i) {
+    events.push_back(stream.Next());
+    texts.push_back(Text(events.back()));
+  }
+  // However late they are made, and however soon it exited, the states are those of the moment.
+  EXPECT_THAT(texts,
+              ElementsAre("CREATED pod: READY", "STARTED pod: READY",
+                          "CREATED main: READY, main CREATED", "STARTED main: READY, main RUNNING",
+                          "STOPPED main: READY, main EXITED", "DELETED another container: READY",
+                          "STOPPED pod: NOTREADY", "DELETED pod: NOTREADY"));
+  int64_t last = before;
+  for (const cri::ContainerEventResponse& event : events) {
+    EXPECT_GE(event.created_at(), last);
+    last = event.created_at();
+    EXPECT_EQ(event.pod_sandbox_status().id(), pod);
+    EXPECT_EQ(event.pod_sandbox_status().metadata().uid(), config.metadata().uid());
+  }
+  EXPECT_LE(last, absl::GetCurrentTimeNanos());
+  EXPECT_EQ(events[5].container_id(), id);
+  const cri::ContainerStatus& stopped = events[4].containers_statuses(0);
+  EXPECT_EQ(stopped.exit_code(), 3);
+  EXPECT_EQ(stopped.reason(), "Error");
+  EXPECT_GT(stopped.finished_at(), stopped.started_at());
+}
+
+TEST_F(EventsTest, AnOomKillIsTheReasonOfAStop) {
+  const std::string pod = RunPod();
+  EventStream stream(node_);
+  cri::ContainerConfig config = Named(Shell("tail -c 1000000000 /dev/zero > /dev/null"), "main");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
+  Start(pod, config);
+  stream.Next();
+  stream.Next();
+  const cri::ContainerEventResponse stopped = stream.Next();
+  EXPECT_EQ(Text(stopped), "STOPPED main: READY, main EXITED");
+  EXPECT_EQ(stopped.containers_statuses(0).exit_code(), 137);
+  EXPECT_EQ(stopped.containers_statuses(0).reason(), "OOMKilled");
+}
+
+TEST_F(EventsTest, AFailedStartIsAStopWithoutAStart) {
+  const std::string pod = RunPod();
+  EventStream stream(node_);
+  cri::ContainerConfig config = Named(Shell(""), "main");
+  config.clear_args();
+  config.clear_command();
+  config.add_command("/no/such/program");
+  std::string id;
+  // Some OCI runtimes look at the program when they create, others when they start.
+  if (!TryCreate(pod, config, &id).ok()) {
+    ASSERT_TRUE(StopPod(pod).ok());
+    EXPECT_EQ(Text(stream.Next()), "STOPPED pod: NOTREADY") << "nothing was created";
+    return;
+  }
+  EXPECT_FALSE(TryStart(id).ok());
+  EXPECT_THAT(Texts(stream, 2),
+              ElementsAre("CREATED main: READY, main CREATED", "STOPPED main: READY, main EXITED"));
+}
+
+TEST_F(EventsTest, EachContainerOfAPodAndAPodThatIsRemovedAtOnce) {
+  const std::string pod = RunPod();
+  EventStream stream(node_);
+  Start(pod, Named(Shell("sleep 1000"), "a"));
+  Start(pod, Named(Shell("sleep 1000"), "b"));
+  EXPECT_THAT(Texts(stream, 4),
+              ElementsAre("CREATED a: READY, a CREATED", "STARTED a: READY, a RUNNING",
+                          "CREATED b: READY, a RUNNING, b CREATED",
+                          "STARTED b: READY, a RUNNING, b RUNNING"));
+  ASSERT_TRUE(RemovePod(pod).ok());
+  std::vector<std::string> types;
+  std::vector<size_t> containers;
+  for (int i = 0; i < 6; ++i) {
+    const cri::ContainerEventResponse event = stream.Next();
+    types.push_back(Text(event).substr(0, 7));
+    containers.push_back(static_cast<size_t>(event.containers_statuses_size()));
+    EXPECT_EQ(event.pod_sandbox_status().id(), pod);
+  }
+  EXPECT_THAT(types, ElementsAre("STOPPED", "STOPPED", "STOPPED", "DELETED", "DELETED", "DELETED"));
+  EXPECT_THAT(containers, ElementsAre(2, 2, 2, 1, 0, 0));
+}
+
+// A row of docs/resize.md.
+TEST_F(EventsTest, AResizeIsNoEventAndLaterOnesShowItsValues) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Named(Shell("sleep 1000"), "main");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 * kMiB);
+  const std::string id = Start(pod, config);
+  EventStream stream(node_);
+  cri::LinuxContainerResources update;
+  update.set_memory_limit_in_bytes(96 * kMiB);
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  Create(pod, Named(Shell("true"), "other"));
+  const cri::ContainerEventResponse created = stream.Next();
+  EXPECT_EQ(Text(created), "CREATED other: READY, main RUNNING, other CREATED");
+  EXPECT_EQ(created.containers_statuses(0).resources().linux().memory_limit_in_bytes(), 96 * kMiB);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  const cri::ContainerEventResponse stopped = stream.Next();
+  EXPECT_EQ(Text(stopped), "STOPPED main: READY, main EXITED, other CREATED");
+  EXPECT_EQ(stopped.containers_statuses(0).resources().linux().memory_limit_in_bytes(), 96 * kMiB)
+      << "its last values";
+}
+
+// kubelet lists when a stream breaks, and opens another.
+TEST_F(EventsTest, ARestartEndsTheStreamAndTheNextGoesOn) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Named(Shell("sleep 1000"), "main"));
+  for (const bool killed : {true, false}) {
+    EventStream before(node_);
+    if (killed) {
+      node_.KillDaemon();
+    } else {
+      ASSERT_TRUE(node_.StopDaemon().ok());
+    }
+    EXPECT_FALSE(before.Finish().ok());
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
+  EventStream stream(node_);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  // Of the daemons' own starts and ends nothing is told.
+  const cri::ContainerEventResponse stopped = stream.Next();
+  EXPECT_EQ(Text(stopped), "STOPPED main: READY, main EXITED");
+  EXPECT_EQ(stopped.containers_statuses(0).exit_code(), 137);
+}
+
+// What kubelet reads instead of the events' own when it lists.
+TEST_F(EventsTest, APodsStatusHasItsContainersAndATime) {
+  const std::string pod = RunPod();
+  Start(pod, Named(Shell("sleep 1000"), "main"));
+  cri::PodSandboxStatusRequest request;
+  request.set_pod_sandbox_id(pod);
+  cri::PodSandboxStatusResponse response;
+  grpc::ClientContext context;
+  const int64_t before = absl::GetCurrentTimeNanos();
+  ASSERT_TRUE(node_.runtime().PodSandboxStatus(&context, request, &response).ok());
+  EXPECT_GE(response.timestamp(), before);
+  EXPECT_LE(response.timestamp(), absl::GetCurrentTimeNanos());
+  ASSERT_EQ(response.containers_statuses_size(), 1);
+  EXPECT_EQ(response.containers_statuses(0).state(), cri::CONTAINER_RUNNING);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
