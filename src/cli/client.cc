@@ -297,6 +297,11 @@ absl::StatusOr<node::ListClassesResponse> Client::ListClasses() {
                           node::ListClassesRequest());
 }
 
+absl::StatusOr<node::ListUsageResponse> Client::ListUsage() {
+  return connection_->Ask(*connection_->node, &node::NodeService::Stub::ListUsage,
+                          node::ListUsageRequest());
+}
+
 absl::StatusOr<node::ReloadClassesResponse> Client::ReloadClasses() {
   return connection_->Call(*connection_->node, &node::NodeService::Stub::ReloadClasses,
                            node::ReloadClassesRequest());
@@ -410,6 +415,12 @@ absl::Status Client::UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& 
 absl::Status Client::UpdateContainer(const cri::UpdateContainerResourcesRequest& request) {
   return connection_
       ->Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdateContainerResources, request)
+      .status();
+}
+
+absl::Status Client::UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request) {
+  return connection_
+      ->Call(*connection_->runtime, &cri::RuntimeService::Stub::UpdatePodSandboxResources, request)
       .status();
 }
 

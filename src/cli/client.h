@@ -61,6 +61,7 @@ class Client {
   absl::StatusOr<node::InspectResponse> Inspect();
   absl::StatusOr<node::ListClassesResponse> ListClasses();
   absl::StatusOr<node::ReloadClassesResponse> ReloadClasses();
+  absl::StatusOr<node::ListUsageResponse> ListUsage();
 
   absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config);
   absl::Status StopPodSandbox(const std::string& id);
@@ -82,6 +83,7 @@ class Client {
   absl::StatusOr<std::vector<cri::Container>> ListContainers(const std::string& sandbox_id = "");
   absl::Status UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request);
   absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
+  absl::Status UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request);
   // `timeout_s` 0: none.
   absl::StatusOr<cri::ExecSyncResponse> ExecSync(const std::string& id,
                                                  const std::vector<std::string>& command,

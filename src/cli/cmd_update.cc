@@ -15,6 +15,7 @@ namespace {
 
 struct UpdateArguments {
   std::string name;
+  bool pod = false;
   std::string cpus;
   std::string cpu_request;
   int64_t cpu_shares = 0;
@@ -41,7 +42,7 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
   if (arguments.cpus == "max") {
     out->set_cpu_quota(-1);
   } else if (!arguments.cpus.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpus", "cpu", arguments.cpus));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpu", "cpu", arguments.cpus));
     out->set_cpu_quota(*resources::MilliCpuToQuota(cpus.MilliValue()));
     out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
   }
@@ -91,6 +92,51 @@ absl::Status NameContainer(const absl::Status& status, const cri::Container& con
       "What it has now: plimsoll inspect " + ShellQuote(name));
 }
 
+// What the container is said to have asked for follows its limits, if it is said at all and goes
+// with its other values: a request above its limit would be none.
+void FollowAsked(const UpdateArguments& arguments, const cri::KubernetesResources& before,
+                 cri::UpdateContainerResourcesRequest* request) {
+  if (before.requests().empty() && before.limits().empty()) return;
+  cri::KubernetesResources asked = before;
+  const auto set = [](const std::string& amount, const char* name, auto* quantities) {
+    if (amount == "max") quantities->erase(name);
+    if (!amount.empty() && amount != "max") (*quantities)[name].set_string(amount);
+  };
+  set(arguments.cpus, "cpu", asked.mutable_limits());
+  set(arguments.cpu_request, "cpu", asked.mutable_requests());
+  set(arguments.memory, "memory", asked.mutable_limits());
+  for (const auto& [name, wanted] : asked.requests()) {
+    const auto limit = asked.limits().find(name);
+    if (limit == asked.limits().end()) continue;
+    const auto lower = resources::Quantity::Parse(wanted.string());
+    const auto upper = resources::Quantity::Parse(limit->second.string());
+    if (!lower.ok() || !upper.ok() || *upper < *lower) return;
+  }
+  *request->mutable_kubernetes_resources() = std::move(asked);
+}
+
+absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArguments& arguments,
+                              const cri::LinuxContainerResources& resources) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::PodSandbox pod, FindPod(pods, arguments.name));
+  cri::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id(pod.id());
+  *request.mutable_resources() = resources;
+  const absl::Status updated = client->UpdatePod(request);
+  if (!updated.ok()) {
+    return absl::Status(updated.code(), absl::StrCat("pod ", pod.metadata().name(),
+                                                     " is as before: ", updated.message()));
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id()));
+    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
+  } else {
+    Print(absl::StrCat("pod ", Printable(pod.metadata().name()), " updated\n"));
+  }
+  return kExitOk;
+}
+
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
   cri::UpdateContainerResourcesRequest request;
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
@@ -100,12 +146,14 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
         WithHint(absl::InvalidArgumentError("nothing to update"),
                  "Say what to change, for example --memory 256Mi; see `plimsoll update --help`."));
   }
+  if (arguments.pod) return UpdatePod(context, arguments, request.linux());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto before, client->ContainerStatus(container.id()));
   request.set_container_id(container.id());
+  FollowAsked(arguments, before.status().kubernetes_resources(), &request);
   PLIMSOLL_RETURN_IF_ERROR(
       NameContainer(client->UpdateContainer(request), container,
                     absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
@@ -136,7 +184,9 @@ void AddUpdateCommand(CLI::App& app, CommandContext& context) {
                    "Name or id of a container, POD/CONTAINER, or a pod that has only one")
       ->type_name("CONTAINER")
       ->required();
-  update->add_option("--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")
+  update->add_flag("--pod", arguments->pod,
+                   "CONTAINER is a pod, and what is changed is the limit of all it runs together");
+  update->add_option("--cpu,--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")
       ->type_name("AMOUNT");
   auto* request = update
                       ->add_option("--cpu-request", arguments->cpu_request,

@@ -161,6 +161,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddExecCommand(app, context);
   AddStopCommand(app, context);
   AddRmCommand(app, context);
+  AddTopCommand(app, context);
   AddUpdateCommand(app, context);
   AddClassesCommand(app, context);
   AddTopologyCommand(app, context);

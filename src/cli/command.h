@@ -45,6 +45,7 @@ void AddLogsCommand(CLI::App& app, CommandContext& context);
 void AddExecCommand(CLI::App& app, CommandContext& context);
 void AddStopCommand(CLI::App& app, CommandContext& context);
 void AddRmCommand(CLI::App& app, CommandContext& context);
+void AddTopCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
 void AddClassesCommand(CLI::App& app, CommandContext& context);
 // Below `plimsoll classes`.

@@ -313,10 +313,23 @@ TEST(Errors, TheVerbIsSaidOnce) {
   EXPECT_TRUE(AnnotateOnce(absl::OkStatus(), "pull", "a").ok());
 }
 
+TEST(Top, WhatCannotBeIsAUsageError) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"top", "--interval", "0"},
+        {"top", "--interval", "soon"},
+        {"top", "--interval", "nan"},
+        {"top", "--interval", "25h"},
+        {"top", "--sort", "size"}}) {
+    EXPECT_EQ(RunMain(arguments).code, kExitUsage) << arguments.back();
+  }
+}
+
 TEST(Update, AmountsThatCannotBeAreUsageErrors) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"update", "x", "--memory", "12XB"},
         {"update", "x", "--cpus", "-1"},
+        {"update", "x", "--cpu", "0"},
+        {"update", "--pod", "x"},
         {"update", "x", "--cpuset-cpus", "3-1"},
         {"update", "x"}}) {
     EXPECT_EQ(RunMain(arguments).code, kExitUsage) << arguments.back();

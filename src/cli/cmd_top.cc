@@ -1,0 +1,160 @@
+// plimsoll top
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/interrupts.h"
+#include "cli/screen.h"
+#include "cli/text.h"
+#include "cli/top_report.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct TopArguments {
+  std::string interval;
+  std::string sort = "cpu";
+  bool once = false;
+};
+
+constexpr absl::Duration kUsualInterval = absl::Seconds(2);
+constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
+// Nobody waits longer than this for the first figures.
+constexpr absl::Duration kFirst = absl::Seconds(1);
+
+// "2", "0.5", "500ms", "1m".
+absl::StatusOr<absl::Duration> ReadInterval(const std::string& text) {
+  if (text.empty()) return kUsualInterval;
+  double seconds = 0;
+  absl::Duration interval;
+  if (absl::SimpleAtod(text, &seconds)) {
+    interval = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(text, &interval)) {
+    interval = absl::ZeroDuration();
+  }
+  if (interval >= kShortestInterval && interval <= absl::Hours(24)) return interval;
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat("--interval: \"", text,
+                   "\" must be seconds (2, 0.5) or a duration (500ms, 1m) "
+                   "from 100ms to 24h")));
+}
+
+TopOrder OrderOf(const std::string& name) {
+  return name == "memory"      ? TopOrder::kMemory
+         : name == "throttled" ? TopOrder::kThrottled
+         : name == "pressure"  ? TopOrder::kPressure
+         : name == "name"      ? TopOrder::kName
+                               : TopOrder::kCpu;
+}
+
+class Top {
+ public:
+  Top(const CommandContext& context, const TopArguments& arguments, absl::Duration interval)
+      : context_(context), arguments_(arguments), interval_(interval) {}
+
+  // Until Ctrl-C, or the first figures with --once.
+  absl::Status Run() {
+    Interrupts interrupts;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context_.Connect());
+    interrupts.OnInterrupt([&](int count) {
+      if (count == 1) stop_.Notify();
+      client->Abandon();
+    });
+    if (!arguments_.once) {
+      client->SetPatience(
+          {.wait = absl::Minutes(1),
+           .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+           .back = nullptr});
+    }
+    // One that came meanwhile.
+    const absl::Status status = interrupts.count() > 0 ? absl::OkStatus() : Watch(*client);
+    interrupts.OnInterrupt(nullptr);
+    return stop_.HasBeenNotified() ? absl::OkStatus() : status;
+  }
+
+ private:
+  absl::Status Watch(Client& client) {
+    PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.ListUsage());
+    absl::Time since = absl::Now();
+    // Only now that there is something to show: an error stays on the usual screen.
+    std::optional<Screen> screen;
+    if (isatty(STDOUT_FILENO) != 0 && !context_.for_programs() && !arguments_.once) {
+      screen.emplace();
+      PLIMSOLL_RETURN_IF_ERROR(
+          Show(TopRows(before, before, OrderOf(arguments_.sort)), absl::ZeroDuration(), &*screen));
+    }
+    absl::Duration wait = arguments_.interval.empty() ? std::min(interval_, kFirst) : interval_;
+    while (!stop_.WaitForNotificationWithTimeout(wait)) {
+      PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse now, client.ListUsage());
+      const absl::Duration elapsed = absl::Now() - since;
+      since = absl::Now();
+      PLIMSOLL_RETURN_IF_ERROR(Show(TopRows(before, now, OrderOf(arguments_.sort)), elapsed,
+                                    screen.has_value() ? &*screen : nullptr));
+      if (arguments_.once) return absl::OkStatus();
+      before = std::move(now);
+      wait = interval_;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Show(const std::vector<TopRow>& rows, absl::Duration elapsed, Screen* screen) {
+    const bool is_first = std::exchange(first_, false);
+    if (context_.for_programs()) {
+      if (!is_first && context_.format() == OutputFormat::kYaml) Print("---\n");
+      PLIMSOLL_RETURN_IF_ERROR(PrintJson(TopJson(rows, absl::Now(), elapsed), context_.format()));
+      return PrintStatus();
+    }
+    const std::string table = TopTable(rows, context_.format() == OutputFormat::kWide);
+    if (screen != nullptr) {
+      screen->Show(absl::StrCat(absl::FormatTime("%H:%M:%S", absl::Now(), absl::LocalTimeZone()),
+                                "  ", rows.size(), rows.size() == 1 ? " container" : " containers",
+                                ", every ", absl::FormatDuration(interval_), "; Ctrl-C ends it\n\n",
+                                table));
+    } else {
+      Print(absl::StrCat(is_first ? "" : "\n", table));
+    }
+    return PrintStatus();
+  }
+
+  const CommandContext& context_;
+  const TopArguments& arguments_;
+  const absl::Duration interval_;
+  absl::Notification stop_;
+  bool first_ = true;
+};
+
+absl::StatusOr<int> RunTop(const CommandContext& context, const TopArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration interval, ReadInterval(arguments.interval));
+  PLIMSOLL_RETURN_IF_ERROR(Top(context, arguments, interval).Run());
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddTopCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* top = app.add_subcommand(
+      "top",
+      "Show what live containers asked for, have been given and use.\n\n"
+      "Of CPU and memory: asked is request/limit as the pod has it, allotted is the limit that the "
+      "kernel enforces. Throttled is the part of the CPU quota's periods in which a container was "
+      "held back, pressure the part of the last ten seconds in which some of its tasks waited, "
+      "where the kernel has PSI. On a terminal the table is drawn over until Ctrl-C; otherwise "
+      "each is printed below the last, or is a document of its own with -o json.");
+  auto arguments = std::make_shared<TopArguments>();
+  top->add_option("--interval", arguments->interval,
+                  "Time between two tables, like 2, 0.5 or 500ms; 2 seconds if not given")
+      ->type_name("TIME");
+  top->add_flag("--once", arguments->once, "Print one table, after one second or --interval");
+  top->add_option("--sort", arguments->sort, "What comes first: most of this; cpu if not given")
+      ->check(CLI::IsMember({"cpu", "memory", "throttled", "pressure", "name"}));
+  context.Act(top, [&context, arguments] { return RunTop(context, *arguments); });
+}
+
+}  // namespace plimsoll::cli

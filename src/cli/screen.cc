@@ -1,0 +1,35 @@
+#include "cli/screen.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "cli/output.h"
+#include "cli/top_report.h"
+
+namespace plimsoll::cli {
+
+// xterm's control sequences, which every terminal of today knows: the alternate screen buffer
+// (1049) and whether the cursor is seen (25).
+Screen::Screen() {
+  Print("\x1b[?1049h\x1b[?25l");
+}
+
+Screen::~Screen() {
+  Print("\x1b[?25h\x1b[?1049l");
+}
+
+void Screen::Show(const std::string& text) {
+  winsize size = {};
+  const bool is_known =
+      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+  // One line less, for where the cursor is afterwards.
+  const std::string fitting =
+      FitToScreen(text, is_known ? size.ws_col : 80, is_known ? size.ws_row - 1 : 23);
+  // Each line is cleared behind its end and then what is below, rather than all beforehand: that
+  // would flicker.
+  Print(absl::StrCat("\x1b[H", absl::StrReplaceAll(fitting, {{"\n", "\x1b[K\r\n"}}), "\x1b[J"));
+}
+
+}  // namespace plimsoll::cli
