@@ -98,6 +98,11 @@ absl::Status Resctrl::MakeGroup(const std::string& group) const {
                                 : ErrnoStatus(error, what));
 }
 
+absl::StatusOr<uint64_t> Resctrl::InodeOf(const std::string& group) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const struct stat directory, fs_.Stat(group));
+  return directory.st_ino;
+}
+
 absl::Status Resctrl::RemoveGroup(const std::string& group) const {
   absl::MutexLock lock(&command_);
   return Explain(fs_.RemoveDir(group));

@@ -66,6 +66,8 @@ class Resctrl {
   bool HasGroup(const std::string& group) const;
   // ALREADY_EXISTS when it is there.
   absl::Status MakeGroup(const std::string& group) const;
+  // The inode number of its directory, which a group made later under that name hasn't.
+  absl::StatusOr<uint64_t> InodeOf(const std::string& group) const;
   // Its threads go to its parent's group. OK when it is not there.
   absl::Status RemoveGroup(const std::string& group) const;
 

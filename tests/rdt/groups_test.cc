@@ -269,6 +269,49 @@ TEST_F(RdtGroupsTest, ARecordWithoutItsGroupIsStruckOutByTheNextStart) {
   EXPECT_THAT(owned_.Groups(), ElementsAre("gold", "silver"));
 }
 
+// The records of a removal that a kill cut off, and somebody's group by that name.
+TEST_F(RdtGroupsTest, AnotherGroupUnderTheNameOfARemovedOneIsNotOurs) {
+  Start();
+  type_.reset();
+  ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  const auto type = Make();
+  EXPECT_EQ(type.status().code(), absl::StatusCode::kAlreadyExists) << type.status();
+  EXPECT_THAT(type.status().message(), HasSubstr("gold, which somebody else made"));
+  EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
+  EXPECT_EQ(owned_.ListOwned("resctrl-inode")->size(), 2u);
+  EXPECT_THAT(*fs_->ControlGroups(), Contains("gold"));
+}
+
+// The daemon was killed while it made the group: ours if nobody is in it.
+TEST_F(RdtGroupsTest, AGroupWhoseMakingWasCutOffIsOursUnlessUsed) {
+  RdtOwnership before(fs_.get(), &owned_, "boot");
+  ASSERT_TRUE(before.Claim("half").ok());
+  ASSERT_TRUE(before.Claim("used").ok());
+  ASSERT_TRUE(fs_->MakeGroup("half").ok());
+  ASSERT_TRUE(fs_->MakeGroup("used").ok());
+  resctrlfs::Member process;
+  ASSERT_TRUE(fs_->OpenTasks("used")->Add(process.pid()).ok());
+  RdtOwnership ownership(fs_.get(), &owned_, "boot");
+  ASSERT_TRUE(ownership.Load().ok());
+  EXPECT_THAT(ownership.Groups(), ElementsAre("half"));
+  EXPECT_TRUE(ownership.Remove("half").ok());
+  EXPECT_EQ(ownership.Remove("used").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("used"));
+}
+
+TEST_F(RdtGroupsTest, RemovingSparesAGroupThatTookTheNameMeanwhile) {
+  RdtOwnership ownership(fs_.get(), &owned_, "boot");
+  ASSERT_TRUE(ownership.Make("mine").ok());
+  ASSERT_TRUE(fs_->RemoveGroup("mine").ok());
+  ASSERT_TRUE(fs_->MakeGroup("mine").ok());
+  EXPECT_THAT(ownership.Remove("mine").message(), HasSubstr("made this one under its name"));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("mine"));
+  EXPECT_FALSE(ownership.IsOurs("mine"));
+  EXPECT_THAT(owned_.Groups(), IsEmpty());
+  EXPECT_THAT(*owned_.ListOwned("resctrl-inode"), IsEmpty());
+}
+
 TEST_F(RdtGroupsTest, WhatSomebodyElseMadeIsNeverOnRecord) {
   RdtOwnership ownership(fs_.get(), &owned_, "boot");
   ASSERT_TRUE(ownership.Load().ok());
