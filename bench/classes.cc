@@ -3,11 +3,10 @@
 //
 // Classes of type oom, on this machine's kernel, in a group of its own that it removes. In each
 // round a class is changed, and then the same is done by hand: freeze, write each process's file,
-// thaw. (What rdt costs is measured on resctrl's stand-in, by tests/rdt.)
+// thaw. (bench_rdt measures the type rdt.)
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "bench/beside_kernel.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
 #include "qos/oom.h"
@@ -28,27 +28,6 @@ namespace {
 
 constexpr int kProcesses = 100;
 constexpr int kRounds = 200;
-
-absl::Duration Median(std::vector<absl::Duration> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
-
-// The least beside the median: a busy machine adds to it what it does meanwhile.
-void Print(const char* what, const char* part, std::vector<absl::Duration> whole,
-           std::vector<absl::Duration> bare) {
-  const auto line = [](const char* name, absl::Duration median, absl::Duration least) {
-    std::printf("%-34s p50 %6.2f ms   least %6.2f ms\n", name, absl::ToDoubleMilliseconds(median),
-                absl::ToDoubleMilliseconds(least));
-  };
-  const absl::Duration least = *std::min_element(whole.begin(), whole.end());
-  const absl::Duration bare_least = *std::min_element(bare.begin(), bare.end());
-  const absl::Duration median = Median(std::move(whole));
-  const absl::Duration bare_median = Median(std::move(bare));
-  line(what, median, least);
-  line(part, bare_median, bare_least);
-  line("beyond it (the goal: below 2 ms)", median - bare_median, least - bare_least);
-}
 
 absl::Status ByHand(const FsRoot& host, linux::CgroupManager& cgroups, const std::string& group,
                     int value) {
@@ -87,20 +66,20 @@ absl::Status Measure() {
   target.id = "bench";
   target.name = "the benchmark's container";
   target.cgroup_path = group;
-  std::vector<absl::Duration> whole;
-  std::vector<absl::Duration> kernel;
+  Series whole{.name = absl::StrCat("oom, ", kProcesses, " processes")};
+  Series kernel{.name = "the kernel's part"};
   std::string from;
   for (int i = 0; i < kRounds; ++i) {
     const std::string to = i % 2 == 0 ? "first" : "soon";
     absl::Time start = absl::Now();
     PLIMSOLL_RETURN_IF_ERROR(type->Assign(target, from, to));
-    whole.push_back(absl::Now() - start);
+    whole.Add(absl::Now() - start);
     start = absl::Now();
     PLIMSOLL_RETURN_IF_ERROR(ByHand(host, *cgroups, group, i % 2 == 0 ? 1000 : 900));
-    kernel.push_back(absl::Now() - start);
+    kernel.Add(absl::Now() - start);
     from = to;
   }
-  Print("oom, 100 processes", "the kernel's part", std::move(whole), std::move(kernel));
+  PrintBesideKernel(whole, kernel);
   return absl::OkStatus();
 }
 

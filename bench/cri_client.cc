@@ -95,6 +95,17 @@ absl::Status CriClient::Exec(const std::string& container, const std::vector<std
       absl::StrCat("ExecSync: exit code ", response.exit_code(), ": ", response.stderr()));
 }
 
+absl::Status CriClient::Update(const std::string& container,
+                               const cri::LinuxContainerResources& resources,
+                               absl::Duration* took) {
+  cri::UpdateContainerResourcesRequest request;
+  request.set_container_id(container);
+  *request.mutable_linux() = resources;
+  cri::UpdateContainerResourcesResponse response;
+  return Call(&cri::RuntimeService::Stub::UpdateContainerResources, "UpdateContainerResources",
+              request, &response, took);
+}
+
 absl::Status CriClient::StopContainer(const std::string& container, absl::Duration* took) {
   cri::StopContainerRequest request;
   request.set_container_id(container);

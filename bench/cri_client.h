@@ -46,6 +46,8 @@ class CriClient {
   absl::Status Start(const std::string& container, absl::Duration* took);
   absl::Status Exec(const std::string& container, const std::vector<std::string>& command,
                     absl::Duration* took);
+  absl::Status Update(const std::string& container, const cri::LinuxContainerResources& resources,
+                      absl::Duration* took);
   absl::Status StopContainer(const std::string& container, absl::Duration* took);
   absl::Status RemoveContainer(const std::string& container, absl::Duration* took);
   // StopPodSandbox and RemovePodSandbox.

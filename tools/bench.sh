@@ -18,6 +18,10 @@ echo "== the node's runtime, call by call"
 echo
 echo "== a change of a running container's class"
 "$bin/bench_classes"
+"$bin/bench_rdt"
+echo
+echo "== a change of a running container's resources"
+"$bin/bench_update"
 echo
 echo "== the topology of a large machine"
 "$bin/bench_topology"
