@@ -2,21 +2,60 @@
 
 #include <cerrno>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+struct Files {
+  absl::string_view controller;
+  absl::string_view limit;
+  absl::string_view usage;
+};
+
+Files FilesOf(const linux::CgroupManager& cgroups) {
+  if (cgroups.layout() == linux::CgroupLayout::kV2) return {"", "memory.high", "memory.current"};
+  return {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
+}
+
+absl::StatusOr<int64_t> ReadUsage(const linux::CgroupManager& cgroups, absl::string_view group) {
+  const Files files = FilesOf(cgroups);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            cgroups.ReadFile(group, files.controller, files.usage));
+  int64_t bytes = 0;
+  if (absl::SimpleAtoi(text, &bytes)) return bytes;
+  return absl::InternalError(
+      absl::StrCat(files.usage, " of cgroup ", group, " is \"", text, "\", no number"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadShrinkLimit(const linux::CgroupManager& cgroups,
+                                            absl::string_view group) {
+  const Files files = FilesOf(cgroups);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            cgroups.ReadFile(group, files.controller, files.limit));
+  return std::string(absl::StripTrailingAsciiWhitespace(text));
+}
+
+absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view group,
+                              absl::string_view limit) {
+  const Files files = FilesOf(cgroups);
+  return cgroups.WriteFile(group, files.controller, files.limit, limit);
+}
 
 absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes) {
-  const bool is_v2 = cgroups.layout() == linux::CgroupLayout::kV2;
-  const absl::string_view controller = is_v2 ? "" : "memory";
-  const absl::string_view file = is_v2 ? "memory.high" : "memory.limit_in_bytes";
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, cgroups.ReadFile(group, controller, file));
-  const absl::Status asked = cgroups.WriteFile(group, controller, file, absl::StrCat(bytes));
+  // Also for v1's sake, which refuses a limit above that of memory and swap together: EINVAL.
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t usage, ReadUsage(cgroups, group));
+  if (usage <= bytes) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, ReadShrinkLimit(cgroups, group));
+  const absl::Status asked = WriteShrinkLimit(cgroups, group, absl::StrCat(bytes));
   if (ErrnoOf(asked) == EBUSY) return absl::OkStatus();  // it has tried; nothing is set
   PLIMSOLL_RETURN_IF_ERROR(asked);
-  return cgroups.WriteFile(group, controller, file, absl::StripTrailingAsciiWhitespace(before));
+  return WriteShrinkLimit(cgroups, group, before);
 }
 
 }  // namespace plimsoll::runtime

@@ -3,19 +3,29 @@
 #define PLIMSOLL_RUNTIME_MEMORY_SHRINK_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "linux/cgroup.h"
 
 namespace plimsoll::runtime {
 
 // Has the kernel reclaim of the group until it uses no more than `bytes`, or nothing more is to be
-// got: page cache first, then what can be swapped out. Nothing is killed for it. Both layouts have
-// a limit that the kernel reclaims for when it is written (memory.high; on v1 the limit itself,
-// which the kernel doesn't take when it can't get there); it is put back at once. Errors are the
-// kernel's; NOT_FOUND without the group.
+// got: page cache first, then what can be swapped out. Nothing is killed for it, and nothing is
+// written where no more than `bytes` is in use. Both layouts have a limit that the kernel reclaims
+// for when it is written (memory.high; on v1 the limit itself, which the kernel doesn't take when
+// it can't get there); it is put back at once. Errors are the kernel's; NOT_FOUND without the
+// group.
 absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes);
+
+// That limit: whoever is killed before it is put back leaves a group that is throttled for ever.
+// Read beforehand and kept, it is written when that is found.
+absl::StatusOr<std::string> ReadShrinkLimit(const linux::CgroupManager& cgroups,
+                                            absl::string_view group);
+absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view group,
+                              absl::string_view limit);
 
 }  // namespace plimsoll::runtime
 

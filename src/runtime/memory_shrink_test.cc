@@ -15,13 +15,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// One file that takes what it is given, or refuses it.
+// One file that takes what it is given, or refuses it; 8192 bytes are in use.
 class Memory : public linux::CgroupStub {
  public:
   explicit Memory(linux::CgroupLayout layout) : layout_(layout) {}
   linux::CgroupLayout layout() const override { return layout_; }
   absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
-                                       absl::string_view) const override {
+                                       absl::string_view file) const override {
+    if (file == "memory.current" || file == "memory.usage_in_bytes") return std::string("8192\n");
     return std::string("max\n");
   }
   absl::Status WriteFile(absl::string_view group, absl::string_view controller,
@@ -54,6 +55,17 @@ TEST(ShrinkMemoryTest, ATryThatGotNotFarEnoughIsNoError) {
   EXPECT_EQ(v1.writes.size(), 1u) << "the limit is as it was";
   v1.refuse = EPERM;
   EXPECT_TRUE(absl::IsPermissionDenied(ShrinkMemory(v1, "/a", 4096)));
+}
+
+TEST(ShrinkMemoryTest, ALimitAboveWhatIsUsedIsNotTried) {
+  for (const linux::CgroupLayout layout : {linux::CgroupLayout::kV1, linux::CgroupLayout::kV2}) {
+    Memory memory(layout);
+    // As v1 does with one above that of memory and swap together.
+    memory.refuse = EINVAL;
+    EXPECT_TRUE(ShrinkMemory(memory, "/a", 8192).ok());
+    EXPECT_TRUE(memory.writes.empty());
+    EXPECT_FALSE(ShrinkMemory(memory, "/a", 8191).ok());
+  }
 }
 
 }  // namespace
