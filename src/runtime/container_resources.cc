@@ -82,6 +82,14 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
+// For a limit of `bytes`. The update's mark says what is to be put back after a kill in between.
+absl::Status MakeRoom(linux::CgroupManager& cgroups, const FsRoot& run,
+                      const ContainerRecord& record, int64_t bytes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string limit, ReadShrinkLimit(cgroups, record.cgroup_path));
+  PLIMSOLL_RETURN_IF_ERROR(run.ReplaceFile(UpdateMarkOf(record.id), limit, 0600));
+  return ShrinkMemory(cgroups, record.cgroup_path, bytes);
+}
+
 }  // namespace
 
 absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
@@ -133,7 +141,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
 
   if (update.shrink_memory && writable.memory_limit_bytes.value_or(-1) >= 0) {
     PLIMSOLL_RETURN_IF_ERROR(
-        OrEnded(ShrinkMemory(*options_.cgroups, record.cgroup_path, *writable.memory_limit_bytes)));
+        OrEnded(MakeRoom(*options_.cgroups, options_.run, record, *writable.memory_limit_bytes)));
   }
   if (writes_adj) {
     PLIMSOLL_RETURN_IF_ERROR(
@@ -152,19 +160,24 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
 }
 
 absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
-  if (!options_.run.Exists(UpdateMarkOf(record.id))) return absl::OkStatus();
+  constexpr char kWhat[] = "finish an update that was cut off";
+  const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
+  if (absl::IsNotFound(mark.status())) return absl::OkStatus();
+  if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const std::vector<std::string> owned = ClassFiles(record.id);
   linux::CgroupSettings asked = record.spec.resources;
   LeaveOut(owned, &asked);
   // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
   asked.cpuset_cpus.reset();
   asked.cpuset_mems.reset();
-  absl::Status done = options_.cgroups->Apply(record.cgroup_path, asked);
+  absl::Status done;
+  if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
+  if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
   if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
     done = linux::WriteOomScoreAdj(options_.host, record.init, record.spec.oom_score_adj);
   }
   if (absl::IsNotFound(done)) return absl::OkStatus();  // it has ended
-  return Annotate(done, "finish an update that was cut off");
+  return Annotate(done, kWhat);
 }
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {

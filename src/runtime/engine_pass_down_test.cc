@@ -241,6 +241,30 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
       ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
 }
 
+TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
+  const std::string id = Create(Pod(), Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  const std::string high = group + "/memory.high";
+  const std::string mark = "updates/" + id;
+  cgroups_.files = {{group + "/memory.current", "2147483648\n"}, {high, "max\n"}};
+  std::string marked;
+  cgroups_.on_write = [&] { marked = run_.Read(mark).value_or("no mark"); };
+  ResourceUpdate update;
+  update.cgroup.memory_limit_bytes = 1 << 30;
+  update.shrink_memory = true;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(marked, "max");
+  EXPECT_EQ(cgroups_.files[high], "max");
+  EXPECT_FALSE(run_.Exists(mark));
+  // As after a kill in between.
+  cgroups_.files[high] = "1073741824";
+  ASSERT_TRUE(run_.ReplaceFile(mark, marked).ok());
+  StartEngine();
+  EXPECT_EQ(cgroups_.files[high], "max");
+  EXPECT_FALSE(run_.Exists(mark));
+}
+
 TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   const std::string pod = Pod();
   const std::string mark = "updates/" + pod;

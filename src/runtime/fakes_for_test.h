@@ -318,13 +318,22 @@ class FakeCgroups : public linux::CgroupManager {
   }
   absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override { return true; }
   absl::Status Thaw(absl::string_view) override { return absl::OkStatus(); }
-  absl::StatusOr<std::string> ReadFile(absl::string_view, absl::string_view,
-                                       absl::string_view) const override {
-    return absl::NotFoundError("fake");
+  // By group and name: "/a/memory.high".
+  std::map<std::string, std::string> files;
+  std::function<void()> on_write;
+  absl::StatusOr<std::string> ReadFile(absl::string_view path, absl::string_view,
+                                       absl::string_view file) const override {
+    const auto it = files.find(absl::StrCat(path, "/", file));
+    if (it == files.end()) return absl::NotFoundError("fake");
+    return it->second;
   }
-  absl::Status WriteFile(absl::string_view, absl::string_view, absl::string_view,
-                         absl::string_view) override {
-    return absl::NotFoundError("fake");
+  absl::Status WriteFile(absl::string_view path, absl::string_view, absl::string_view file,
+                         absl::string_view value) override {
+    const auto it = files.find(absl::StrCat(path, "/", file));
+    if (it == files.end()) return absl::NotFoundError("fake");
+    if (on_write) on_write();
+    it->second = std::string(value);
+    return absl::OkStatus();
   }
   bool HasFile(absl::string_view, absl::string_view, absl::string_view) const override {
     return false;

@@ -20,6 +20,7 @@ inline std::string UpdateMarkOf(absl::string_view id) {
 
 // A file that is there while the object lives: what of the update's row is in the kernel by then is
 // not known. A pod's says what was to be written: its row also holds what is only for information.
+// A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h).
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
