@@ -9,11 +9,13 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "cdi/names.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -33,6 +35,17 @@ absl::Status TooDeep() {
   return Invalid(absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
 }
 
+// For messages: text of a file that need not be what it says it is. They go to clients as
+// protobuf's strings, which must be UTF-8, and must not be filled by it.
+std::string Shown(absl::string_view text) {
+  constexpr size_t kLongest = 200;
+  std::string shown(text.substr(0, kLongest));
+  for (char& c : shown) {
+    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
+  }
+  return absl::StrCat(shown, text.size() > kLongest ? "..." : "");
+}
+
 // nlohmann's parser keeps the last of several members of one name; here that is an error.
 absl::StatusOr<Json> ReadJson(absl::string_view text) {
   absl::Status wrong;
@@ -42,7 +55,7 @@ absl::StatusOr<Json> ReadJson(absl::string_view text) {
     if (event == Json::parse_event_t::object_start) members.emplace_back();
     if (event == Json::parse_event_t::object_end) members.pop_back();
     if (event == Json::parse_event_t::key && !members.back().insert(value).second && wrong.ok()) {
-      wrong = Invalid(absl::StrCat("member ", value.dump(-1, ' ', true), " is there twice"));
+      wrong = Invalid(absl::StrCat("member ", Shown(value.dump()), " is there twice"));
     }
     return true;
   };
@@ -51,7 +64,7 @@ absl::StatusOr<Json> ReadJson(absl::string_view text) {
     if (!wrong.ok()) return wrong;
     return value;
   } catch (const Json::exception& error) {
-    return Invalid(absl::StrCat("not valid JSON: ", error.what()));
+    return Invalid(absl::StrCat("not valid JSON: ", Shown(error.what())));
   }
 }
 
@@ -94,7 +107,7 @@ absl::StatusOr<Json> FromYaml(const YAML::Node& node, int depth, size_t* values)
       PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(entry.second, depth + 1, values));
       if (!value.emplace(key, std::move(read)).second) {
         return Invalid(absl::StrCat("line ", entry.first.Mark().line + 1, ": member \"",
-                                    key.substr(0, 80), "\" is there twice"));
+                                    Shorten(key), "\" is there twice"));
       }
     }
   }
@@ -221,7 +234,7 @@ void JsonObject::Finish() {
   if (object_ == nullptr) return;
   for (const auto& [key, value] : object_->items()) {
     if (absl::c_linear_search(known_, key)) continue;
-    reader_.Fail(PlaceOf(key.substr(0, 80)),
+    reader_.Fail(PlaceOf(Shorten(key)),
                  absl::StrCat("unknown, valid here: ", absl::StrJoin(known_, ", ")));
   }
 }

@@ -38,41 +38,48 @@ bool StartsWithLetter(absl::string_view text) {
   return absl::ascii_isalpha(static_cast<unsigned char>(text.front()));
 }
 
-// For messages, which a name must not fill.
-std::string Short(absl::string_view text) {
-  return absl::StrCat("\"", text.substr(0, 80), text.size() > 80 ? "..." : "", "\"");
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("\"", Shorten(text), "\"");
 }
 
 }  // namespace
+
+std::string Shorten(absl::string_view text) {
+  constexpr size_t kLongest = 80;
+  if (text.size() <= kLongest) return std::string(text);
+  size_t end = kLongest;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "...");
+}
 
 absl::Status CheckKind(absl::string_view kind) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(kind, absl::MaxSplits('/', 1));
   if (!IsMadeOf(parts.first, kMaxVendor, "_-.") || !StartsWithLetter(parts.first) ||
       !IsMadeOf(parts.second, kMaxClass, "_-.") || !StartsWithLetter(parts.second)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Short(kind), " is no kind of device: must be a vendor, \"/\" and a class, as ",
-                     "in \"vendor.com/gpu\", each of letters, digits, \"_\", \"-\" and \".\", the ",
-                     "first a letter, the last no sign"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Quoted(kind), " is no kind of device: must be a vendor, \"/\" and a class, as ",
+        "in \"vendor.com/gpu\", each of letters, digits, \"_\", \"-\" and \".\", the ",
+        "first a letter, the last no sign"));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckName(absl::string_view name) {
   if (IsMadeOf(name, kMaxName, "_-.:")) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Short(name), " is no name of a device: must be of letters, digits, \"_\", \"-\"",
-                   ", \".\" and \":\", the first and the last no sign, at most ", kMaxName));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Quoted(name), " is no name of a device: must be of letters, digits, \"_\", \"-\"",
+      ", \".\" and \":\", the first and the last no sign, at most ", kMaxName));
 }
 
 absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view text) {
   const size_t equals = text.find('=');
   if (equals == absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
-        Short(text), " is no CDI device: must be as \"vendor.com/class=name\", \"=\" is missing"));
+        Quoted(text), " is no CDI device: must be as \"vendor.com/class=name\", \"=\" is missing"));
   }
   DeviceName device{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
-  const std::string what = absl::StrCat("CDI device ", Short(text));
+  const std::string what = absl::StrCat("CDI device ", Quoted(text));
   if (absl::Status kind = CheckKind(device.kind); !kind.ok()) return Annotate(kind, what);
   if (absl::Status name = CheckName(device.name); !name.ok()) return Annotate(name, what);
   return device;
@@ -85,7 +92,7 @@ absl::StatusOr<std::vector<std::string>> DevicesInAnnotations(
     if (!absl::StartsWith(key, kAnnotationPrefix)) continue;
     for (const absl::string_view device : absl::StrSplit(value, ',')) {
       const auto name = ParseDeviceName(device);
-      if (!name.ok()) return Annotate(name.status(), absl::StrCat("annotation ", Short(key)));
+      if (!name.ok()) return Annotate(name.status(), absl::StrCat("annotation ", Quoted(key)));
       devices.emplace_back(device);
     }
   }

@@ -23,6 +23,10 @@ absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view text);
 absl::Status CheckKind(absl::string_view kind);
 absl::Status CheckName(absl::string_view name);
 
+// For messages, which text from outside must not fill: 80 bytes at most and "..." for the rest, cut
+// between the characters of UTF-8.
+std::string Shorten(absl::string_view text);
+
 // The devices that a container's annotations "cdi.k8s.io/<any name>" ask for: names separated by
 // commas, in the order of the keys. INVALID_ARGUMENT names key and value.
 absl::StatusOr<std::vector<std::string>> DevicesInAnnotations(

@@ -70,7 +70,7 @@ class SpecReader {
                     (major == 1 && minor == 0));
     if (!good) {
       return top.Fail("cdiVersion",
-                      absl::StrCat("\"", version.substr(0, 40),
+                      absl::StrCat("\"", Shorten(version),
                                    "\" is not supported; valid are 0.3.0 to 0.8.0 ", "and 1.0.0"));
     }
     minor_ = major == 1 ? kLastMinor : minor;

@@ -179,6 +179,33 @@ TEST(CdiSpecTest, TextThatIsNoDocumentIsRefused) {
               HasSubstr("larger than"));
 }
 
+// It goes to clients as protobuf's strings.
+TEST(CdiSpecTest, WhatIsSaidOfABadFileIsShortAndUtf8) {
+  const std::string long_name(100000, 'n');
+  const auto refuse = [](const std::string& text) {
+    Spec spec;
+    const absl::Status status = ParseSpec(text, SpecFormat::kJson, "f", &spec);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_LT(status.message().size(), 300u);
+    return std::string(status.message());
+  };
+  for (const std::string& message :
+       {refuse("\x1f\x8b\x08 of gzip"), refuse("{\"\xff\": 1}"), refuse("{\"a\": \"" + long_name),
+        refuse(absl::StrCat("{\"", long_name, "\":1,\"", long_name, "\":1}"))}) {
+    for (const char c : message) EXPECT_TRUE(c >= ' ' && c <= '~') << message;
+  }
+  // Cut between characters, of which each has two bytes.
+  std::string umlauts = "a";
+  for (int i = 0; i < 100; ++i) umlauts += "\xc3\xa4";
+  const std::string cut = "a" + umlauts.substr(1, 78);
+  EXPECT_THAT(refuse(absl::StrCat(R"({"kind":")", umlauts, "\"}")),
+              HasSubstr(absl::StrCat("\"", cut, "...\" is no kind")));
+  EXPECT_THAT(
+      refuse(absl::StrCat(R"({"kind":"v.com/c","cdiVersion":"0.5.0","devices":[{"name":"a",)",
+                          R"("containerEdits":{"env":["A=b"]}}],")", umlauts, "\":1}")),
+      HasSubstr(absl::StrCat(cut, "...: unknown")));
+}
+
 TEST(CdiSpecTest, OfABadFileTheKindIsKnown) {
   Spec spec;
   EXPECT_FALSE(ParseSpec(R"({"kind":"v.com/c"})", SpecFormat::kJson, "f", &spec).ok());
