@@ -126,10 +126,9 @@ class HandlerReader {
   // Keys that mean nothing for what it is.
   void CheckWhole() {
     if (handler_.is_vm) return;
-    const bool is_told = !handler_.annotations.empty() || !handler_.resource_annotations.empty() ||
-                         handler_.ports.size() > 1 || !handler_.update_command.empty();
-    if (is_told) {
-      Fail("kind", "ports, annotations, resource_annotations and update_command need kind: vm");
+    for (const char* key : {"plug", "ports", "annotations", "resource_annotations",
+                            "update_command", "update_timeout"}) {
+      if (map_.Get(key)) Fail(key, "needs kind: vm beside it");
     }
   }
 

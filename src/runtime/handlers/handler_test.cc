@@ -67,7 +67,9 @@ TEST(HandlerTest, WhatIsWrongIsNamed) {
       {"a: {kind: vm, annotations: {size: run.oci.handler}}", "run.oci.handler can't be set"},
       {"a: {kind: vm, update_command: [resize]}", "expected the absolute path of a program"},
       {"a: {kind: vm, update_timeout: 0}", "update_timeout"},
-      {"a: {update_command: [/bin/true]}", "need kind: vm"},
+      {"a: {update_command: [/bin/true]}", "runtime_handlers.a.update_command: needs kind: vm"},
+      {"a: {ports: {default: no-port}}", "runtime_handlers.a.ports: needs kind: vm"},
+      {"a: {plug: cold}", "runtime_handlers.a.plug: needs kind: vm"},
       {"a: {vm: true}", "vm"},
       {"a/b: {}", "expected a name of letters"}};
   for (const auto& [text, message] : kWrong) {
