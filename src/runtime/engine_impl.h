@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
-// container_cpuset.cc, class_operations.cc,
-// handler_operations.cc and recovery.cc.
+// container_cpuset.cc, class_operations.cc, handler_operations.cc, picture_files.cc and
+// recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -300,9 +300,9 @@ class EngineImpl : public Engine {
   std::atomic<bool> ending_ = false;
   // Told at the beginning of what ends with a process in a new group.
   linux::CgroupReadier readier_;
-  // For what of an exit takes time, and for those that follow the node's share.
   absl::Mutex releases_mutex_;
-  int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;
+  int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;  // that are announced and not done
+  // For what of an exit takes time, and for those that follow the node's share.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
