@@ -180,8 +180,11 @@ absl::StatusOr<std::string> PictureDirectoryOf(const v1::PodSandboxConfig& confi
   constexpr char kAnnotation[] = "plimsoll.dev/pod-resources-mount";
   const auto annotation = config.annotations().find(kAnnotation);
   if (annotation == config.annotations().end()) return std::string();
-  PLIMSOLL_RETURN_IF_ERROR(
-      CheckAbsolutePath(absl::StrCat("annotation ", kAnnotation), annotation->second));
+  const std::string field = absl::StrCat("annotation ", kAnnotation);
+  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath(field, annotation->second));
+  if (annotation->second.find_first_not_of('/') == std::string::npos) {
+    return Invalid(field, annotation->second, "must not be the container's root");
+  }
   return annotation->second;
 }
 

@@ -25,7 +25,7 @@ absl::StatusOr<runtime::PodResources> PodResourcesFrom(
 absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSandboxConfig& config,
                                                      std::vector<std::string>* warnings);
 // Where containers of the pod are to find its picture: annotation plimsoll.dev/pod-resources-mount,
-// an absolute path; empty without it.
+// an absolute path and not "/"; empty without it.
 absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxConfig& config);
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const ::runtime::v1::KubernetesResources& message, absl::string_view field);

@@ -116,5 +116,19 @@ TEST(PodResourcesTranslationTest, AnAnnotationIsHeldToTheSameRules) {
   }
 }
 
+TEST(PodResourcesTranslationTest, ThePicturesPlaceIsBelowTheContainersRoot) {
+  v1::PodSandboxConfig config;
+  EXPECT_EQ(*PictureDirectoryOf(config), "");
+  std::string& place = (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"];
+  place = "/etc/pod";
+  EXPECT_EQ(*PictureDirectoryOf(config), "/etc/pod");
+  for (const char* wrong : {"", "etc/pod", "/", "//"}) {
+    place = wrong;
+    const auto refused = PictureDirectoryOf(config);
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << wrong;
+    EXPECT_THAT(refused.status().message(), HasSubstr("annotation plimsoll.dev/pod-resources-m"));
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::cri
