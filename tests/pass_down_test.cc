@@ -137,7 +137,7 @@ TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
   cri::ContainerConfig own = Web();
   own.mutable_metadata()->set_attempt(1);
   cri::Mount* mount = own.add_mounts();
-  mount->set_container_path("/etc/pod");
+  mount->set_container_path("/etc/pod/");
   mount->set_host_path("/tmp");
   std::string unused;
   EXPECT_EQ(TryCreate(pod, own, &unused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);

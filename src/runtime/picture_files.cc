@@ -10,6 +10,7 @@
 #include "runtime/pod_differences.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
+#include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -52,10 +53,10 @@ absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec*
   if (!IsShownInAFile(sandbox.spec)) return absl::OkStatus();
   const std::string directory = options_.run.PathOf(PictureDirectoryOf(sandbox.id));
   made->annotations[kPictureFileAnnotation] = absl::StrCat(directory, "/", kPictureFile);
-  const std::string& place = sandbox.spec.picture_directory;
+  const std::string place = CleanPath(sandbox.spec.picture_directory);
   if (place.empty()) return absl::OkStatus();
   for (const Mount& mount : made->mounts) {
-    if (mount.container_path != place) continue;
+    if (CleanPath(mount.container_path) != place) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("container ", made->name, ": it mounts ", mount.host_path, " at ", place,
                      ", where the pod's annotations want what the pod needs to be found"));

@@ -4,29 +4,19 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "resources/requirements.h"
+#include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
 namespace {
 
 using Sentences = std::vector<std::string>;
 
-// "/data/" and "//data" are "/data".
-std::string Tidy(const std::string& path) {
-  std::string tidy;
-  for (const char c : path) {
-    if (c != '/' || tidy.empty() || tidy.back() != '/') tidy += c;
-  }
-  if (tidy.size() > 1) tidy = std::string(absl::StripSuffix(tidy, "/"));
-  return tidy;
-}
-
 // What is there, by container path, and how.
 std::map<std::string, std::string> Mounts(const ContainerSpec& made) {
   std::map<std::string, std::string> mounts;
   for (const Mount& mount : made.mounts) {
-    mounts[Tidy(mount.container_path)] = mount.readonly ? "read-only" : "writable";
+    mounts[CleanPath(mount.container_path)] = mount.readonly ? "read-only" : "writable";
   }
   return mounts;
 }
@@ -34,14 +24,14 @@ std::map<std::string, std::string> Mounts(const ContainerSpec& made) {
 std::map<std::string, std::string> Mounts(const AnnouncedContainer& announced) {
   std::map<std::string, std::string> mounts;
   for (const AnnouncedMount& each : announced.mounts) {
-    mounts[Tidy(each.mount.container_path)] = each.mount.readonly ? "read-only" : "writable";
+    mounts[CleanPath(each.mount.container_path)] = each.mount.readonly ? "read-only" : "writable";
   }
   return mounts;
 }
 
 std::map<std::string, std::string> Devices(const std::vector<Device>& devices) {
   std::map<std::string, std::string> paths;
-  for (const Device& device : devices) paths[Tidy(device.container_path)] = "there";
+  for (const Device& device : devices) paths[CleanPath(device.container_path)] = "there";
   return paths;
 }
 

@@ -216,7 +216,7 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
                   {.container_path = "/lib/card", .host_path = "/"}};
   cdi::ContainerEdits& edits = request_.edits;
   edits.env = {"CARD=0", "NEW=1"};
-  edits.device_nodes = {{.path = "/dev/card", .host_path = "/dev/null", .permissions = "rw"},
+  edits.device_nodes = {{.path = "/dev//card", .host_path = "/dev/null", .permissions = "rw"},
                         {.path = "/dev/known",
                          .type = "b",
                          .major = 259,
@@ -226,7 +226,7 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
                          .gid = 6},
                         {.path = "/dev/pipe", .type = "p"}};
   edits.mounts = {
-      {.host_path = dir.path(), .container_path = "/lib/card/"},
+      {.host_path = dir.path(), .container_path = "/lib//card/"},
       {.host_path = "proc", .container_path = "/p", .type = "proc", .options = {"ro", "rslave"}}};
   edits.hooks = {{"createRuntime", "/bin/a", {"a", "b"}, {"C=d"}, 4}, {"createRuntime", "/bin/b"}};
   edits.additional_gids = {44, 0, 7, 44};

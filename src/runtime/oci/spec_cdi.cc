@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -72,6 +71,7 @@ absl::Status LookAtNode(const FsRoot& host, cdi::DeviceNode* node) {
 
 absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
   PLIMSOLL_RETURN_IF_ERROR(LookAtNode(*input.host, &node));
+  node.path = CleanPath(node.path);
   Json added = {{"path", node.path}, {"type", node.type}};
   if (node.type != "p") {
     added["major"] = *node.major;
@@ -112,8 +112,7 @@ absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* con
   Json& propagation = (*config)["linux"]["rootfsPropagation"];
   if (has("rshared") || has("shared")) propagation = "rshared";
   if ((has("rslave") || has("slave")) && propagation == "private") propagation = "rslave";
-  std::string destination = mount.container_path;
-  while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
+  const std::string destination = CleanPath(mount.container_path);
   RemoveWhere("destination", destination, &(*config)["mounts"]);
   (*config)["mounts"].push_back({{"destination", destination},
                                  {"type", mount.type.empty() ? "bind" : mount.type},

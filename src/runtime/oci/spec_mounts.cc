@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -25,17 +26,6 @@ Json Entry(const std::string& destination, const std::string& type, const std::s
 
 Json Bind(const std::string& destination, const std::string& source, Json options) {
   return Entry(destination, "bind", source, std::move(options));
-}
-
-// "/a/b" from "/a//b/".
-std::string CleanPath(absl::string_view path) {
-  std::string clean;
-  for (const char c : path) {
-    if (c == '/' && absl::EndsWith(clean, "/")) continue;
-    clean.push_back(c);
-  }
-  if (clean.size() > 1 && absl::EndsWith(clean, "/")) clean.pop_back();
-  return clean;
 }
 
 Json StandardMounts(const SpecInput& input) {
