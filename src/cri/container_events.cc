@@ -80,7 +80,12 @@ ContainerEvents::Reactor* ContainerEvents::Open(std::function<void(const absl::S
   std::shared_ptr<Stream> stream = Stream::Create(max_pending_);
   Stream* const key = stream.get();
   stream->set_on_end([this, key, on_end = std::move(on_end)] {
-    if (on_end) on_end(absl::OkStatus());
+    absl::Status ended;
+    {
+      absl::MutexLock lock(&mutex_);
+      ended = streams_[key].ended;
+    }
+    if (on_end) on_end(ended);
     absl::MutexLock lock(&mutex_);
     streams_.erase(key);
   });
@@ -88,7 +93,7 @@ ContainerEvents::Reactor* ContainerEvents::Open(std::function<void(const absl::S
   // message can be written, which would send them too.
   stream->StartSendInitialMetadata();
   absl::MutexLock lock(&mutex_);
-  streams_[key] = {std::move(stream), last_};
+  streams_[key] = {.stream = std::move(stream), .since = last_, .ended = absl::OkStatus()};
   return key;
 }
 
@@ -234,11 +239,21 @@ void ContainerEvents::Send(const v1::ContainerEventResponse& message, uint64_t s
   }
   for (const OneStream& one : streams) {
     if (one.since >= sequence || one.stream->Write(bytes)) continue;
-    one.stream->End(absl::ResourceExhaustedError(
-        absl::StrCat("more than ", max_pending_,
-                     " events were left unread, and those that follow are lost: list pods and "
-                     "containers, and ask for events again")));
+    End(*one.stream,
+        absl::ResourceExhaustedError(absl::StrCat(
+            "more than ", max_pending_,
+            " events were left unread, and those that follow are lost: list pods and containers, "
+            "and ask for events again")));
   }
+}
+
+void ContainerEvents::End(Stream& stream, const absl::Status& status) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it = streams_.find(&stream);
+    if (it != streams_.end()) it->second.ended.Update(status);
+  }
+  stream.End(status);
 }
 
 void ContainerEvents::EndAll(const absl::Status& status) {
@@ -247,7 +262,7 @@ void ContainerEvents::EndAll(const absl::Status& status) {
     absl::MutexLock lock(&mutex_);
     for (const auto& [key, stream] : streams_) streams.push_back(stream);
   }
-  for (const OneStream& one : streams) one.stream->End(status);
+  for (const OneStream& one : streams) End(*one.stream, status);
 }
 
 }  // namespace plimsoll::cri

@@ -49,7 +49,8 @@ class ContainerEvents {
   ContainerEvents(const ContainerEvents&) = delete;
   ContainerEvents& operator=(const ContainerEvents&) = delete;
 
-  // A stream for a call that has come in. `on_end` is called when it is over.
+  // A stream for a call that has come in. `on_end` is called when it is over, with why it was ended
+  // here; OK when the client or the server has ended it.
   Reactor* Open(std::function<void(const absl::Status&)> on_end);
 
  private:
@@ -57,6 +58,7 @@ class ContainerEvents {
   struct OneStream {
     std::shared_ptr<Stream> stream;
     uint64_t since = 0;  // the last event before it
+    absl::Status ended;  // why, once it has been
   };
   // An event that is still to be told.
   struct Happened {
@@ -77,6 +79,7 @@ class ContainerEvents {
   // any more.
   std::vector<Happened> Later(const std::string& sandbox_id) const;
   void Send(const ::runtime::v1::ContainerEventResponse& message, uint64_t sequence);
+  void End(Stream& stream, const absl::Status& status);
   void EndAll(const absl::Status& status);
 
   runtime::Engine* const engine_;

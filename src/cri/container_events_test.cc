@@ -217,6 +217,10 @@ TEST_F(ContainerEventsTest, AStreamTellsOfWhatComesAfterIt) {
 // More than the transport's windows hold.
 TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   options_.max_pending_events = 10;
+  const auto exhausted = std::make_shared<absl::Notification>();
+  options_.calls.observer = [exhausted](const FinishedCall& call) {
+    if (call.code == grpc::StatusCode::RESOURCE_EXHAUSTED) exhausted->Notify();
+  };
   Start();
   const auto slow = Open();
   const auto other = Open();
@@ -235,6 +239,7 @@ TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   const grpc::Status status = slow->reader->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("more than 10 events were left unread"));
+  EXPECT_TRUE(exhausted->WaitForNotificationWithTimeout(absl::Minutes(1))) << "metrics say OK";
 }
 
 TEST_F(ContainerEventsTest, WhoGoesCostsNothing) {

@@ -75,8 +75,9 @@ class RuntimeService final : public Base {
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*) override {
-    return events_->Open([this, start = absl::Now()](const absl::Status& status) {
-      calls_->Observe(PLIMSOLL_CRI_SERVICE "GetContainerEvents", start, status);
+    // Not `this`: the stream may outlive the service.
+    return events_->Open([calls = calls_, start = absl::Now()](const absl::Status& status) {
+      calls->Observe(PLIMSOLL_CRI_SERVICE "GetContainerEvents", start, status);
     });
   }
 
@@ -92,9 +93,10 @@ class RuntimeService final : public Base {
     const bool looks_only = context->client_metadata().contains(kObserverMetadata);
     const auto reader =
         looks_only ? TopologyFeed::Reader::kObserver : TopologyFeed::Reader::kClient;
-    return topology_->Open(reader, [this, start = absl::Now()](const absl::Status& status) {
-      calls_->Observe(kMethod, start, status);
-    });
+    return topology_->Open(reader,
+                           [calls = calls_, start = absl::Now()](const absl::Status& status) {
+                             calls->Observe(kMethod, start, status);
+                           });
   }
 
  private:
