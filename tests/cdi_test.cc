@@ -149,6 +149,10 @@ TEST_F(CdiTest, AHookThatFailsLeavesNothing) {
     "devices": [{"name": "0", "containerEdits": {"hooks": [
       {"hookName": "createRuntime", "path": "/bin/false", "args": ["false"]}]}}]})");
   EXPECT_FALSE(Refusal("plimsoll-test.com/card=0").ok());
+  cri::ListContainersResponse left;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().ListContainers(&context, {}, &left).ok());
+  EXPECT_EQ(left.containers_size(), 0);
 }
 
 }  // namespace
