@@ -188,7 +188,8 @@ TEST_F(TopTest, APodAsAWholeIsUpdated) {
   ASSERT_TRUE(StopPod(pod).ok());
   const RunResult refused = Update({"--pod", pod, "--memory", "256Mi"});
   EXPECT_NE(refused.exit.code, 0);
-  EXPECT_THAT(refused.err, HasSubstr("is as before"));
+  EXPECT_THAT(refused.err, HasSubstr("is as before: sandbox "));
+  EXPECT_THAT(refused.err, HasSubstr("plimsoll inspect "));
 }
 
 TEST_F(TopTest, PipedItPrintsTableAfterTable) {

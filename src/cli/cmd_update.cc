@@ -81,14 +81,15 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
-// The daemon speaks of the container by its id; the user by its name.
-absl::Status NameContainer(const absl::Status& status, const cri::Container& container,
-                           const std::string& name) {
-  if (status.ok()) return status;
+// The daemon speaks of it by its id, which comes after `action`; the user by its name.
+absl::Status NameTarget(const absl::Status& status, absl::string_view action, absl::string_view id,
+                        absl::string_view kind, const std::string& name) {
+  // Whether it was done is not known when the daemon hasn't answered.
+  if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return status;
   absl::string_view why = status.message();
-  absl::ConsumePrefix(&why, absl::StrCat("update container ", container.id(), ": "));
+  absl::ConsumePrefix(&why, absl::StrCat(action, " ", id, ": "));
   return WithHint(
-      absl::Status(status.code(), absl::StrCat("container ", name, " is as before: ", why)),
+      absl::Status(status.code(), absl::StrCat(kind, " ", name, " is as before: ", why)),
       "What it has now: plimsoll inspect " + ShellQuote(name));
 }
 
@@ -123,11 +124,8 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   cri::UpdatePodSandboxResourcesRequest request;
   request.set_pod_sandbox_id(pod.id());
   *request.mutable_resources() = resources;
-  const absl::Status updated = client->UpdatePod(request);
-  if (!updated.ok()) {
-    return absl::Status(updated.code(), absl::StrCat("pod ", pod.metadata().name(),
-                                                     " is as before: ", updated.message()));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(NameTarget(client->UpdatePod(request), "update sandbox", pod.id(), "pod",
+                                      pod.metadata().name()));
   if (context.for_programs()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id()));
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
@@ -155,8 +153,8 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   request.set_container_id(container.id());
   FollowAsked(arguments, before.status().kubernetes_resources(), &request);
   PLIMSOLL_RETURN_IF_ERROR(
-      NameContainer(client->UpdateContainer(request), container,
-                    absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
+      NameTarget(client->UpdateContainer(request), "update container", container.id(), "container",
+                 absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
