@@ -23,6 +23,9 @@
 namespace plimsoll {
 namespace {
 
+// In which what a program had written when it ended is taken from its pipes, whoever else writes.
+constexpr absl::Duration kLastWords = absl::Seconds(1);
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -90,6 +93,7 @@ absl::StatusOr<std::pair<UniqueFd, UniqueFd>> MakePipe() {
 }
 
 // Writes input and reads both outputs until they are closed, the child has exited, or the deadline.
+// Who never stops writing puts off neither end.
 void Pump(int pidfd, UniqueFd input_fd, absl::string_view input, Stream* out, Stream* err,
           absl::Time deadline) {
   if (input.empty()) input_fd.Reset();
@@ -111,7 +115,11 @@ void Pump(int pidfd, UniqueFd input_fd, absl::string_view input, Stream* out, St
       if (n > 0) input.remove_prefix(static_cast<size_t>(n));
       if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) input_fd.Reset();
     }
-    if (polls[3].revents != 0) exited = true;
+    if (polls[3].revents != 0 && !exited) {
+      exited = true;
+      deadline = absl::Now() + kLastWords;
+    }
+    if (absl::Now() > deadline) return;
   }
 }
 

@@ -57,6 +57,19 @@ TEST(RunTest, DoesNotWaitForAGrandchildThatHoldsThePipe) {
   EXPECT_LT(absl::Now() - before, absl::Seconds(10));
 }
 
+TEST(RunTest, OutputWithoutEndDoesNotPutOffTheTimeout) {
+  const auto result = RunProgram(Shell("while :; do echo more; done"),
+                                 {.timeout = absl::Milliseconds(300), .max_output_bytes = 1000});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+}
+
+TEST(RunTest, WhoStaysBehindAndWritesDoesNotPutOffTheEnd) {
+  const auto result = RunProgram(Shell("echo done; yes & exit 3"), {.max_output_bytes = 5});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit.code, 3);
+  EXPECT_EQ(result->out, "done\n");
+}
+
 TEST(RunTest, SignalBecomesExitStatus) {
   const auto result = RunProgram(Shell("kill -TERM $$"));
   ASSERT_TRUE(result.ok()) << result.status();
