@@ -3,10 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
+#include "runtime/pause.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -74,6 +76,28 @@ TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
   EXPECT_THAT(net_.members, IsEmpty());
   EXPECT_EQ(engine_->SandboxClasses(pod, true)->at("net").name, "silver");
+}
+
+TEST_F(EngineClassesTest, APodWhoseInitDiedGivesItsPlaceBackWhenItIsStopped) {
+  SandboxSpec spec = SharedPid();
+  spec.classes = {{"net", "silver"}};
+  const std::string pod = *engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(EndPause(host_, engine_->GetSandbox(pod)->pause, absl::InfiniteFuture()).ok());
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (engine_->GetSandbox(pod)->state == SandboxState::kReady && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  ASSERT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_THAT(net_.members, IsEmpty());
+}
+
+TEST_F(EngineClassesTest, APodWhoseStopCouldNotBeSavedGivesItsPlaceBackWithTheNext) {
+  const std::string pod = Pod({{"net", "silver"}});
+  store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
+  EXPECT_FALSE(engine_->StopSandbox(pod).ok());
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_THAT(net_.members, IsEmpty());
 }
 
 TEST_F(EngineClassesTest, ARemovalDuringAnExitGivesThePlaceBack) {

@@ -219,13 +219,15 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
-    if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
-    sandbox->record.state = SandboxState::kNotReady;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
-    options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
+    if (sandbox->record.state != SandboxState::kNotReady) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
+      sandbox->record.state = SandboxState::kNotReady;
+      PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
+      options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
+    }
   }
+  // One whose init has died is NotReady already, and holds its classes still.
   ReleaseClasses(record.id, "", TargetOf(record));
   return absl::OkStatus();
 }
