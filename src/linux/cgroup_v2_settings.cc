@@ -20,6 +20,8 @@ constexpr char kHugetlbSuffix[] = ".max";
 absl::Status CgroupV2::NeedFile(const std::string& group, absl::string_view file,
                                 absl::string_view field) const {
   if (tree_->HasFile(group, file)) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree_->Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   const auto here = tree_->Read(group, "cgroup.controllers");
   return absl::FailedPreconditionError(
       absl::StrCat(field, ": no ", tree_->PathOf(group, file), "; the group has the controllers ",
@@ -90,6 +92,9 @@ absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings
   if (!memory.has_value() && !both.has_value()) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, "memory.max", "memory_limit"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto old_memory, ReadLimit(group, "memory.max"));
+  if (!old_memory.has_value()) {  // it has gone since
+    return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
+  }
   std::optional<int64_t> swap;
   if (both.has_value()) {
     PLIMSOLL_ASSIGN_OR_RETURN(swap, SwapMax(group, memory.value_or(*old_memory), *both));
