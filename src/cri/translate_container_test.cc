@@ -174,6 +174,18 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
   }
 }
 
+TEST(ContainerSpecTest, TellsThatThereIsNoAppArmor) {
+  v1::ContainerConfig config = Config();
+  std::vector<std::string> warnings;
+  Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Unconfined);
+  ASSERT_TRUE(ContainerSpecFrom(config, Pod(), {}, &warnings).ok());
+  EXPECT_THAT(warnings, IsEmpty());
+  Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Localhost);
+  Security(&config)->mutable_apparmor()->set_localhost_ref("mine");
+  ASSERT_TRUE(ContainerSpecFrom(config, Pod(), {}, &warnings).ok());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("AppArmor profiles are not supported")));
+}
+
 TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
   v1::ContainerConfig config = Config();
   (*config.mutable_annotations())["a.example/x"] = "1";

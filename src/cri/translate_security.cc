@@ -194,6 +194,11 @@ absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
     warnings->push_back(Field("selinux_options") +
                         " has no effect: SELinux labels are not supported");
   }
+  if (result.apparmor.type != SecurityProfile::Type::kUnconfined) {
+    warnings->push_back(Field("apparmor") +
+                        " has no effect: AppArmor profiles are not supported, the container runs "
+                        "without one");
+  }
   return result;
 }
 
