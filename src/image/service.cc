@@ -278,7 +278,7 @@ absl::StatusOr<Image> Service::Install(const OpenedImage& opened,
   for (size_t i = 0; i < count; ++i) {
     const LayerContent& layer = content.layers[i];
     const std::string position = absl::StrCat("layer ", i + 1, " of ", count);
-    if (progress) progress({absl::StrCat("unpacking ", position), i, count});
+    if (progress) progress({absl::StrCat("unpacking ", position), 0, 0});
     const std::string chain_id = ChainId(chain.empty() ? "" : chain.back(), file.diff_ids[i]);
     absl::StatusOr<LayerStore::Hold> hold = layers_->Ensure(chain_id, [&](const FsRoot& diff) {
       return UnpackInto(diff, *opened.source, layer, file.diff_ids[i], chain, opened.cancelled);

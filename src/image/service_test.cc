@@ -345,10 +345,11 @@ TEST_F(ServiceTest, ProgressNamesEachLayer) {
       layout.AddImage({TarBuilder().File("a", "").Build(), TarBuilder().File("b", "").Build()}));
   layout.WriteTo(dir_.root(), "layout");
   std::vector<std::string> steps;
-  ASSERT_TRUE(service_
-                  ->Import(dir_.root().PathOf("layout"), "x",
-                           [&](const Progress& progress) { steps.push_back(progress.step); })
-                  .ok());
+  const auto note = [&](const Progress& progress) {
+    steps.push_back(progress.step);
+    EXPECT_EQ(progress.total_bytes, 0u) << "layers are no bytes";
+  };
+  ASSERT_TRUE(service_->Import(dir_.root().PathOf("layout"), "x", note).ok());
   EXPECT_THAT(
       steps, ElementsAre(HasSubstr("reading"), "unpacking layer 1 of 2", "unpacking layer 2 of 2"));
 }
