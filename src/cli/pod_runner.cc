@@ -11,6 +11,7 @@
 #include "cli/errors.h"
 #include "cli/host.h"
 #include "cli/pod_name_lock.h"
+#include "cli/sub_path.h"
 #include "cli/text.h"
 
 namespace plimsoll::cli {
@@ -172,6 +173,7 @@ absl::Status PodRunner::Start() {
 absl::Status PodRunner::StartContainer(Member& member) {
   ContainerOutcome& container = outcome(member);
   const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(ResolveSubPaths(member), what));
   PLIMSOLL_ASSIGN_OR_RETURN(
       member.id, client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox));
   container.created = true;
@@ -186,6 +188,21 @@ absl::Status PodRunner::StartContainer(Member& member) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.ContainerStatus(member.id));
   container.status = status.status();
   container.held = status.status().resources();
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::ResolveSubPaths(const Member& member) {
+  const std::vector<VolumeMount>& mounts = manifest(member).mounts;
+  for (size_t i = 0; i < mounts.size(); ++i) {
+    if (mounts[i].sub_path.empty()) continue;
+    const absl::StatusOr<std::string> path =
+        ResolveSubPath(root_, dir_.volumes.at(mounts[i].volume), mounts[i].sub_path);
+    if (!path.ok()) {
+      return Annotate(path.status(), absl::StrCat("subPath ", mounts[i].sub_path, " of volume ",
+                                                  mounts[i].volume));
+    }
+    outcome(member).config.mutable_mounts(static_cast<int>(i))->set_host_path(*path);
+  }
   return absl::OkStatus();
 }
 

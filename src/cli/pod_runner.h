@@ -86,6 +86,8 @@ class PodRunner {
   absl::Status MakeSandbox();
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
+  // An init container may have made what a subPath names, so they are looked up late.
+  absl::Status ResolveSubPaths(const Member& member);
   absl::Status Supervise();
   absl::Status Refresh();  // looks for containers that have exited
   absl::Status AfterExit(Member& member);

@@ -1,0 +1,22 @@
+// The subPath of a volume mount.
+#ifndef PLIMSOLL_CLI_SUB_PATH_H_
+#define PLIMSOLL_CLI_SUB_PATH_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::cli {
+
+// The file or directory that `sub_path` names in the volume at the absolute path `volume`, as an
+// absolute path without symbolic links. A container may have written what is there, and the mount
+// is made outside of it: so "/" and ".." in a link lead to the volume's own root at most, as they
+// would with the volume mounted there. Holds for the moment: a container that runs beside can put a
+// link into the way afterwards. NOT_FOUND when nothing is there. `root` is "/".
+absl::StatusOr<std::string> ResolveSubPath(const FsRoot& root, const std::string& volume,
+                                           const std::string& sub_path);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_SUB_PATH_H_
