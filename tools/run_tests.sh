@@ -12,7 +12,7 @@ summary=$(mktemp)
 trap 'rm -f "$summary"' EXIT
 
 status=0
-ctest --preset "$preset" "$@" |
+ctest --preset "$preset" --no-tests=error "$@" |
   awk -v summary="$summary" '
     /tests passed, [0-9]+ tests? failed/ { held = 1 }
     held { print > summary; next }

@@ -73,7 +73,7 @@ class RunTestsTest(unittest.TestCase):
                         lines.index("100% tests passed, 0 tests failed out of 2"))
         self.assertIn("1/2 Test #1: base: A.Passes ... Passed    0.01 sec", lines)
         self.assertFalse(any("Start 1" in line for line in lines))
-        self.assertEqual((self.root / "args").read_text(), "--preset dev -L unit\n")
+        self.assertEqual((self.root / "args").read_text(), "--preset dev --no-tests=error -L unit\n")
 
     def test_a_suite_over_its_budget_is_marked(self):
         lines = self.run_tests("dev").stdout.splitlines()
