@@ -12,8 +12,6 @@ namespace plimsoll::testing {
 
 using Code = grpc::StatusCode;
 
-namespace {}  // namespace
-
 std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
