@@ -260,6 +260,12 @@ class EngineImpl : public Engine {
   void AwaitReleases();
   absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 
+  InspectionInput WhereToInspect() const;
+  // Of the object with that id; null: there is nothing to put in order.
+  using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
+  void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
+  void RemoveStrays(const std::vector<Finding>& findings);
+  void CollectLayers(const std::vector<DamagedRow>& damaged);
   // `finding`: null when there is nothing to put in order.
   void RecoverContainer(ContainerRecord record, const Finding* finding);
   void RecoverSandbox(SandboxRecord record, const Finding* finding);

@@ -33,14 +33,10 @@ absl::Status EngineImpl::Recover() {
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
-  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
+  InspectionInput input = WhereToInspect();
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
   input.damaged = options_.store->Damaged();
-  input.cgroups = options_.cgroups;
-  input.runtime = options_.runtime;
-  input.state = options_.state;
-  input.default_cgroup_parent = options_.default_cgroup_parent;
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
     if (!IsActedUpon(finding.difference)) continue;
@@ -69,17 +65,33 @@ absl::Status EngineImpl::Recover() {
     const Finding* finding = found(record.id);
     RecoverContainer(std::move(record), finding);
   }
+  RecoverSandboxes(std::move(input.sandboxes), found);
+  RemoveStrays(findings);
+  CollectLayers(input.damaged);
+  return absl::OkStatus();
+}
+
+// What is the same at a start and later.
+InspectionInput EngineImpl::WhereToInspect() const {
+  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
+  input.cgroups = options_.cgroups;
+  input.runtime = options_.runtime;
+  input.state = options_.state;
+  input.default_cgroup_parent = options_.default_cgroup_parent;
+  return input;
+}
+
+void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
-  std::stable_partition(
-      input.sandboxes.begin(), input.sandboxes.end(), [](const SandboxRecord& record) {
-        return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
-      });
+  std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
+    return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
+  });
   {
     absl::MutexLock lock(&cgroups_mutex_);
-    for (SandboxRecord& record : input.sandboxes) in_the_making_.push_back(&record);
+    for (SandboxRecord& record : records) in_the_making_.push_back(&record);
   }
-  for (SandboxRecord& record : input.sandboxes) {
+  for (SandboxRecord& record : records) {
     {
       absl::MutexLock lock(&cgroups_mutex_);
       std::erase(in_the_making_, &record);
@@ -89,6 +101,9 @@ absl::Status EngineImpl::Recover() {
     RecoverSandbox(std::move(record), finding);
     ShowPicture(id);  // a kill may have come before it was written
   }
+}
+
+void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more.
   const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
@@ -101,17 +116,19 @@ absl::Status EngineImpl::Recover() {
       Trouble(finding, RemoveSandboxPlace(options_.host, options_.run, finding.sandbox_id));
     }
   }
-  // Which layers a damaged row of a container stands for can't be told: until all such are gone,
-  // every layer stays.
+}
+
+// Which layers a damaged row of a container stands for can't be told: until all such are gone,
+// every layer stays.
+void EngineImpl::CollectLayers(const std::vector<DamagedRow>& damaged) {
   {
     absl::MutexLock lock(&mutex_);
-    for (const DamagedRow& row : input.damaged) {
+    for (const DamagedRow& row : damaged) {
       if (containers_.Find(row.id).ok()) uncertain_layers_.insert(row.id);
     }
-    if (!uncertain_layers_.empty()) return absl::OkStatus();
+    if (!uncertain_layers_.empty()) return;
   }
   Trouble({}, options_.images->CollectGarbage());
-  return absl::OkStatus();
 }
 
 void EngineImpl::CollectLayersAfter(const std::string& container_id) {
@@ -298,7 +315,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {
-  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
+  InspectionInput input = WhereToInspect();
   {
     // Names that are taken by what is not in the maps (yet): it is being made.
     absl::MutexLock lock(&mutex_);
@@ -309,10 +326,6 @@ std::vector<Finding> EngineImpl::LookOnce() {
   input.sandboxes = ListSandboxes();
   input.containers = ListContainers();
   input.damaged = options_.store->Damaged();
-  input.cgroups = options_.cgroups;
-  input.runtime = options_.runtime;
-  input.state = options_.state;
-  input.default_cgroup_parent = options_.default_cgroup_parent;
   return runtime::Inspect(input);
 }
 
