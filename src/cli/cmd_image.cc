@@ -5,10 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -20,6 +17,7 @@
 #include "cli/images.h"
 #include "cli/lookup.h"
 #include "cli/progress.h"
+#include "cli/registry_auth.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -118,7 +116,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
   return PrintDone(context, *done, name);
 }
 
-// The entry for the reference's registry in a containers-auth.json(5) or Docker config.json.
+// Empty without an `--authfile`.
 absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::string& reference) {
   cri::AuthConfig auth;
   if (path.empty()) return auth;
@@ -126,31 +124,9 @@ absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::str
   if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read(resolved, 1024 * 1024));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("auths") || !json["auths"].is_object()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": no \"auths\" object in it"));
-  }
-  // The most specific key wins: registry/namespace/repo before registry.
-  size_t best = 0;
-  for (const auto& [registry, entry] : json["auths"].items()) {
-    const bool matches = reference == registry || absl::StartsWith(reference, registry + "/") ||
-                         (absl::StrContains(registry, "docker.io") &&
-                          !absl::StrContains(reference.substr(0, reference.find('/')), '.'));
-    if (!matches || registry.size() < best || !entry.is_object()) continue;
-    std::string plain;
-    if (!entry.contains("auth") || !entry["auth"].is_string() ||
-        !absl::Base64Unescape(entry["auth"].get<std::string>(), &plain)) {
-      continue;
-    }
-    const size_t colon = plain.find(':');
-    if (colon == std::string::npos) continue;
-    best = registry.size();
-    auth.set_username(plain.substr(0, colon));
-    auth.set_password(plain.substr(colon + 1));
-  }
-  if (best == 0) {
-    return absl::NotFoundError(absl::StrCat(path, ": no credentials for ", reference));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const Credentials found, FindCredentials(text, path, reference));
+  auth.set_username(found.user);
+  auth.set_password(found.password);
   return auth;
 }
 
