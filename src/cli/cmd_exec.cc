@@ -24,8 +24,9 @@ struct ExecArguments {
 absl::StatusOr<cri::Container> Target(Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
-  const auto pod = FindPod(pods, name);
-  if (!pod.ok()) return FindContainer(containers, pods, name);
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
+  const auto* pod = std::get_if<cri::PodSandbox>(&found);
+  if (pod == nullptr) return std::get<cri::Container>(found);
   std::sort(containers.begin(), containers.end(),
             [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
   for (const cri::Container& container : containers) {

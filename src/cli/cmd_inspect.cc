@@ -134,19 +134,13 @@ absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
 absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
-  const auto pod = FindPod(pods, name);
-  if (pod.ok()) return InspectPod(context, *client, *pod);
-  if (!absl::IsNotFound(pod.status())) return pod.status();
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
-  const auto container = FindContainer(containers, pods, name);
-  if (absl::IsNotFound(container.status())) {
-    return WithHint(
-        absl::NotFoundError(absl::StrCat("there is no pod or container \"", name, "\"")),
-        "`plimsoll pods` and `plimsoll ps --all` list what there is.");
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
+  if (const auto* pod = std::get_if<cri::PodSandbox>(&found)) {
+    return InspectPod(context, *client, *pod);
   }
-  PLIMSOLL_RETURN_IF_ERROR(container.status());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
-                            client->ContainerStatus(container->id(), /*verbose=*/true));
+  const std::string& id = std::get<cri::Container>(found).id();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->ContainerStatus(id, /*verbose=*/true));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
   } else {

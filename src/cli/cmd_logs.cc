@@ -56,16 +56,15 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
   std::vector<cri::Container> chosen;
-  const auto pod = FindPod(pods, name);
-  if (pod.ok()) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
+  if (const auto* pod = std::get_if<cri::PodSandbox>(&found)) {
     std::sort(containers.begin(), containers.end(),
               [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
     for (const cri::Container& container : containers) {
       if (container.pod_sandbox_id() == pod->id()) chosen.push_back(container);
     }
   } else {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, name));
-    chosen.push_back(container);
+    chosen.push_back(std::get<cri::Container>(found));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   std::vector<Source> sources;

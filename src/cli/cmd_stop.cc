@@ -56,19 +56,14 @@ absl::Status StopPod(Client& client, const Inventory& inventory, const cri::PodS
   return client.StopPodSandbox(pod.id());
 }
 
-// A pod if there is one of that name, else a container. The error speaks of both.
 absl::Status OnPodOrContainer(
     const Inventory& inventory, const std::string& name,
     const std::function<absl::Status(const cri::PodSandbox&)>& on_pod,
     const std::function<absl::Status(const cri::Container&)>& on_container) {
-  const auto pod = FindPod(inventory.pods, name);
-  if (pod.ok()) return on_pod(*pod);
-  if (!absl::IsNotFound(pod.status())) return pod.status();
-  const auto container = FindContainer(inventory.containers, inventory.pods, name);
-  if (container.ok()) return on_container(*container);
-  if (!absl::IsNotFound(container.status())) return container.status();
-  return WithHint(absl::NotFoundError(absl::StrCat("there is no pod or container \"", name, "\"")),
-                  "`plimsoll pods` and `plimsoll ps --all` list what there is.");
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found,
+                            FindPodOrContainer(inventory.pods, inventory.containers, name));
+  if (const auto* pod = std::get_if<cri::PodSandbox>(&found)) return on_pod(*pod);
+  return on_container(std::get<cri::Container>(found));
 }
 
 absl::StatusOr<int> Stop(const CommandContext& context, const std::vector<std::string>& names,

@@ -360,6 +360,27 @@ TEST(Lookup, NamesAndPrefixes) {
   EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "cc2") << "the only one of its pod";
 }
 
+TEST(Lookup, ANameWinsOverTheBeginningOfAnId) {
+  const std::vector<cri::PodSandbox> pods = {Pod("db11", "web"), Pod("db22", "api"),
+                                             Pod("ca33", "ee")};
+  const std::vector<cri::Container> containers = {Container("cc1", "db11", "db"),
+                                                  Container("cc2", "db11", "ca"),
+                                                  Container("ee1", "db22", "app")};
+  const auto id_of = [&](const char* text) {
+    const auto found = FindPodOrContainer(pods, containers, text);
+    if (!found.ok()) return std::string(found.status().message());
+    return std::visit([](const auto& item) { return item.id(); }, *found);
+  };
+  EXPECT_EQ(id_of("db"), "cc1");
+  EXPECT_EQ(id_of("ca"), "cc2");
+  EXPECT_EQ(id_of("ca3"), "ca33");
+  EXPECT_EQ(id_of("ee"), "ca33");
+  EXPECT_EQ(id_of("ee1"), "ee1");
+  EXPECT_THAT(id_of("nope"), HasSubstr("no pod or container \"nope\""));
+  const std::vector<cri::PodSandbox> namesakes = {Pod("aa11", "web"), Pod("bb22", "web")};
+  EXPECT_TRUE(absl::IsInvalidArgument(FindPodOrContainer(namesakes, {}, "web").status()));
+}
+
 TEST(Output, MapsAreSortedAndTheRestIsInItsOrder) {
   cri::ContainerStatus status;
   for (const char* key : {"b", "e", "a", "d", "c"}) (*status.mutable_labels())[key] = "x";

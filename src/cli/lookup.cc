@@ -1,5 +1,6 @@
 #include "cli/lookup.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/closest_word.h"
+#include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
 
@@ -16,6 +18,16 @@ namespace {
 
 bool IsIdPrefix(absl::string_view id, absl::string_view text) {
   return text.size() >= 2 && absl::StartsWith(id, text);
+}
+
+bool IsNamed(const cri::PodSandbox& pod, absl::string_view text) {
+  const std::string& name = pod.metadata().name();
+  return text == name || text == absl::StrCat(pod.metadata().namespace_(), "/", name);
+}
+
+bool IsNamed(const cri::Container& container, const std::string& pod, absl::string_view text) {
+  const std::string& name = container.metadata().name();
+  return text == name || text == absl::StrCat(pod, "/", name);
 }
 
 template <typename Item>
@@ -54,9 +66,8 @@ absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods
   std::vector<const cri::PodSandbox*> by_name, by_id;
   std::vector<std::string> names;
   for (const cri::PodSandbox& pod : pods) {
-    const std::string& name = pod.metadata().name();
-    names.push_back(name);
-    if (text == name || text == absl::StrCat(pod.metadata().namespace_(), "/", name)) {
+    names.push_back(pod.metadata().name());
+    if (IsNamed(pod, text)) {
       by_name.push_back(&pod);
     } else if (IsIdPrefix(pod.id(), text)) {
       by_id.push_back(&pod);
@@ -81,7 +92,7 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     const std::string pod = PodNameOf(container, pods);
     names.push_back(name);
     names.push_back(absl::StrCat(pod, "/", name));
-    if (text == name || text == names.back()) {
+    if (IsNamed(container, pod, text)) {
       const cri::Container*& best = newest[absl::StrCat(container.pod_sandbox_id(), "/", name)];
       if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
         best = &container;
@@ -118,6 +129,29 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     return absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(), " (",
                         ShortId(container.id()), ")");
   });
+}
+
+absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
+                                                  const std::vector<cri::Container>& containers,
+                                                  absl::string_view text) {
+  const auto pod = FindPod(pods, text);
+  const bool pod_named = std::any_of(pods.begin(), pods.end(),
+                                     [&](const cri::PodSandbox& p) { return IsNamed(p, text); });
+  const bool container_named =
+      std::any_of(containers.begin(), containers.end(), [&](const cri::Container& container) {
+        return IsNamed(container, PodNameOf(container, pods), text);
+      });
+  if (pod_named || (!container_named && !absl::IsNotFound(pod.status()))) {
+    PLIMSOLL_RETURN_IF_ERROR(pod.status());
+    return *pod;
+  }
+  const auto container = FindContainer(containers, pods, text);
+  if (container.ok()) return *container;
+  if (!absl::IsNotFound(container.status())) return container.status();
+  std::vector<std::string> names;
+  for (const cri::PodSandbox& item : pods) names.push_back(item.metadata().name());
+  for (const cri::Container& item : containers) names.push_back(item.metadata().name());
+  return NotThere("pod or container", text, names, "plimsoll ps --all");
 }
 
 }  // namespace plimsoll::cli

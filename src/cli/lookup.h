@@ -4,6 +4,7 @@
 #define PLIMSOLL_CLI_LOOKUP_H_
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,13 @@ absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods
 absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& containers,
                                              const std::vector<cri::PodSandbox>& pods,
                                              absl::string_view text);
+
+// For commands that take both. A pod wins over a container, and either's name over the beginning of
+// the other's id. Errors as above.
+using PodOrContainer = std::variant<cri::PodSandbox, cri::Container>;
+absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
+                                                  const std::vector<cri::Container>& containers,
+                                                  absl::string_view text);
 
 // The name of the pod that a container belongs to; its sandbox's short id when that has gone.
 std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods);
