@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -18,16 +19,17 @@
 namespace plimsoll::resctrlfs {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr absl::Duration kPatience = absl::Seconds(40);
+constexpr absl::Duration kLongestPause = absl::Milliseconds(100);
 
 // Calls `done` until it is OK or patience ends.
 template <typename Done>
 absl::Status Insist(const Done& done) {
   const absl::Time deadline = absl::Now() + kPatience;
-  while (true) {
+  for (absl::Duration pause = absl::Milliseconds(2);; pause = std::min(2 * pause, kLongestPause)) {
     const absl::Status status = done();
     if (status.ok() || absl::Now() >= deadline) return status;
-    absl::SleepFor(absl::Milliseconds(2));
+    absl::SleepFor(pause);
   }
 }
 
