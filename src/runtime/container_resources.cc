@@ -203,7 +203,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(pod));
   std::optional<absl::MutexLock> turn;
   if (takes_turns) turn.emplace(&sandbox->handler);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, &asked, update.cgroup), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked), what));
   absl::Cleanup tell_back = [&] { Warn(pod.id, record.id, TellHandler(pod, &record.spec)); };
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes

@@ -155,6 +155,65 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
       engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "512Mi")}).ok());
 }
 
+TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
+  SandboxSpec spec = Spec("fixed");
+  spec.resources.memory_limit_bytes = int64_t{1536} << 20;
+  const std::string pod = Pod(spec);
+  ContainerSpec web = Web();
+  web.resources.memory_limit_bytes = 1 << 30;
+  web.resources.cpu_quota_us = 100000;
+  const std::string id = Create(pod, web);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ResourceUpdate lifted;
+  lifted.cgroup.memory_limit_bytes = -1;
+  lifted.cgroup.cpu_quota_us = -1;
+  absl::Status refused = engine_->UpdateResources(id, lifted);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("no memory limit, on record are 1073741824 bytes, "
+                                           "announced were 1536Mi"));
+  EXPECT_THAT(refused.message(), HasSubstr("no CPU quota, on record are 100000 microseconds"));
+  ResourceUpdate dropped;
+  dropped.kubernetes_resources = KubernetesResources{.requests = {}, .limits = {{"cpu", "1"}}};
+  refused = engine_->UpdateResources(id, dropped);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("the limit of memory, 1Gi, would be gone"));
+  dropped.kubernetes_resources = KubernetesResources();
+  EXPECT_THAT(engine_->UpdateResources(id, dropped).message(),
+              HasSubstr("the limit of cpu, 1, would be gone"));
+  EXPECT_EQ(engine_->GetContainer(id)->spec, web);
+
+  EXPECT_THAT(engine_->UpdateSandboxResources(pod, {.resources = lifted.cgroup}).message(),
+              HasSubstr("no memory limit, on record are 1610612736 bytes, announced were 1536Mi"));
+  PodResources without = Announcing("1", "1Gi");
+  without.containers[1].kubernetes_resources.limits.erase("memory");
+  refused = engine_->UpdateSandboxResources(pod, {.pod_resources = without});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(),
+              HasSubstr("container job: the limit of memory, 512Mi, would be gone"));
+  EXPECT_THAT(engine_->UpdateSandboxResources(pod, {.pod_resources = PodResources()}).message(),
+              HasSubstr("would be gone"));
+  EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, spec.pod_resources);
+}
+
+// kubelet writes -1 where there is no limit.
+TEST_F(EngineHandlersTest, OfFixedResourcesWhatHadNoLimitMayStayWithout) {
+  SandboxSpec spec = Spec("fixed");
+  spec.pod_resources.containers[0].kubernetes_resources = {.requests = {{"cpu", "1"}},
+                                                           .limits = {}};
+  const std::string pod = Pod(spec);
+  ContainerSpec web = EngineTest::Spec("container");
+  web.kubernetes_resources.requests = {{"cpu", "1"}};
+  const std::string id = Create(pod, web);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ResourceUpdate update;
+  update.cgroup.memory_limit_bytes = -1;
+  update.cgroup.cpu_quota_us = -1;
+  update.kubernetes_resources = KubernetesResources{.requests = {{"cpu", "500m"}}, .limits = {}};
+  EXPECT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_TRUE(engine_->UpdateResources(id, update).ok());
+  EXPECT_TRUE(engine_->UpdateSandboxResources(pod, {.resources = update.cgroup}).ok());
+}
+
 TEST_F(EngineHandlersTest, APodMayAskForMoreThanItsLimits) {
   SandboxSpec spec = Spec("fixed");
   KubernetesResources& other = spec.pod_resources.containers[1].kubernetes_resources;

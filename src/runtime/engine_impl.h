@@ -193,11 +193,16 @@ class EngineImpl : public Engine {
   absl::Status ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
                             CreateRequest* request) const;
   // Of resources that are fixed: FAILED_PRECONDITION with the difference of a container that is
-  // being made, or with what would grow by an update. `also` stands for what is on record of that
-  // container; may be null. `limits`: those of a group that are asked for.
+  // being made, or with what would grow by an update of a container or pod from `had`, which is on
+  // record, to `wanted`. A limit that goes is growth. `limits`: those of a group that are asked
+  // for.
   absl::Status CheckAnnounced(const SandboxRecord& sandbox, const std::string& difference) const;
-  absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec* also,
+  absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
+                          const ContainerSpec& wanted, const linux::CgroupSettings& limits) const;
+  absl::Status CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
                           const linux::CgroupSettings& limits) const;
+  // What the pod announced, if its updates are held to that.
+  absl::StatusOr<std::optional<resources::Requirements>> HeldTo(const SandboxRecord& sandbox) const;
   // Whether updates of the pod must wait for each other: each is held against what the others
   // have made of it.
   absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;

@@ -1,6 +1,8 @@
 // What is particular to a sandbox's runtime handler: how large its virtual machine must be, what of
 // it is fixed, and who is told before it changes.
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,23 +72,88 @@ absl::StatusOr<PodSize> SizeOf(const FsRoot& host, const Handler& handler, cdi::
   return SizeFor(handler, picture.total, std::move(groups));
 }
 
-// A limit of a group that is above what there is of the resource in all.
-void AddGrowth(const linux::CgroupSettings& limits, const resources::Requirements& announced,
-               std::vector<std::string>* growth) {
+// -1 for one that has had none says nothing: so clients write what was never limited.
+bool IsLifted(const std::optional<int64_t>& limit, const std::optional<int64_t>& had) {
+  return limit.value_or(0) < 0 && had.value_or(-1) > 0;
+}
+
+// A limit of a group that is above what there is of the resource in all, or that it is to have no
+// more. `had`: what is on record of it.
+void AddGrowth(const linux::CgroupSettings& limits, const linux::CgroupSettings& had,
+               const resources::Requirements& announced, std::vector<std::string>* growth) {
   const auto memory = announced.limits.find("memory");
-  if (limits.memory_limit_bytes.value_or(-1) > 0 && memory != announced.limits.end() &&
-      *limits.memory_limit_bytes > memory->second.Value()) {
-    growth->push_back(absl::StrCat("a memory limit of ", *limits.memory_limit_bytes,
-                                   " bytes, announced were ", memory->second.Canonical()));
+  if (memory != announced.limits.end()) {
+    const std::string were = absl::StrCat(", announced were ", memory->second.Canonical());
+    if (IsLifted(limits.memory_limit_bytes, had.memory_limit_bytes)) {
+      growth->push_back(
+          absl::StrCat("no memory limit, on record are ", *had.memory_limit_bytes, " bytes", were));
+    } else if (limits.memory_limit_bytes.value_or(-1) > memory->second.Value()) {
+      growth->push_back(
+          absl::StrCat("a memory limit of ", *limits.memory_limit_bytes, " bytes", were));
+    }
   }
   const auto cpu = announced.limits.find("cpu");
-  if (limits.cpu_quota_us.value_or(-1) <= 0 || cpu == announced.limits.end()) return;
+  if (cpu == announced.limits.end()) return;
+  const std::string were = absl::StrCat(", announced were ", cpu->second.Canonical());
+  if (IsLifted(limits.cpu_quota_us, had.cpu_quota_us)) {
+    growth->push_back(
+        absl::StrCat("no CPU quota, on record are ", *had.cpu_quota_us, " microseconds", were));
+  }
+  if (limits.cpu_quota_us.value_or(-1) <= 0) return;
   const int64_t milli = resources::QuotaToMilliCpu(
       *limits.cpu_quota_us, limits.cpu_period_us.value_or(resources::kDefaultPeriodUs));
   if (milli > cpu->second.MilliValue()) {
-    growth->push_back(
-        absl::StrCat("a CPU quota of ", milli, "m, announced were ", cpu->second.Canonical()));
+    growth->push_back(absl::StrCat("a CPU quota of ", milli, "m", were));
   }
+}
+
+// Limits that are to be gone. `whose`: "", or "container web: ".
+absl::Status AddLifted(const resources::Requirements& announced, const KubernetesResources& had,
+                       const KubernetesResources& wanted, absl::string_view whose,
+                       std::vector<std::string>* growth) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const resources::Requirements before, ReadTotal(had));
+  PLIMSOLL_ASSIGN_OR_RETURN(const resources::Requirements after, ReadTotal(wanted));
+  for (const std::string& lifted : LiftedLimits(announced, before, after)) {
+    growth->push_back(absl::StrCat(whose, lifted));
+  }
+  return absl::OkStatus();
+}
+
+// The same of all that a pod announces: a container that isn't named any more needs nothing, except
+// where nothing is left that is known of the whole.
+absl::Status AddLifted(const resources::Requirements& announced, const SandboxSpec& had,
+                       const SandboxSpec& wanted, std::vector<std::string>* growth) {
+  for (std::string& lifted :
+       LiftedLimits(announced, MakePicture(had, {}).total, MakePicture(wanted, {}).total)) {
+    growth->push_back(std::move(lifted));
+  }
+  if (!growth->empty()) return absl::OkStatus();
+  std::map<std::string, const KubernetesResources*> now;
+  for (const AnnouncedContainer& each : wanted.pod_resources.containers) {
+    now[each.name] = &each.kubernetes_resources;
+  }
+  for (const AnnouncedContainer& each : had.pod_resources.containers) {
+    const auto found = now.find(each.name);
+    if (found == now.end()) continue;
+    PLIMSOLL_RETURN_IF_ERROR(AddLifted(announced, each.kubernetes_resources, *found->second,
+                                       absl::StrCat("container ", each.name, ": "), growth));
+  }
+  return absl::OkStatus();
+}
+
+// What was said of a container when the sandbox was made, or since.
+KubernetesResources AnnouncedOf(const SandboxSpec& pod, const std::string& container) {
+  for (const AnnouncedContainer& each : pod.pod_resources.containers) {
+    if (each.name == container) return each.kubernetes_resources;
+  }
+  return {};
+}
+
+absl::Status RefuseGrowth(const SandboxRecord& sandbox, const std::vector<std::string>& growth) {
+  if (growth.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("runtime handler ", sandbox.spec.runtime_handler,
+                   " has fixed resources: ", absl::StrJoin(growth, "; ")));
 }
 
 }  // namespace
@@ -140,25 +207,49 @@ absl::Status EngineImpl::CheckAnnounced(const SandboxRecord& sandbox,
                                                     " has fixed resources: make the pod anew"));
 }
 
-absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const ContainerSpec* also,
-                                    const linux::CgroupSettings& limits) const {
+absl::StatusOr<std::optional<resources::Requirements>> EngineImpl::HeldTo(
+    const SandboxRecord& sandbox) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
-  if (handler == nullptr || !handler->is_fixed) return absl::OkStatus();
+  if (handler == nullptr || !handler->is_fixed) return std::nullopt;
   const absl::StatusOr<std::string> text = options_.run.Read(AnnouncedFileOf(sandbox.id));
-  if (absl::IsNotFound(text.status())) return absl::OkStatus();  // nothing was
+  if (absl::IsNotFound(text.status())) return std::nullopt;  // nothing was announced
   PLIMSOLL_RETURN_IF_ERROR(text.status());
   PLIMSOLL_ASSIGN_OR_RETURN(const PodResources kept, PodResourcesFromJson(*text));
-  PLIMSOLL_ASSIGN_OR_RETURN(const resources::Requirements announced,
-                            ReadTotal(kept.kubernetes_resources));
-  const SandboxRecord without = WithoutOverhead(sandbox);
-  std::vector<std::string> growth = GrowthOver(announced, PictureOf(without, also).total);
+  return ReadTotal(kept.kubernetes_resources);
+}
+
+absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
+                                    const ContainerSpec& wanted,
+                                    const linux::CgroupSettings& limits) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(sandbox));
+  if (!announced.has_value()) return absl::OkStatus();
+  std::vector<std::string> growth =
+      GrowthOver(*announced, PictureOf(WithoutOverhead(sandbox), &wanted).total);
+  if (wanted.kubernetes_resources != had.kubernetes_resources) {
+    const KubernetesResources before = had.kubernetes_resources.empty()
+                                           ? AnnouncedOf(sandbox.spec, had.name)
+                                           : had.kubernetes_resources;
+    PLIMSOLL_RETURN_IF_ERROR(
+        AddLifted(*announced, before, wanted.kubernetes_resources, "", &growth));
+  }
+  AddGrowth(limits, had.resources, *announced, &growth);
+  return RefuseGrowth(sandbox, growth);
+}
+
+absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
+                                    const linux::CgroupSettings& limits) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(had));
+  if (!announced.has_value()) return absl::OkStatus();
+  const SandboxRecord without = WithoutOverhead(wanted);
+  std::vector<std::string> growth = GrowthOver(*announced, PictureOf(without, nullptr).total);
   // What is announced for containers that are there holds from their next attempt on.
-  if (growth.empty()) growth = GrowthOver(announced, MakePicture(without.spec, {}).total);
-  AddGrowth(limits, announced, &growth);
-  if (growth.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("runtime handler ", sandbox.spec.runtime_handler,
-                   " has fixed resources: ", absl::StrJoin(growth, "; ")));
+  if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
+  if (growth.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        AddLifted(*announced, WithoutOverhead(had).spec, without.spec, &growth));
+  }
+  AddGrowth(limits, had.spec.resources, *announced, &growth);
+  return RefuseGrowth(had, growth);
 }
 
 absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {

@@ -70,7 +70,7 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
   std::optional<absl::MutexLock> turn;
   if (takes_turns) turn.emplace(&sandbox->handler);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(wanted, nullptr, update.resources), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr), what));
   absl::Cleanup tell_back = [&] { Warn(record.id, "", TellHandler(record, nullptr)); };
   const UpdateMark mark(options_.run, record.id);

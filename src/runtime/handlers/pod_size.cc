@@ -50,6 +50,12 @@ PortKind MainPort(const PodSize& size) {
   return roots >= switches ? PortKind::kRoot : PortKind::kSwitch;
 }
 
+bool IsLimited(const resources::ResourceList& limits, const std::string& name) {
+  const auto limit = limits.find(name);
+  if (limit == limits.end()) return false;
+  return !limit->second.IsZero() || (name != "cpu" && name != "memory");
+}
+
 }  // namespace
 
 int PodSize::Ports(PortKind kind) const {
@@ -165,6 +171,19 @@ std::vector<std::string> GrowthOver(const Requirements& announced, const Require
                                   " in all, announced were ", before->second.Canonical()));
   }
   return growth;
+}
+
+std::vector<std::string> LiftedLimits(const Requirements& announced, const Requirements& had,
+                                      const Requirements& wanted) {
+  std::vector<std::string> lifted;
+  for (const auto& [name, amount] : had.limits) {
+    if (!IsLimited(announced.limits, name) || !IsLimited(had.limits, name)) continue;
+    if (IsLimited(wanted.limits, name)) continue;
+    lifted.push_back(absl::StrCat("the limit of ", name, ", ", amount.Canonical(),
+                                  ", would be gone, announced were ",
+                                  announced.limits.at(name).Canonical(), " in all"));
+  }
+  return lifted;
 }
 
 }  // namespace plimsoll::runtime

@@ -42,9 +42,16 @@ std::string ToJson(const PodSize& size);
 std::map<std::string, std::string> AnnotationsFor(const Handler& handler, const PodSize& size);
 
 // What `wanted` has more than `announced`, one sentence each; empty: nothing. Of what had no limit,
-// a limit is none too many.
+// a limit is none too many. That a limit is gone is not seen here: a sum has one as long as one of
+// its parts has.
 std::vector<std::string> GrowthOver(const resources::Requirements& announced,
                                     const resources::Requirements& wanted);
+
+// Limits of resources with an announced limit that `had` has and `wanted` hasn't, one sentence
+// each. Of CPU and memory, 0 is no limit.
+std::vector<std::string> LiftedLimits(const resources::Requirements& announced,
+                                      const resources::Requirements& had,
+                                      const resources::Requirements& wanted);
 
 }  // namespace plimsoll::runtime
 

@@ -106,5 +106,24 @@ TEST(PodSizeTest, GrowthIsWhatIsMoreThanAnnounced) {
                           "limits of cpu would be 3 in all, announced were 2"));
 }
 
+TEST(PodSizeTest, ALimitThatIsGoneIsLifted) {
+  const Requirements announced = {
+      .requests = {},
+      .limits = {{"cpu", Q("2")}, {"memory", Q("2Gi")}, {"hugepages-2Mi", Q("4Mi")}}};
+  const Requirements had = {.requests = {},
+                            .limits = {{"cpu", Q("1")},
+                                       {"memory", Q("1Gi")},
+                                       {"hugepages-2Mi", Q("0")},
+                                       {"example.com/x", Q("1")}}};
+  EXPECT_THAT(LiftedLimits(announced, had, had), IsEmpty());
+  EXPECT_THAT(LiftedLimits(announced, {}, {}), IsEmpty()) << "it had none";
+  EXPECT_THAT(LiftedLimits({}, had, {}), IsEmpty()) << "none was announced";
+  EXPECT_THAT(
+      LiftedLimits(announced, had,
+                   {.requests = {}, .limits = {{"memory", Q("0")}, {"hugepages-2Mi", Q("0")}}}),
+      ElementsAre("the limit of cpu, 1, would be gone, announced were 2 in all",
+                  "the limit of memory, 1Gi, would be gone, announced were 2Gi in all"));
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime
