@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
+#include "cdi/registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
@@ -101,6 +102,33 @@ TEST_F(EngineHandlersTest, ADeviceThatIsNotThereMakesNoSandbox) {
   EXPECT_THAT(engine_->ListSandboxes(), IsEmpty());
   spec.pod_resources.containers[0].devices.clear();
   Pod(spec);  // its name is free
+}
+
+// What containers have of it they keep; only the size can't be told.
+TEST_F(EngineHandlersTest, ACdiFileThatIsRemovedIsNoMissingContainer) {
+  const std::string file = "cdi/gpu.json";
+  const std::string text =
+      R"({"cdiVersion":"0.5.0","kind":"v.com/gpu","devices":[{"name":"a",)"
+      R"("containerEdits":{"env":["A=1"]}}]})";
+  ASSERT_TRUE(dir_.root().MakeDirs("cdi").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
+  devices_ = std::make_unique<cdi::Registry>(host_, std::vector{dir_.path() + "/cdi"});
+  StartEngine();
+  SetUpdateCommand("vm");
+  SandboxSpec spec = Spec("vm");
+  spec.pod_resources.containers[0].cdi_devices = {"v.com/gpu=a"};
+  const std::string pod = Pod(spec);
+  ContainerSpec web = Web();
+  web.cdi_devices = {"v.com/gpu=a"};
+  const std::string id = Create(pod, web);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(dir_.root().RemoveFile(file).ok());
+  const absl::Status refused = engine_->UpdateResources(id, To("2", "1Gi"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("container container: no CDI device v.com/gpu=a"));
+  EXPECT_THAT(refused.message(), HasSubstr("put its file (back) there"));
+  ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
+  EXPECT_TRUE(engine_->UpdateResources(id, To("2", "1Gi")).ok());
 }
 
 TEST_F(EngineHandlersTest, OtherHandlersAreAsTheyWere) {

@@ -56,6 +56,13 @@ absl::StatusOr<std::vector<std::string>> NodesOf(const PodResources& pod, cdi::R
     for (const Device& device : container.devices) nodes.push_back(device.host_path);
     if (container.cdi_devices.empty() || devices == nullptr) continue;
     const absl::StatusOr<cdi::ContainerEdits> edits = devices->Resolve(container.cdi_devices);
+    // To clients NOT_FOUND is the container's or the pod's end.
+    if (absl::IsNotFound(edits.status())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("container ", container.name, ": ", edits.status().message(),
+                       "; without it nobody can tell how large the pod's virtual machine must be: "
+                       "put its file (back) there"));
+    }
     if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", container.name));
     for (const cdi::DeviceNode& node : edits->device_nodes) {
       nodes.push_back(node.host_path.empty() ? node.path : node.host_path);
