@@ -204,8 +204,11 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   std::optional<absl::MutexLock> turn;
   if (takes_turns) turn.emplace(&sandbox->handler);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked), what));
-  absl::Cleanup tell_back = [&] { Warn(pod.id, record.id, TellHandler(pod, &record.spec)); };
+  bool told = false;
+  absl::Cleanup tell_back = [&] {
+    if (told) Warn(pod.id, record.id, TellHandler(pod, &record.spec));
+  };
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, &told), what));
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   const UpdateMark mark(options_.run, record.id);

@@ -107,9 +107,8 @@ TEST_F(EngineHandlersTest, ADeviceThatIsNotThereMakesNoSandbox) {
 // What containers have of it they keep; only the size can't be told.
 TEST_F(EngineHandlersTest, ACdiFileThatIsRemovedIsNoMissingContainer) {
   const std::string file = "cdi/gpu.json";
-  const std::string text =
-      R"({"cdiVersion":"0.5.0","kind":"v.com/gpu","devices":[{"name":"a",)"
-      R"("containerEdits":{"env":["A=1"]}}]})";
+  const std::string text = R"({"cdiVersion":"0.5.0","kind":"v.com/gpu","devices":[{"name":"a",)"
+                           R"("containerEdits":{"env":["A=1"]}}]})";
   ASSERT_TRUE(dir_.root().MakeDirs("cdi").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
   devices_ = std::make_unique<cdi::Registry>(host_, std::vector{dir_.path() + "/cdi"});
@@ -310,6 +309,48 @@ TEST_F(EngineHandlersTest, AnUpdateThatFailsAfterwardsIsTakenBack) {
   const size_t first = told.find(R"("vcpus":3)");
   EXPECT_NE(first, std::string::npos) << told;
   EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+}
+
+// It may have acted before it failed, or was killed.
+TEST_F(EngineHandlersTest, AnUpdateCommandThatFailsIsToldBack) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const auto expect_told_back = [&] {
+    const std::string told = Told();
+    const size_t first = told.find(R"("vcpus":4)");
+    EXPECT_NE(first, std::string::npos) << told;
+    EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+  };
+  ExitWith(3);
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(id, To("3500m", "1Gi"))));
+  expect_told_back();
+  PodResources wanted = Announcing("1", "1Gi");
+  wanted.containers[1].kubernetes_resources.limits["cpu"] = "3";
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(engine_->UpdateSandboxResources(pod, {.pod_resources = wanted})));
+  expect_told_back();
+  // Only the first call is slow.
+  const std::string script =
+      absl::StrCat("#!/bin/sh\ncat \"$2\" >> ", dir_.path(), "/told\n[ -e ", dir_.path(),
+                   "/slow ] || exit 0\nrm ", dir_.path(), "/slow\nexec sleep 300\n");
+  ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
+  handlers_["vm"].update_timeout_seconds = 3;
+  const absl::Status late = engine_->UpdateResources(id, To("3500m", "1Gi"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  expect_told_back();
+}
+
+TEST_F(EngineHandlersTest, AnUpdateCommandThatIsNotThereIsCalledOnce) {
+  SetUpdateCommand("vm");
+  const std::string id = Create(Pod(Spec("vm")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(dir_.root().RemoveFile("resize").ok());
+  const absl::Status refused = engine_->UpdateResources(id, To("2", "1Gi"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
 }
 
 TEST_F(EngineHandlersTest, AHandlerThatIsGoneIsNamed) {

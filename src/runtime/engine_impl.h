@@ -206,8 +206,10 @@ class EngineImpl : public Engine {
   // Whether updates of the pod must wait for each other: each is held against what the others
   // have made of it.
   absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
-  // Runs the handler's update command, if it has one.
-  absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also) const;
+  // Runs the handler's update command, if it has one. `ran`: it was started, whatever it came to;
+  // may be null.
+  absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
+                           bool* ran = nullptr) const;
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;

@@ -264,8 +264,8 @@ absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const 
   return handler != nullptr && (handler->is_fixed || !handler->update_command.empty());
 }
 
-absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox,
-                                     const ContainerSpec* also) const {
+absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
+                                     bool* ran) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
   if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
   const PodPicture size_of = PictureOf(WithoutOverhead(sandbox), also);
@@ -288,6 +288,8 @@ absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox,
   const absl::Status done =
       RunChecked(std::move(command), {.timeout = absl::Seconds(handler->update_timeout_seconds)})
           .status();
+  // A command that fails may have acted before; one that could not be started has its errno.
+  if (ran != nullptr) *ran = ErrnoOf(done) == 0;
   if (done.ok()) return absl::OkStatus();
   const std::string why = absl::StrCat("the update command of runtime handler ",
                                        sandbox.spec.runtime_handler, ": ", done.message());

@@ -71,8 +71,11 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   std::optional<absl::MutexLock> turn;
   if (takes_turns) turn.emplace(&sandbox->handler);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr), what));
-  absl::Cleanup tell_back = [&] { Warn(record.id, "", TellHandler(record, nullptr)); };
+  bool told = false;
+  absl::Cleanup tell_back = [&] {
+    if (told) Warn(record.id, "", TellHandler(record, nullptr));
+  };
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, &told), what));
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
