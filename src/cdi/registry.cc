@@ -4,15 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "cdi/names.h"
 
 namespace plimsoll::cdi {
@@ -34,11 +37,26 @@ std::string SignatureOf(const struct stat& info) {
                       ".", info.st_ctim.tv_nsec);
 }
 
-// A FIFO would hold up whoever asks.
+// A FIFO would hold up whoever asks, also one that comes in the file's place just now: it is opened
+// without waiting, and what is looked at and read is what was opened.
 absl::StatusOr<std::string> ReadRegular(const FsRoot& host, const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const struct stat info, host.Stat(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
+                            host.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat");
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError("is no regular file");
-  return host.Read(path, kMaxSpecBytes);
+  std::string text;
+  char buffer[16384];
+  while (true) {
+    const ssize_t n = read(file.get(), buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "read");
+    if (n == 0) return text;
+    if (text.size() + static_cast<size_t>(n) > kMaxSpecBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("larger than ", kMaxSpecBytes, " bytes"));
+    }
+    text.append(buffer, static_cast<size_t>(n));
+  }
 }
 
 template <typename T>
@@ -62,13 +80,14 @@ Registry::Registry(FsRoot host, std::vector<std::string> directories)
 
 std::shared_ptr<const Registry::File> Registry::ReadFile(size_t priority, const std::string& path,
                                                          const std::string& signature) const {
-  File file = {.priority = priority, .path = path, .signature = signature};
+  File file = {.priority = priority, .shown = absl::CHexEscape(path), .signature = signature};
   const absl::StatusOr<std::string> text = ReadRegular(host_, path);
   if (text.ok()) {
     const SpecFormat format = absl::EndsWith(path, ".json") ? SpecFormat::kJson : SpecFormat::kYaml;
-    file.status = ParseSpec(*text, format, path, &file.spec);
+    file.status = ParseSpec(*text, format, file.shown, &file.spec);
   } else {
-    file.status = Annotate(text.status(), path);
+    const std::string why = absl::CHexEscape(text.status().message());  // may name the file too
+    file.status = absl::Status(text.status().code(), absl::StrCat(file.shown, ": ", why));
   }
   return std::make_shared<const File>(std::move(file));
 }
@@ -120,7 +139,7 @@ void Registry::Index() {
       Found& found = devices_[absl::StrCat(file->spec.kind, "=", name)];
       if (found.file != nullptr && found.file->priority > file->priority) continue;
       if (found.file != nullptr && found.file->priority == file->priority) {
-        found.conflict = path;
+        found.conflict = file->shown;
         continue;
       }
       found = {.file = file.get(), .edits = &edits, .conflict = ""};
@@ -171,7 +190,7 @@ absl::StatusOr<ContainerEdits> Registry::Resolve(const std::vector<std::string>&
     const Found& there = found->second;
     if (!there.conflict.empty()) {
       return absl::FailedPreconditionError(absl::StrCat("CDI device ", name, " is in both ",
-                                                        there.file->path, " and ", there.conflict,
+                                                        there.file->shown, " and ", there.conflict,
                                                         "; it must be in one of them"));
     }
     if (begun.insert(there.file).second) Append(there.file->spec.edits, &edits);
@@ -189,7 +208,7 @@ std::vector<std::string> Registry::Faults() {
   }
   for (const auto& [name, found] : devices_) {
     if (found.conflict.empty()) continue;
-    faults.push_back(absl::StrCat("CDI device ", name, " is in both ", found.file->path, " and ",
+    faults.push_back(absl::StrCat("CDI device ", name, " is in both ", found.file->shown, " and ",
                                   found.conflict, ": no container gets it"));
   }
   return faults;

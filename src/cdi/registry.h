@@ -44,8 +44,8 @@ class Registry {
 
  private:
   struct File {
-    size_t priority = 0;  // its directory's place in the list
-    std::string path;
+    size_t priority = 0;    // its directory's place in the list
+    std::string shown;      // its path for messages: a file's name may be any bytes
     std::string signature;  // empty: read it again, whatever it is now
     absl::Status status;
     Spec spec;

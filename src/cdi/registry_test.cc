@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cstdio>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 namespace plimsoll::cdi {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -117,6 +119,37 @@ TEST_F(CdiRegistryTest, WhatIsNoFileHoldsUpNobody) {
   EXPECT_THAT(registry_.Faults(), ElementsAre(HasSubstr("directory.json: is no regular file"),
                                               HasSubstr("fifo.yaml: is no regular file")));
   EXPECT_TRUE(absl::IsInvalidArgument(Refusal("gpu")));
+}
+
+// Opened as a file is, a FIFO waits for a writer who never comes.
+TEST_F(CdiRegistryTest, AFifoInAFilesPlaceHoldsUpNobody) {
+  const std::string file = dir_.path() + "/etc/cdi/gpu.json";
+  const std::string fifo = dir_.path() + "/etc/cdi/fifo";
+  Write("etc/cdi/gpu.json", Device("1"));
+  std::atomic<bool> done = false;
+  std::thread changer([&] {
+    while (!done) {
+      EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+      EXPECT_EQ(rename(fifo.c_str(), file.c_str()), 0);
+      Write("etc/cdi/gpu.json", Device("1"));
+    }
+  });
+  for (int i = 0; i < 2000; ++i) registry_.Resolve({"v.com/gpu=a"}).IgnoreError();
+  done = true;
+  changer.join();
+  EXPECT_THAT(Env({"v.com/gpu=a"}), ElementsAre("ANY=1", "VALUE=1"));
+}
+
+TEST_F(CdiRegistryTest, AFilesNameMayBeAnyBytes) {
+  Write("etc/cdi/caf\xe9.json", "{");
+  Write("etc/cdi/\xff\n.yaml", Device("1"));
+  Write("etc/cdi/good.json", Device("1"));
+  EXPECT_THAT(registry_.Faults(),
+              ElementsAre(HasSubstr(R"(/etc/cdi/caf\xe9.json: not valid JSON)"),
+                          HasSubstr(R"(is in both /etc/cdi/good.json and /etc/cdi/\xff\n.yaml)")));
+  EXPECT_THAT(Refusal("v.com/gpu=a").message(), HasSubstr(R"(/etc/cdi/\xff\n.yaml)"));
+  ASSERT_EQ(mkfifo((dir_.path() + "/etc/cdi/\xe9.json").c_str(), 0600), 0);
+  EXPECT_THAT(registry_.Faults(), Contains(HasSubstr(R"(/etc/cdi/\xe9.json: is no regular file)")));
 }
 
 TEST_F(CdiRegistryTest, MayBeAskedByManyWhileFilesChange) {
