@@ -1,7 +1,9 @@
 #include "runtime/oci/spec_builder.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -242,10 +244,10 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
      "gid": 6},
     {"path": "/dev/pipe", "type": "p"}])"));
   const Json rules = config["linux"]["resources"]["devices"];
-  ASSERT_EQ(rules.size(), 4);  // all forbidden; that of its own
-  EXPECT_EQ(rules[2], Json::parse(R"({"allow": true, "type": "c", "major": 1, "minor": 3,
+  ASSERT_EQ(rules.size(), 3);  // all forbidden; that of the node that is replaced has gone
+  EXPECT_EQ(rules[1], Json::parse(R"({"allow": true, "type": "c", "major": 1, "minor": 3,
                                       "access": "rw"})"));
-  EXPECT_EQ(rules[3], Json::parse(R"({"allow": true, "type": "b", "major": 259, "minor": 7,
+  EXPECT_EQ(rules[2], Json::parse(R"({"allow": true, "type": "b", "major": 259, "minor": 7,
                                       "access": "rwm"})"));
   EXPECT_EQ(MountAt(config, "/lib/card")["source"], dir.path());
   EXPECT_THAT(MountAt(config, "/lib/card")["options"], ElementsAre("rbind"));
@@ -258,6 +260,42 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
   EXPECT_THAT(TryBuild()->user.supplemental_groups, ElementsAre(7, 44));
   EXPECT_EQ(config["linux"]["intelRdt"], Json::parse(R"({"closID": "gold", "enableMBM": true})"));
   EXPECT_THAT(TryBuild()->warnings, Contains(HasSubstr("intelRdt is left to the OCI runtime")));
+}
+
+TEST_F(SpecBuilderTest, ACdiNodeLeavesTheRuleOfADeviceThatIsElsewhereToo) {
+  spec_.devices = {{.container_path = "/dev/a", .host_path = "/dev/zero", .permissions = "r"},
+                   {.container_path = "/dev/b", .host_path = "/dev/zero", .permissions = "r"}};
+  request_.edits.device_nodes = {{.path = "/dev/a", .host_path = "/dev/null"}};
+  const auto zeros = [](const Json& config) {
+    return absl::c_count_if(config["linux"]["resources"]["devices"],
+                            [](const Json& rule) { return rule.value("minor", 0) == 5; });
+  };
+  EXPECT_EQ(zeros(Build()), 2);
+  request_.edits.device_nodes.push_back({.path = "/dev/b", .host_path = "/dev/null"});
+  EXPECT_EQ(zeros(Build()), 0);
+}
+
+TEST_F(SpecBuilderTest, WithACdiMountAContainersOwnHidesWhatItHidesWithout) {
+  TestDir dir;
+  spec_.mounts = {{.container_path = "/sys", .host_path = dir.path()},
+                  {.container_path = "/dev", .host_path = dir.path()}};
+  const auto order = [&] {
+    const Json config = Build();
+    std::vector<std::string> paths;
+    for (const Json& mount : config["mounts"]) paths.push_back(mount["destination"]);
+    return paths;
+  };
+  std::vector<std::string> without = order();
+  request_.edits.mounts = {{.host_path = dir.path(), .container_path = "/lib/card"}};
+  std::vector<std::string> with = order();
+  EXPECT_THAT(with, Contains("/sys/fs/cgroup"));
+  without.push_back("/lib/card");
+  EXPECT_EQ(with, without);
+  // In the place of a standard one it is no other.
+  request_.edits.mounts = {{.host_path = dir.path(), .container_path = "/dev/shm"}};
+  with = order();
+  EXPECT_EQ(with.back(), "/dev/shm");
+  EXPECT_EQ(std::count(with.begin(), with.end(), "/dev/shm"), 1);
 }
 
 TEST_F(SpecBuilderTest, WhatACdiDeviceNeedsMustBeThere) {

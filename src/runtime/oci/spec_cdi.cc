@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/spec/paths.h"
@@ -34,12 +36,34 @@ void SetVariables(const std::vector<std::string>& variables, Json* process) {
   }
 }
 
-void RemoveWhere(const char* member, const std::string& value, Json* list) {
+void RemoveIf(absl::FunctionRef<bool(const Json&)> leaves, Json* list) {
   Json rest = Json::array();
   for (Json& each : *list) {
-    if (each[member] != value) rest.push_back(std::move(each));
+    if (!leaves(each)) rest.push_back(std::move(each));
   }
   *list = std::move(rest);
+}
+
+// Of a node, or of a rule of the device cgroup; null where it is of no one device. To the kernel
+// "u" is another word for "c".
+Json NumbersOf(const Json& device) {
+  if (!device.contains("major") || !device.contains("minor")) return nullptr;
+  return {device["type"] == "b" ? "b" : "c", device["major"], device["minor"]};
+}
+
+// With its rule, by which the container could make it anew; unless another node is the same device.
+void RemoveNode(const std::string& path, Json* part) {
+  Json& nodes = (*part)["devices"];
+  std::vector<Json> gone;
+  for (const Json& node : nodes) {
+    if (node["path"] == path) gone.push_back(NumbersOf(node));
+  }
+  RemoveIf([&](const Json& node) { return node["path"] == path; }, &nodes);
+  for (const Json& numbers : gone) {
+    const auto is_it = [&](const Json& device) { return NumbersOf(device) == numbers; };
+    if (numbers.is_null() || absl::c_any_of(nodes, is_it)) continue;
+    RemoveIf(is_it, &(*part)["resources"]["devices"]);
+  }
 }
 
 // Fills in what the host knows and the file doesn't say.
@@ -83,7 +107,7 @@ absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
   if (!node.gid && input.user.gid != 0) node.gid = input.user.gid;
   if (node.uid) added["uid"] = *node.uid;
   if (node.gid) added["gid"] = *node.gid;
-  RemoveWhere("path", node.path, &(*part)["devices"]);
+  RemoveNode(node.path, part);
   (*part)["devices"].push_back(std::move(added));
   if (node.type == "p") return absl::OkStatus();
   (*part)["resources"]["devices"].push_back(
@@ -95,7 +119,24 @@ absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
   return absl::OkStatus();
 }
 
-absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* config) {
+// In the order in which they are made.
+struct MountLists {
+  Json standard = Json::array();
+  Json own = Json::array();  // the container's and its devices', parents before what is below them
+};
+
+// BuildMounts has put them one behind the other.
+MountLists Divide(Json mounts, size_t own) {
+  MountLists lists;
+  const size_t standard = mounts.size() - std::min(own, mounts.size());
+  for (size_t i = 0; i < mounts.size(); ++i) {
+    (i < standard ? lists.standard : lists.own).push_back(std::move(mounts[i]));
+  }
+  return lists;
+}
+
+absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* propagation,
+                      MountLists* lists) {
   std::vector<std::string> options = mount.options;
   const auto has = [&options](const char* option) {
     return absl::c_linear_search(options, option);
@@ -109,25 +150,36 @@ absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* con
           absl::StrCat("mount ", mount.host_path, " of a CDI device: ", source.status().message()));
     }
   }
-  Json& propagation = (*config)["linux"]["rootfsPropagation"];
-  if (has("rshared") || has("shared")) propagation = "rshared";
-  if ((has("rslave") || has("slave")) && propagation == "private") propagation = "rslave";
+  if (has("rshared") || has("shared")) *propagation = "rshared";
+  if ((has("rslave") || has("slave")) && *propagation == "private") *propagation = "rslave";
   const std::string destination = CleanPath(mount.container_path);
-  RemoveWhere("destination", destination, &(*config)["mounts"]);
-  (*config)["mounts"].push_back({{"destination", destination},
-                                 {"type", mount.type.empty() ? "bind" : mount.type},
-                                 {"source", mount.host_path},
-                                 {"options", std::move(options)}});
+  const auto is_there = [&](const Json& other) { return other["destination"] == destination; };
+  RemoveIf(is_there, &lists->standard);
+  RemoveIf(is_there, &lists->own);
+  lists->own.push_back({{"destination", destination},
+                        {"type", mount.type.empty() ? "bind" : mount.type},
+                        {"source", mount.host_path},
+                        {"options", std::move(options)}});
   return absl::OkStatus();
 }
 
-// Parents before what is below them.
-void SortMounts(Json* mounts) {
+// Standard ones stay before all others, so that what is mounted at /sys hides /sys/fs/cgroup, with
+// or without CDI devices.
+absl::Status AddMounts(const SpecInput& input, Json* config) {
+  MountLists lists = Divide(std::move((*config)["mounts"]), input.request->spec->mounts.size());
+  Json& propagation = (*config)["linux"]["rootfsPropagation"];
+  for (const cdi::Mount& mount : input.request->edits.mounts) {
+    PLIMSOLL_RETURN_IF_ERROR(AddMount(input, mount, &propagation, &lists));
+  }
   const auto depth = [](const Json& mount) {
     return absl::c_count(mount["destination"].get_ref<const std::string&>(), '/');
   };
-  std::stable_sort(mounts->begin(), mounts->end(),
+  std::stable_sort(lists.own.begin(), lists.own.end(),
                    [&](const Json& a, const Json& b) { return depth(a) < depth(b); });
+  Json& mounts = (*config)["mounts"];
+  mounts = std::move(lists.standard);
+  for (Json& mount : lists.own) mounts.push_back(std::move(mount));
+  return absl::OkStatus();
 }
 
 Json HookJson(const cdi::Hook& hook) {
@@ -169,10 +221,7 @@ absl::Status ApplyCdiEdits(const SpecInput& input, Json* config, BuiltSpec* buil
   for (const cdi::DeviceNode& node : edits.device_nodes) {
     PLIMSOLL_RETURN_IF_ERROR(AddNode(input, node, &part));
   }
-  for (const cdi::Mount& mount : edits.mounts) {
-    PLIMSOLL_RETURN_IF_ERROR(AddMount(input, mount, config));
-  }
-  if (!edits.mounts.empty()) SortMounts(&(*config)["mounts"]);
+  if (!edits.mounts.empty()) PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, config));
   for (const cdi::Hook& hook : edits.hooks) {
     (*config)["hooks"][hook.name].push_back(HookJson(hook));
   }

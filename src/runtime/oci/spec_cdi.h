@@ -10,10 +10,10 @@
 namespace plimsoll::runtime {
 
 // Applies `input.request->edits` to a whole spec: variables, device nodes and mounts in place of
-// those of the same name, path or destination; what a file says nothing of (type and numbers of a
-// device) is read from the host. `built`: its user gets the groups, too, its warnings what is asked
-// for and not done. FAILED_PRECONDITION names the path that the machine hasn't got, or has as
-// something else.
+// those of the same name, path or destination (a node's with its cgroup rule); what a file says
+// nothing of (type and numbers of a device) is read from the host. `built`: its user gets the
+// groups, too, its warnings what is asked for and not done. FAILED_PRECONDITION names the path that
+// the machine hasn't got, or has as something else.
 absl::Status ApplyCdiEdits(const SpecInput& input, nlohmann::json* config, BuiltSpec* built);
 
 }  // namespace plimsoll::runtime
