@@ -50,17 +50,21 @@ absl::Status NotCreated(absl::string_view id) {
       absl::StrCat("start container ", id, ": it isn't in state created (any more)"));
 }
 
-// By name: the kernel resolves these links for nobody who stays below a root.
-absl::StatusOr<bool> HoldsFifo(const FsRoot& host, pid_t pid, absl::string_view id) {
-  const std::string directory = absl::StrCat("proc/", pid, "/fd");
-  const absl::StatusOr<std::vector<std::string>> descriptors = host.List(directory);
-  if (absl::IsNotFound(descriptors.status())) return false;  // it has just ended
+// Whether the process has that file open. Not by name: what a container has open at the same path
+// of its own root shows the same name.
+absl::StatusOr<bool> HoldsOpen(const FsRoot& host, pid_t pid, const struct stat& file) {
+  const std::string path = absl::StrCat("proc/", pid, "/fd");
+  const absl::StatusOr<UniqueFd> directory = host.OpenFile(path, O_RDONLY | O_DIRECTORY);
+  if (absl::IsNotFound(directory.status())) return false;  // it has just ended
+  PLIMSOLL_RETURN_IF_ERROR(directory.status());
+  const absl::StatusOr<std::vector<std::string>> descriptors = host.List(path);
+  if (absl::IsNotFound(descriptors.status())) return false;
   PLIMSOLL_RETURN_IF_ERROR(descriptors.status());
-  const std::string fifo = absl::StrCat("/", id, "/exec.fifo");
   for (const std::string& descriptor : *descriptors) {
-    const absl::StatusOr<std::string> link =
-        host.ReadLink(absl::StrCat(directory, "/", descriptor));
-    if (link.ok() && absl::EndsWith(*link, fifo)) return true;
+    // These links lead to the open file itself; one that is closed meanwhile isn't it.
+    struct stat held = {};
+    if (fstatat(directory->get(), descriptor.c_str(), &held, 0) != 0) continue;
+    if (held.st_dev == file.st_dev && held.st_ino == file.st_ino) return true;
   }
   return false;
 }
@@ -154,8 +158,12 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
     PLIMSOLL_RETURN_IF_ERROR(program.status());
     if (absl::StrContains(*program, kMemfdName)) return std::nullopt;
     // Another crun, a runtime handler's, has no such name. It holds the FIFO until it is let run.
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool holds, HoldsFifo(host, init.pid, id));
-    if (holds) return std::nullopt;
+    const absl::StatusOr<struct stat> fifo = state_.Stat(absl::StrCat(id, "/exec.fifo"));
+    if (!fifo.ok() && !absl::IsNotFound(fifo.status())) return fifo.status();
+    if (fifo.ok() && S_ISFIFO(fifo->st_mode)) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const bool holds, HoldsOpen(host, init.pid, *fifo));
+      if (holds) return std::nullopt;
+    }
   }
   // The directory changed last when the FIFO was taken out of it.
   return directory->st_mtim.tv_sec * int64_t{1000000000} + directory->st_mtim.tv_nsec;

@@ -1,4 +1,5 @@
 // What the next daemon can tell of containers and commands that one left in the middle.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/subprocess.h"
+#include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/process_tree.h"
@@ -78,6 +80,32 @@ TEST_F(OciRecoveryTest, AStartThatWasCutOffIsSeenAndFinished) {
   EXPECT_TRUE(runtime().FinishStart("a").ok());
   EXPECT_NE(access(fifo.c_str(), F_OK), 0);
   EXPECT_TRUE(runtime().FinishStart("a").ok());
+}
+
+// As a runtime handler's program does, which has another name than our copy of crun.
+TEST_F(OciRecoveryTest, WhoHoldsTheFifoWasNotStarted) {
+  ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
+  const std::string fifo = machine_->dir().path() + "/run/oci/crun/a/exec.fifo";
+  const auto started_with = [&](const std::string& open_file) {
+    // For reading: to open it for writing would let the container's process run.
+    const UniqueFd file(open(open_file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(file.valid()) << open_file;
+    auto process = Spawn({.argv = {"/bin/sleep", "300"}, .descriptors = {{file.get(), 3}}});
+    EXPECT_TRUE(process.ok()) << process.status();
+    if (!process.ok()) return false;
+    const auto init = linux::IdentifyProcess(machine_->host(), process->pid());
+    const auto started = runtime().StartedAt("a", *init);
+    EXPECT_TRUE(started.ok()) << started.status();
+    process->Signal(SIGKILL).IgnoreError();
+    process->Wait().IgnoreError();
+    return started.ok() && started->has_value();
+  };
+  EXPECT_FALSE(started_with(fifo));
+  // Of the same name, as a container can make one at the same place of its own root.
+  const std::string other = machine_->dir().path() + "/root" + fifo;
+  ASSERT_TRUE(machine_->host().MakeDirs(other.substr(0, other.rfind('/'))).ok());
+  ASSERT_EQ(mkfifo(other.c_str(), 0600), 0);
+  EXPECT_TRUE(started_with(other));
 }
 
 TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
