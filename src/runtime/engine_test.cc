@@ -2,9 +2,14 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -348,6 +353,75 @@ TEST_F(EngineTest, ASharedPidNamespaceThatFailsLeavesNothing) {
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_THAT(missing.message(), HasSubstr("/nowhere/plimsoll-pause"));
   ExpectNothingLeft();
+}
+
+TEST_F(EngineTest, AStopThatCouldNotBeSavedIsSavedByTheNext) {
+  const auto count = [&](EventType type) {
+    const std::vector<Event> events = events_.Since(0);
+    return std::count_if(events.begin(), events.end(),
+                         [&](const Event& event) { return event.type == type; });
+  };
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  for (int tries = 0; tries < 2; ++tries) {
+    store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->StopSandbox(pod)));
+    EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+    EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  }
+  EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+  EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_EQ(count(EventType::kSandboxStopped), 1);
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+
+  const std::string other = *engine_->RunSandbox(SharedPid(), "");
+  store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
+  ASSERT_TRUE(EndPause(host_, engine_->GetSandbox(other)->pause, absl::InfiniteFuture()).ok());
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (engine_->GetSandbox(other)->state == SandboxState::kReady && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kNotReady);
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+  EXPECT_TRUE(engine_->StopSandbox(other).ok());
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+  EXPECT_EQ(count(EventType::kSandboxStopped), 2);
+  ASSERT_TRUE(engine_->RemoveSandbox(other).ok());
+  ExpectNothingLeft();
+}
+
+// However soon somebody finds and removes it.
+TEST_F(EngineTest, ASandboxesStartIsToldBeforeItsEnd) {
+  absl::Mutex mutex;
+  std::map<std::string, std::vector<EventType>> told;
+  std::vector<SandboxState> started;
+  const int listener = events_.Listen([&](const Event& event, const EventSubject& subject) {
+    absl::MutexLock lock(&mutex);
+    if (subject.sandbox == nullptr) return;
+    told[event.sandbox_id].push_back(event.type);
+    if (event.type == EventType::kSandboxStarted) started.push_back(subject.sandbox->state);
+  });
+  std::atomic<bool> done = false;
+  std::thread remover([&] {
+    while (!done) {
+      for (const SandboxRecord& record : engine_->ListSandboxes()) {
+        EXPECT_TRUE(engine_->RemoveSandbox(record.id).ok());
+      }
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(engine_->RunSandbox(PodSpec(absl::StrCat("pod", i)), "").ok());
+  }
+  while (!engine_->ListSandboxes().empty()) absl::SleepFor(absl::Milliseconds(1));
+  done = true;
+  remover.join();
+  events_.Unlisten(listener);
+  EXPECT_EQ(told.size(), 50u);
+  for (const auto& [id, types] : told) {
+    EXPECT_THAT(types, ElementsAre(EventType::kSandboxStarted, EventType::kSandboxStopped,
+                                   EventType::kSandboxRemoved));
+  }
+  EXPECT_THAT(started, ::testing::Each(SandboxState::kReady));
 }
 
 TEST_F(EngineTest, WithoutTheInitOfItsPidNamespaceASandboxIsNotReady) {

@@ -32,6 +32,7 @@ struct Sandbox {
   mutable absl::Mutex mutex;
   SandboxRecord record ABSL_GUARDED_BY(mutex);
   bool stopping ABSL_GUARDED_BY(mutex) = false;  // its processes' end is nothing to report
+  bool unsaved ABSL_GUARDED_BY(mutex) = false;  // NotReady, which its row doesn't say: a stop tries
 
   SandboxRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

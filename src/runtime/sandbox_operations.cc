@@ -165,16 +165,18 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     }
     std::move(forget).Cancel();
     std::erase(in_the_making_, &record);
+    const SandboxRecord started = record;
     sandbox = std::make_shared<Sandbox>(std::move(record));
+    // In one, as with its removal: who finds it there may remove it at once.
     absl::MutexLock maps(&mutex_);
     sandboxes_.Insert(id, sandbox);
+    options_.events->Add(EventType::kSandboxStarted, started,
+                         absl::StrCat(spec.pod_namespace, "/", spec.name));
   }
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   ShowPicture(id);
-  options_.events->Add(EventType::kSandboxStarted, sandbox->Snapshot(),
-                       absl::StrCat(spec.pod_namespace, "/", spec.name));
   Warn(id, "", WatchPause(sandbox));
   return id;
 }
@@ -223,8 +225,13 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       PLIMSOLL_RETURN_IF_ERROR(
           CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
       sandbox->record.state = SandboxState::kNotReady;
-      PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
+      sandbox->unsaved = true;
+      // Whether or not it can be saved: nothing of it runs, and the next daemon would find that.
       options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
+    }
+    if (sandbox->unsaved) {
+      PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
+      sandbox->unsaved = false;
     }
   }
   // One whose init has died is NotReady already, and holds its classes still.

@@ -85,7 +85,9 @@ void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
   absl::MutexLock lock(&sandbox->mutex);
   if (sandbox->stopping || sandbox->record.state != SandboxState::kReady) return;
   sandbox->record.state = SandboxState::kNotReady;
-  Warn(sandbox->id, "", options_.store->PutSandbox(sandbox->record));
+  const absl::Status saved = options_.store->PutSandbox(sandbox->record);
+  sandbox->unsaved = !saved.ok();
+  Warn(sandbox->id, "", saved);
   options_.events->Add(EventType::kWarning, sandbox->id, "",
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");
