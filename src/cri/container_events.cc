@@ -135,6 +135,8 @@ void ContainerEvents::Tell() {
       }
     }
     if (lost) {
+      // Removals are among them, after which the caches may have taken up what has gone.
+      handlers_->ForgetRemoved();
       EndAll(absl::ResourceExhaustedError(
           "more has happened than could be told in time, and some of it is lost: list pods and "
           "containers, and ask for events again"));

@@ -242,6 +242,43 @@ TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   EXPECT_TRUE(exhausted->WaitForNotificationWithTimeout(absl::Minutes(1))) << "metrics say OK";
 }
 
+// The messages of what was removed go, whoever is told of it.
+TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
+  absl::Notification go;
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault([&](absl::string_view) {
+    go.WaitForNotification();
+    return absl::StatusOr<SandboxRecord>(Pod());
+  });
+  ContainerRecord record = Container("a", ContainerState::kRunning);
+  const auto name_of_it = [&] {
+    ON_CALL(engine_, GetContainer(_)).WillByDefault(Return(record));
+    v1::ContainerStatusRequest request;
+    request.set_container_id("a");
+    v1::ContainerStatusResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::ContainerStatus, request, &response).ok());
+    return response.status().metadata().name();
+  };
+  Start();
+  EXPECT_EQ(name_of_it(), "a");
+  record.client_config = Container("another", ContainerState::kRunning).client_config;
+  EXPECT_EQ(name_of_it(), "a") << "nothing is kept, and the test shows nothing";
+  const auto stream = Open();
+  // The first is being told, and more come than can wait.
+  Tell(EventType::kContainerStarted, Container("b", ContainerState::kRunning));
+  Tell(EventType::kContainerRemoved, Container("a", ContainerState::kRemoving));
+  for (int i = 0; i < 9000; ++i) {
+    Tell(EventType::kContainerStarted, Container("b", ContainerState::kRunning));
+  }
+  go.Notify();
+  v1::ContainerEventResponse message;
+  while (stream->reader->Read(&message)) {
+  }
+  const grpc::Status status = stream->reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("more has happened than could be told in time"));
+  EXPECT_EQ(name_of_it(), "another");
+}
+
 TEST_F(ContainerEventsTest, WhoGoesCostsNothing) {
   Start();
   for (int i = 0; i < 50; ++i) {

@@ -99,6 +99,8 @@ class RuntimeHandlers {
                           ::runtime::v1::ContainerStatus* status, Classes* classes = nullptr);
   // That it has been removed. An empty `container_id`: the sandbox.
   void Forget(const std::string& sandbox_id, const std::string& container_id);
+  // The same of all that the engine has no more.
+  void ForgetRemoved();
 
  private:
   absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);

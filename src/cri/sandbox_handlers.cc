@@ -123,6 +123,14 @@ void RuntimeHandlers::Forget(const std::string& sandbox_id, const std::string& c
   }
 }
 
+void RuntimeHandlers::ForgetRemoved() {
+  const std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
+  absl::flat_hash_set<absl::string_view> ids;
+  for (const runtime::SandboxRecord& record : records) ids.insert(record.id);
+  sandbox_configs_.Retain(ids);
+  ForgetRemovedContainers();
+}
+
 absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
     const v1::UpdatePodSandboxConfigRequest& request, v1::UpdatePodSandboxConfigResponse*) {
   if (info_.classes.registry == nullptr) {
