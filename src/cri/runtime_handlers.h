@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "cri/calls.h"
 #include "cri/cpu_rates.h"
 #include "cri/message_cache.h"
@@ -77,7 +81,9 @@ class RuntimeHandlers {
   absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
-  // --- use of resources (stats_handlers.cc). Lists leave out what has ended.
+  // --- use of resources (stats_handlers.cc). Lists leave out what has ended, and what can't be
+  // read: kubelet's eviction needs to know of the others. A warning in the event log says which and
+  // why.
   absl::Status ContainerStats(const ::runtime::v1::ContainerStatsRequest& request,
                               ::runtime::v1::ContainerStatsResponse* response);
   absl::Status ListContainerStats(const ::runtime::v1::ListContainerStatsRequest& request,
@@ -113,13 +119,17 @@ class RuntimeHandlers {
   absl::Status FillStats(const runtime::ContainerRecord& record,
                          ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
   absl::Status FillStats(const runtime::SandboxRecord& record,
-                         const std::vector<runtime::ContainerRecord>& containers,
+                         const std::vector<runtime::ContainerRecord>& containers, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
-  // nullopt: it has just ended.
+  // Whether what was `read` belongs into a list. Where it could not be read, that is told, once
+  // until it can be again. An empty `container_id`: the sandbox's own.
+  bool IsListed(const std::string& sandbox_id, const std::string& container_id,
+                const absl::Status& read);
+  // nullopt: it has just ended, or it can't be read and is to be left out then.
   absl::StatusOr<std::optional<::runtime::v1::ContainerStats>> ListedStats(
-      const runtime::ContainerRecord& record);
+      const runtime::ContainerRecord& record, bool leave_out);
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;
@@ -127,6 +137,8 @@ class RuntimeHandlers {
   MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
   MessageCache<::runtime::v1::ContainerConfig> container_configs_;
   CpuRates cpu_rates_;
+  absl::Mutex unreadable_mutex_;
+  absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of
 };
 
 // Whether every label of the selector is there with that value.

@@ -70,6 +70,8 @@ void FillIo(const CgroupStats& stats, int64_t now, Stats* out) {
   FillPressure(stats.io_pressure, out->mutable_io());
 }
 
+constexpr size_t kMaxUnreadable = 1000;
+
 // It has just ended, or gone: a list leaves it out.
 bool HasEnded(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
@@ -142,12 +144,34 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
   return records;
 }
 
+bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
+                               const absl::Status& read) {
+  const std::string& id = container_id.empty() ? sandbox_id : container_id;
+  {
+    absl::MutexLock lock(&unreadable_mutex_);
+    if (read.ok()) {
+      unreadable_.erase(id);
+      return true;
+    }
+    if (HasEnded(read)) return false;
+    // Clients ask every few seconds; what they have asked for before is long gone.
+    if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
+    if (!unreadable_.insert(id).second) return false;
+  }
+  Warn(
+      sandbox_id, container_id,
+      {absl::StrCat("left out of lists of what is used, as long as this lasts: ", read.message())});
+  return false;
+}
+
 absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
-    const runtime::ContainerRecord& record) {
+    const runtime::ContainerRecord& record, bool leave_out) {
   CgroupStats counted;
   v1::ContainerStats stats;
   const absl::Status filled = FillStats(record, &stats, &counted);
-  if (HasEnded(filled)) return std::nullopt;
+  if (leave_out ? !IsListed(record.sandbox_id, record.id, filled) : HasEnded(filled)) {
+    return std::nullopt;
+  }
   PLIMSOLL_RETURN_IF_ERROR(filled);
   // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
   FillAvailable(record.spec.resources, counted, stats.mutable_memory());
@@ -157,7 +181,7 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
 absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
                                                  v1::ListContainerStatsResponse* response) {
   for (const runtime::ContainerRecord& record : LiveContainers(request.filter())) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(record));
+    PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(record, /*leave_out=*/true));
     if (stats.has_value()) *response->add_stats() = *std::move(stats);
   }
   return absl::OkStatus();
@@ -165,7 +189,7 @@ absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsReq
 
 absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
                                         const std::vector<runtime::ContainerRecord>& containers,
-                                        v1::PodSandboxStats* stats) {
+                                        bool leave_out, v1::PodSandboxStats* stats) {
   PLIMSOLL_ASSIGN_OR_RETURN(const CgroupStats counted, engine_->SandboxStats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
   const auto config = sandbox_configs_.Get(record.id, record.client_config);
@@ -183,7 +207,7 @@ absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
   out->mutable_process()->mutable_process_count()->set_value(counted.process_count);
   FillIo(counted, now, out);
   for (const runtime::ContainerRecord& container : containers) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto each, ListedStats(container));
+    PLIMSOLL_ASSIGN_OR_RETURN(auto each, ListedStats(container, leave_out));
     if (each.has_value()) *out->add_containers() = *std::move(each);
   }
   return absl::OkStatus();
@@ -196,7 +220,7 @@ absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& 
                             engine_->GetSandbox(request.pod_sandbox_id()));
   v1::ContainerStatsFilter filter;
   filter.set_pod_sandbox_id(record.id);
-  return FillStats(record, LiveContainers(filter), response->mutable_stats());
+  return FillStats(record, LiveContainers(filter), /*leave_out=*/false, response->mutable_stats());
 }
 
 absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
@@ -214,10 +238,9 @@ absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsR
     const auto config = sandbox_configs_.Get(record.id, record.client_config);
     if (!HasLabels(config->labels(), filter.label_selector())) continue;
     v1::PodSandboxStats stats;
-    const absl::Status filled = FillStats(record, containers[record.id], &stats);
-    if (HasEnded(filled)) continue;
-    PLIMSOLL_RETURN_IF_ERROR(filled);
-    *response->add_stats() = std::move(stats);
+    const absl::Status filled =
+        FillStats(record, containers[record.id], /*leave_out=*/true, &stats);
+    if (IsListed(record.id, "", filled)) *response->add_stats() = std::move(stats);
   }
   return absl::OkStatus();
 }
@@ -232,8 +255,7 @@ absl::Status RuntimeHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
     ::plimsoll::v1::ContainerUsage usage;
     CgroupStats counted;
     const absl::Status filled = FillStats(record, usage.mutable_stats(), &counted);
-    if (HasEnded(filled)) continue;
-    PLIMSOLL_RETURN_IF_ERROR(filled);
+    if (!IsListed(record.sandbox_id, record.id, filled)) continue;
     usage.set_pod_sandbox_id(record.sandbox_id);
     usage.set_pod_namespace(pods[record.sandbox_id].first);
     usage.set_pod_name(pods[record.sandbox_id].second);

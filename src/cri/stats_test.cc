@@ -13,7 +13,10 @@ using runtime::ContainerRecord;
 using runtime::ContainerState;
 using ::testing::_;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Return;
+using ::testing::SizeIs;
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -132,18 +135,60 @@ TEST_F(StatsTest, ListsHaveWhatLivesAndMatches) {
   EXPECT_THAT(Listed(filter), ElementsAre("a1", "a2"));
 }
 
-TEST_F(StatsTest, WhatEndsMeanwhileIsLeftOutOtherFailuresAreTold) {
+TEST_F(StatsTest, WhatEndsMeanwhileIsLeftOutUnsaid) {
   ON_CALL(engine_, Stats(absl::string_view("a1")))
       .WillByDefault(Return(absl::NotFoundError("gone")));
   ON_CALL(engine_, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::FailedPreconditionError("has ended")));
   EXPECT_THAT(Listed({}), ElementsAre("b1"));
-  ON_CALL(engine_, Stats(absl::string_view("b1")))
+  EXPECT_THAT(events_.Since(0), IsEmpty());
+}
+
+// kubelet's eviction goes by these lists.
+TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
+  ON_CALL(engine_, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::InternalError("cpu.stat: no number")));
-  v1::ListContainerStatsResponse response;
-  const grpc::Status status =
-      Call(runtime_, &RuntimeStub::ListContainerStats, v1::ListContainerStatsRequest(), &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(Listed({}), ElementsAre("a1", "b1"));
+  std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_THAT(events, SizeIs(1)) << "not again with each list";
+  EXPECT_EQ(events[0].type, runtime::EventType::kWarning);
+  EXPECT_EQ(events[0].container_id, "a2");
+  EXPECT_THAT(events[0].message, HasSubstr("cpu.stat: no number"));
+
+  ::plimsoll::v1::ListUsageResponse usage;
+  ASSERT_TRUE(Call(node_, &NodeStub::ListUsage, ::plimsoll::v1::ListUsageRequest(), &usage).ok());
+  EXPECT_EQ(usage.containers_size(), 2);
+  const auto list_pods = [&] {
+    v1::ListPodSandboxStatsResponse pods;
+    EXPECT_TRUE(
+        Call(runtime_, &RuntimeStub::ListPodSandboxStats, v1::ListPodSandboxStatsRequest(), &pods)
+            .ok());
+    return pods;
+  };
+  v1::ListPodSandboxStatsResponse pods = list_pods();
+  ASSERT_EQ(pods.stats_size(), 2);
+  EXPECT_EQ(pods.stats(0).linux().containers_size(), 1);
+  ON_CALL(engine_, SandboxStats(absl::string_view("pod2")))
+      .WillByDefault(Return(absl::InternalError("memory.stat: no number")));
+  pods = list_pods();
+  ASSERT_EQ(pods.stats_size(), 1);
+  EXPECT_EQ(pods.stats(0).attributes().id(), "pod1");
+  // Who asks for one pod is told.
+  v1::PodSandboxStatsRequest one;
+  one.set_pod_sandbox_id("pod1");
+  v1::PodSandboxStatsResponse response;
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::PodSandboxStats, one, &response).error_code(),
+            grpc::StatusCode::INTERNAL);
+  events = events_.Since(0);
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[1].sandbox_id, "pod2");
+
+  ON_CALL(engine_, Stats(absl::string_view("a2"))).WillByDefault(Return(Counted()));
+  EXPECT_THAT(Listed({}), ElementsAre("a1", "a2", "b1"));
+  ON_CALL(engine_, Stats(absl::string_view("a2")))
+      .WillByDefault(Return(absl::InternalError("cpu.stat: no number")));
+  EXPECT_THAT(Listed({}), ElementsAre("a1", "b1"));
+  EXPECT_THAT(events_.Since(0), SizeIs(3));
 }
 
 TEST_F(StatsTest, ASandboxHasItsOwnAndItsContainers) {
