@@ -115,13 +115,24 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
                                              v1::ListContainersResponse* response) {
   const v1::ContainerFilter& filter = request.filter();
   size_t there = 0;
+  std::vector<runtime::ContainerRecord> unparsed;
+  const auto add = [&](const runtime::ContainerRecord& record, const v1::ContainerConfig& config) {
+    if (!HasLabels(config.labels(), filter.label_selector())) return;
+    FillContainer(record, config, response->add_containers());
+  };
   engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
     ++there;
     if (!Matches(record, filter)) return;
-    const auto config = container_configs_.Get(record.id, record.client_config);
-    if (!HasLabels(config->labels(), filter.label_selector())) return;
-    FillContainer(record, *config, response->add_containers());
+    if (const auto config = container_configs_.Find(record.id)) {
+      add(record, *config);
+    } else {
+      unparsed.push_back(record);
+    }
   });
+  // A message may be large, and its container is locked during its visit.
+  for (const runtime::ContainerRecord& record : unparsed) {
+    add(record, *container_configs_.Get(record.id, record.client_config));
+  }
   if (container_configs_.size() > there) ForgetRemovedContainers();
   return absl::OkStatus();
 }

@@ -23,14 +23,21 @@ class MessageCache {
   // The message of `id`, parsed from `bytes` when it is asked for the first time. Bytes that are no
   // such message (a damaged store) give an empty one: the object can still be listed and removed.
   std::shared_ptr<const Message> Get(const std::string& id, const std::string& bytes) {
+    if (auto known = Find(id)) return known;
+    // Without the lock, which those who have locks of their own may wait for.
+    auto message = std::make_shared<Message>();
+    if (!message->ParseFromString(bytes)) message->Clear();
     absl::MutexLock lock(&mutex_);
     std::shared_ptr<const Message>& entry = messages_[id];
-    if (entry == nullptr) {
-      auto message = std::make_shared<Message>();
-      if (!message->ParseFromString(bytes)) message->Clear();
-      entry = std::move(message);
-    }
+    if (entry == nullptr) entry = std::move(message);  // else another was quicker
     return entry;
+  }
+
+  // The message of `id`, if it has been parsed; else null. Quick enough for whoever holds a lock.
+  std::shared_ptr<const Message> Find(const std::string& id) const {
+    absl::MutexLock lock(&mutex_);
+    const auto entry = messages_.find(id);
+    return entry == messages_.end() ? nullptr : entry->second;
   }
 
   void Forget(absl::string_view id) {

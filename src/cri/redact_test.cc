@@ -140,9 +140,11 @@ TEST(MessageCacheTest, ParsesOnceAndForgets) {
   MessageCache<v1::ContainerConfig> cache;
   v1::ContainerConfig config;
   config.set_log_path("x");
+  EXPECT_EQ(cache.Find("a"), nullptr);
   const auto first = cache.Get("a", config.SerializeAsString());
   EXPECT_EQ(first->log_path(), "x");
   EXPECT_EQ(cache.Get("a", "").get(), first.get());
+  EXPECT_EQ(cache.Find("a").get(), first.get());
   cache.Get("b", "");
   cache.Retain({"b"});
   EXPECT_EQ(cache.size(), 1u);

@@ -1,5 +1,4 @@
 // The services over a mock engine and image store, through a real socket.
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -235,20 +234,25 @@ TEST_F(ServicesTest, ContainerFiltersAreCombined) {
   EXPECT_THAT(Containers(filter), UnorderedElementsAre("a1", "a2"));
 }
 
-TEST_F(ServicesTest, AThousandContainersAreListedQuickly) {
+// Of each list of a thousand, parsing their messages would be the most.
+TEST_F(ServicesTest, EachContainersMessageIsParsedOnce) {
   std::vector<runtime::ContainerRecord> records;
   for (int i = 0; i < 1000; ++i) {
     records.push_back(
         Main(absl::StrCat("c", i), "p", runtime::ContainerState::kRunning, i % 2 ? "a" : "b"));
   }
   ON_CALL(engine_, ListContainers()).WillByDefault(Return(records));
+  EXPECT_EQ(Containers({}).size(), 1000u);
+  // Whoever read these would see no label.
+  for (runtime::ContainerRecord& record : records) record.client_config.clear();
+  records.push_back(Main("new", "p", runtime::ContainerState::kRunning, "a"));
+  ON_CALL(engine_, ListContainers()).WillByDefault(Return(records));
+  EXPECT_EQ(Containers({}).size(), 1001u);
   v1::ContainerFilter filter;
   (*filter.mutable_label_selector())["app"] = "a";
+  EXPECT_EQ(Containers(filter).size(), 501u);
+  (*filter.mutable_label_selector())["app"] = "b";
   EXPECT_EQ(Containers(filter).size(), 500u);
-  const std::clock_t start = std::clock();
-  EXPECT_EQ(Containers({}).size(), 1000u);
-  // Far above what it takes of the CPU, below what parsing every message or a quadratic walk would.
-  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 5);
 }
 
 TEST_F(ServicesTest, ContainerStatusHasTheKernelsResources) {

@@ -129,9 +129,15 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
         !absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id())) {
       return;
     }
-    const auto config = container_configs_.Get(record.id, record.client_config);
-    if (HasLabels(config->labels(), filter.label_selector())) records.push_back(record);
+    records.push_back(record);
   });
+  // Not during the visit, which holds the container's lock while a message is parsed.
+  if (!filter.label_selector().empty()) {
+    std::erase_if(records, [&](const runtime::ContainerRecord& record) {
+      const auto config = container_configs_.Get(record.id, record.client_config);
+      return !HasLabels(config->labels(), filter.label_selector());
+    });
+  }
   // Each has one, its sandbox another: else most are of what has gone.
   if (cpu_rates_.size() > 4 * there + 100) {
     absl::flat_hash_set<std::string> ids;
