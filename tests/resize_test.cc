@@ -36,6 +36,15 @@ class ResizeTest : public NodeTest {
     return Status(id).resources().linux();
   }
   std::string Text(const std::string& id) { return Held(id).ShortDebugString(); }
+  grpc::Status Shrink(const std::string& id, int64_t memory, const std::string& how) {
+    cri::UpdateContainerResourcesRequest request;
+    request.set_container_id(id);
+    *request.mutable_linux() = Sized(70000, memory);
+    (*request.mutable_annotations())["plimsoll.dev/memory-shrink"] = how;
+    cri::UpdateContainerResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdateContainerResources(&context, request, &response);
+  }
   std::vector<plimsoll::v1::Event> Updates(const std::string& id) {
     plimsoll::v1::ListEventsRequest request;
     grpc::ClientContext context;
@@ -104,29 +113,26 @@ TEST_F(ResizeTest, MemoryBelowItsUseIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(Held(id).memory_limit_in_bytes(), 40 * kMiB);
 }
 
+TEST_F(ResizeTest, ShrinkingHasItsWords) {
+  const std::string id = Start(RunPod(), Sleeper());
+  const std::string before = Text(id);
+  EXPECT_EQ(Shrink(id, 8 * kMiB, "please").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Text(id), before);
+}
+
 TEST_F(ResizeTest, BestEffortTriesAndKillsNothing) {
+  struct sysinfo machine = {};
+  ASSERT_EQ(sysinfo(&machine), 0);
+  if (machine.totalswap != 0) {
+    GTEST_SKIP() << "with swap the file goes there, which tests/vm/swap_test.cc is about";
+  }
   const std::string id = Start(RunPod(), Sleeper());
   ExecOutput(id, "head -c 20000000 /dev/zero > /dev/shm/full");
   const std::string before = Text(id);
-  const auto update = [&](const std::string& asked) {
-    cri::UpdateContainerResourcesRequest request;
-    request.set_container_id(id);
-    *request.mutable_linux() = Sized(70000, 8 * kMiB);
-    (*request.mutable_annotations())["plimsoll.dev/memory-shrink"] = asked;
-    cri::UpdateContainerResourcesResponse response;
-    grpc::ClientContext context;
-    return node_.runtime().UpdateContainerResources(&context, request, &response);
-  };
-  EXPECT_EQ(update("please").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  // With swap the file goes there: tests/vm/swap_test.cc.
-  struct sysinfo machine = {};
-  ASSERT_EQ(sysinfo(&machine), 0);
-  if (machine.totalswap == 0) {
-    const grpc::Status refused = update("best-effort");
-    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_THAT(refused.error_message(), HasSubstr("can be reclaimed"));
-    EXPECT_EQ(Text(id), before);
-  }
+  const grpc::Status refused = Shrink(id, 8 * kMiB, "best-effort");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("can be reclaimed"));
+  EXPECT_EQ(Text(id), before);
   EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n") << "it lives";
 }
 

@@ -155,8 +155,10 @@ TEST_F(RestartTest, ACommandThatNobodyWaitsForIsEnded) {
   }
 }
 
-// Rows without much behind them: one process is the monitor of all. The goal is a second for a
-// release build on a quiet machine.
+// Each of a thousand rows is found in its state, and a start doesn't take out of all proportion: a
+// bound that a wait for each row, or a walk of all for each, would break. There is not much behind
+// the rows, no group and no namespace, and one process is the monitor of all: how long a node's
+// start takes in truth is bench's to measure.
 class ManyContainersTest : public RestartTest {
  protected:
   static constexpr int kContainers = 1000;
@@ -232,7 +234,7 @@ class ManyContainersTest : public RestartTest {
   }
 };
 
-TEST_F(ManyContainersTest, AreFoundRunningInASecond) {
+TEST_F(ManyContainersTest, AreFoundRunning) {
   node_.KillDaemon();
   auto monitor = Spawn({.argv = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(monitor.ok()) << monitor.status();
@@ -241,13 +243,13 @@ TEST_F(ManyContainersTest, AreFoundRunningInASecond) {
   monitor->Signal(SIGKILL).IgnoreError();
 }
 
-TEST_F(ManyContainersTest, AreFoundEndedInASecond) {
+TEST_F(ManyContainersTest, AreFoundEnded) {
   node_.KillDaemon();
   FillStore(*linux::ReadBootId(Host()), {.pid = 1, .start_time_ticks = 1}, true);
   ExpectQuickStart("ended meanwhile", cri::CONTAINER_EXITED);
 }
 
-TEST_F(ManyContainersTest, AreFoundEndedByARebootInASecond) {
+TEST_F(ManyContainersTest, AreFoundEndedByAReboot) {
   node_.KillDaemon();
   FillStore("another", {.pid = 1, .start_time_ticks = 1}, false);
   ExpectQuickStart("after a reboot", cri::CONTAINER_EXITED);
