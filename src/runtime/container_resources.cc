@@ -82,12 +82,29 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
-// For a limit of `bytes`. The update's mark says what is to be put back after a kill in between.
-absl::Status MakeRoom(linux::CgroupManager& cgroups, const FsRoot& run,
-                      const ContainerRecord& record, int64_t bytes) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string limit, ReadShrinkLimit(cgroups, record.cgroup_path));
-  PLIMSOLL_RETURN_IF_ERROR(run.ReplaceFile(UpdateMarkOf(record.id), limit, 0600));
-  return ShrinkMemory(cgroups, record.cgroup_path, bytes);
+// For a limit of `bytes`. The update's mark says what is to be put back after a kill in between, or
+// when it can't be at once.
+absl::Status MakeRoom(linux::CgroupManager& cgroups, const std::string& group, int64_t bytes,
+                      UpdateMark* mark) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string limit, ReadShrinkLimit(cgroups, group));
+  PLIMSOLL_RETURN_IF_ERROR(mark->Set(limit));
+  bool lowered = false;
+  const absl::Status shrunk = ShrinkMemory(cgroups, group, bytes, &lowered);
+  if (!lowered) return shrunk;
+  mark->Keep();
+  return Annotate(shrunk, "(the next update or start of the daemon tries again)");
+}
+
+// What an update before this one could not put back.
+absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run,
+                          const ContainerRecord& record) {
+  const absl::StatusOr<std::string> limit = run.Read(UpdateMarkOf(record.id));
+  if (absl::IsNotFound(limit.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(limit.status());
+  if (limit->empty()) return absl::OkStatus();
+  const absl::Status written = WriteShrinkLimit(cgroups, record.cgroup_path, *limit);
+  if (absl::IsNotFound(written)) return absl::OkStatus();  // it has just ended
+  return Annotate(written, "put back what an update before this one has lowered");
 }
 
 }  // namespace
@@ -123,7 +140,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
 }
 
 absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
-                                     const ResourceUpdate& update) {
+                                     const ResourceUpdate& update, UpdateMark* mark) {
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // What a class sets is the class's: the client's value is kept for when it goes.
@@ -140,8 +157,8 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   if (!adj_before.ok()) return OrEnded(adj_before.status());
 
   if (update.shrink_memory && writable.memory_limit_bytes.value_or(-1) >= 0) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        OrEnded(MakeRoom(*options_.cgroups, options_.run, record, *writable.memory_limit_bytes)));
+    PLIMSOLL_RETURN_IF_ERROR(OrEnded(
+        MakeRoom(*options_.cgroups, record.cgroup_path, *writable.memory_limit_bytes, mark)));
   }
   if (writes_adj) {
     PLIMSOLL_RETURN_IF_ERROR(
@@ -211,12 +228,13 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, &told), what));
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
-  const UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(PutLimitBack(*options_.cgroups, options_.run, record), what));
+  UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
   ResourceUpdate given = update;
   given.cgroup = confined->settings;
-  const absl::Status done = ApplyUpdate(*container, record, given);
+  const absl::Status done = ApplyUpdate(*container, record, given, &mark);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
   std::move(tell_back).Cancel();
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));

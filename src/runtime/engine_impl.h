@@ -23,6 +23,7 @@
 #include "runtime/id_map.h"
 #include "runtime/pause.h"
 #include "runtime/pod_objects.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 
@@ -181,7 +182,7 @@ class EngineImpl : public Engine {
   // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
   void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
-                           const ResourceUpdate& update);
+                           const ResourceUpdate& update, UpdateMark* mark);
   // Runtime handlers (handler_operations.cc). Null: nothing is configured about the sandbox's.
   // FAILED_PRECONDITION: it had one that isn't there any more.
   absl::StatusOr<const Handler*> HandlerOf(const SandboxRecord& sandbox) const;

@@ -265,6 +265,38 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   EXPECT_FALSE(run_.Exists(mark));
 }
 
+TEST_F(EnginePassDownTest, ALimitThatCouldNotBePutBackIsByTheNextUpdateOrStart) {
+  const std::string id = Create(Pod(), Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  const std::string high = group + "/memory.high";
+  const std::string mark = "updates/" + id;
+  cgroups_.files = {{group + "/memory.current", "2147483648\n"}, {high, "max\n"}};
+  int writes = 0;
+  cgroups_.on_write = [&] {
+    if (++writes == 2) cgroups_.faults.FailNext("WriteFile", absl::InternalError("I/O error"));
+  };
+  ResourceUpdate update;
+  update.cgroup.memory_limit_bytes = 1 << 30;
+  update.shrink_memory = true;
+  for (const bool by_update : {true, false}) {
+    writes = 0;
+    const absl::Status failed = engine_->UpdateResources(id, update);
+    EXPECT_THAT(std::string(failed.message()),
+                HasSubstr("memory.high is 1073741824 now and could not be put back to max"));
+    EXPECT_THAT(std::string(failed.message()), HasSubstr("the next update or start"));
+    EXPECT_EQ(cgroups_.files[high], "1073741824");
+    EXPECT_EQ(run_.Read(mark).value_or("no mark"), "max");
+    if (by_update) {
+      EXPECT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 100}}).ok());
+    } else {
+      StartEngine();
+    }
+    EXPECT_EQ(cgroups_.files[high], "max");
+    EXPECT_FALSE(run_.Exists(mark));
+  }
+}
+
 TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   const std::string pod = Pod();
   const std::string mark = "updates/" + pod;

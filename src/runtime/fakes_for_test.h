@@ -332,6 +332,7 @@ class FakeCgroups : public linux::CgroupManager {
     const auto it = files.find(absl::StrCat(path, "/", file));
     if (it == files.end()) return absl::NotFoundError("fake");
     if (on_write) on_write();
+    if (absl::Status fault = faults.Check("WriteFile"); !fault.ok()) return fault;
     it->second = std::string(value);
     return absl::OkStatus();
   }

@@ -47,7 +47,9 @@ absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view g
   return cgroups.WriteFile(group, files.controller, files.limit, limit);
 }
 
-absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes) {
+absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes,
+                          bool* lowered) {
+  *lowered = false;
   // Also for v1's sake, which refuses a limit above that of memory and swap together: EINVAL.
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t usage, ReadUsage(cgroups, group));
   if (usage <= bytes) return absl::OkStatus();
@@ -55,7 +57,11 @@ absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group
   const absl::Status asked = WriteShrinkLimit(cgroups, group, absl::StrCat(bytes));
   if (ErrnoOf(asked) == EBUSY) return absl::OkStatus();  // it has tried; nothing is set
   PLIMSOLL_RETURN_IF_ERROR(asked);
-  return WriteShrinkLimit(cgroups, group, before);
+  const absl::Status restored = WriteShrinkLimit(cgroups, group, before);
+  if (restored.ok() || absl::IsNotFound(restored)) return restored;
+  *lowered = true;
+  return Annotate(restored, absl::StrCat(FilesOf(cgroups).limit, " is ", bytes,
+                                         " now and could not be put back to ", before));
 }
 
 }  // namespace plimsoll::runtime

@@ -17,8 +17,9 @@ namespace plimsoll::runtime {
 // written where no more than `bytes` is in use. Both layouts have a limit that the kernel reclaims
 // for when it is written (memory.high; on v1 the limit itself, which the kernel doesn't take when
 // it can't get there); it is put back at once. Errors are the kernel's; NOT_FOUND without the
-// group.
-absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes);
+// group. `lowered`: whether the limit could not be put back, and so is `bytes` still.
+absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes,
+                          bool* lowered);
 
 // That limit: whoever is killed before it is put back leaves a group that is throttled for ever.
 // Read beforehand and kept, it is written when that is found.

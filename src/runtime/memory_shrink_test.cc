@@ -14,6 +14,7 @@ namespace plimsoll::runtime {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // One file that takes what it is given, or refuses it; 8192 bytes are in use.
 class Memory : public linux::CgroupStub {
@@ -28,22 +29,32 @@ class Memory : public linux::CgroupStub {
   absl::Status WriteFile(absl::string_view group, absl::string_view controller,
                          absl::string_view file, absl::string_view value) override {
     writes.push_back(absl::StrCat(group, " ", controller, " ", file, "=", value));
+    if (value == "max" && refuse_back != 0) return ErrnoStatus(refuse_back, "write");
     return refuse == 0 ? absl::OkStatus() : ErrnoStatus(refuse, "write");
   }
 
   std::vector<std::string> writes;
   int refuse = 0;
+  int refuse_back = 0;  // the limit that was
 
  private:
   const linux::CgroupLayout layout_;
 };
 
+// Leaves the limit as it was.
+absl::Status Shrink(Memory& memory, int64_t bytes) {
+  bool lowered = true;
+  const absl::Status status = ShrinkMemory(memory, "/a", bytes, &lowered);
+  EXPECT_FALSE(lowered);
+  return status;
+}
+
 TEST(ShrinkMemoryTest, AsksThroughALimitThatIsPutBack) {
   Memory v2(linux::CgroupLayout::kV2);
-  EXPECT_TRUE(ShrinkMemory(v2, "/a", 4096).ok());
+  EXPECT_TRUE(Shrink(v2, 4096).ok());
   EXPECT_THAT(v2.writes, ElementsAre("/a  memory.high=4096", "/a  memory.high=max"));
   Memory v1(linux::CgroupLayout::kHybrid);
-  EXPECT_TRUE(ShrinkMemory(v1, "/a", 4096).ok());
+  EXPECT_TRUE(Shrink(v1, 4096).ok());
   EXPECT_THAT(v1.writes, ElementsAre("/a memory memory.limit_in_bytes=4096",
                                      "/a memory memory.limit_in_bytes=max"));
 }
@@ -51,10 +62,22 @@ TEST(ShrinkMemoryTest, AsksThroughALimitThatIsPutBack) {
 TEST(ShrinkMemoryTest, ATryThatGotNotFarEnoughIsNoError) {
   Memory v1(linux::CgroupLayout::kV1);
   v1.refuse = EBUSY;
-  EXPECT_TRUE(ShrinkMemory(v1, "/a", 4096).ok());
+  EXPECT_TRUE(Shrink(v1, 4096).ok());
   EXPECT_EQ(v1.writes.size(), 1u) << "the limit is as it was";
   v1.refuse = EPERM;
-  EXPECT_TRUE(absl::IsPermissionDenied(ShrinkMemory(v1, "/a", 4096)));
+  EXPECT_TRUE(absl::IsPermissionDenied(Shrink(v1, 4096)));
+}
+
+TEST(ShrinkMemoryTest, SaysThatTheLimitStaysLowered) {
+  Memory v2(linux::CgroupLayout::kV2);
+  v2.refuse_back = EIO;
+  bool lowered = false;
+  const absl::Status status = ShrinkMemory(v2, "/a", 4096, &lowered);
+  EXPECT_TRUE(lowered);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("memory.high is 4096 now and could not be put back to max: write: "));
+  v2.refuse_back = ENOENT;
+  EXPECT_TRUE(absl::IsNotFound(Shrink(v2, 4096))) << "it has ended";
 }
 
 TEST(ShrinkMemoryTest, ALimitAboveWhatIsUsedIsNotTried) {
@@ -62,9 +85,9 @@ TEST(ShrinkMemoryTest, ALimitAboveWhatIsUsedIsNotTried) {
     Memory memory(layout);
     // As v1 does with one above that of memory and swap together.
     memory.refuse = EINVAL;
-    EXPECT_TRUE(ShrinkMemory(memory, "/a", 8192).ok());
+    EXPECT_TRUE(Shrink(memory, 8192).ok());
     EXPECT_TRUE(memory.writes.empty());
-    EXPECT_FALSE(ShrinkMemory(memory, "/a", 8191).ok());
+    EXPECT_FALSE(Shrink(memory, 8191).ok());
   }
 }
 

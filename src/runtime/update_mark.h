@@ -20,22 +20,28 @@ inline std::string UpdateMarkOf(absl::string_view id) {
 
 // A file that is there while the object lives: what of the update's row is in the kernel by then is
 // not known. A pod's says what was to be written: its row also holds what is only for information.
-// A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h).
+// A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h);
+// where that could not be, it stays for the next update or start.
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
   // One that stays goes with its container or pod; a start before writes once more what holds.
-  ~UpdateMark() { run_.RemoveFile(path_).IgnoreError(); }
+  ~UpdateMark() {
+    if (!stays_) run_.RemoveFile(path_).IgnoreError();
+  }
   UpdateMark(const UpdateMark&) = delete;
   UpdateMark& operator=(const UpdateMark&) = delete;
 
   absl::Status Set(absl::string_view content = "") const {
     return run_.ReplaceFile(path_, content, 0600);
   }
+  // The file outlives the object: what it says is still to be done.
+  void Keep() { stays_ = true; }
 
  private:
   const FsRoot run_;
   const std::string path_;
+  bool stays_ = false;
 };
 
 }  // namespace plimsoll::runtime
