@@ -215,11 +215,13 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   linux::MergeInto(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(record.sandbox_id));
-  const SandboxRecord pod = sandbox->Snapshot();
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(pod));
+  // Without one, a lost row's among them, the pod is an empty record, of which nothing is checked
+  // or told.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
+                            SandboxThatTakesTurns(record.sandbox_id));
   std::optional<absl::MutexLock> turn;
-  if (takes_turns) turn.emplace(&sandbox->handler);
+  if (sandbox != nullptr) turn.emplace(&sandbox->handler);
+  const SandboxRecord pod = sandbox == nullptr ? SandboxRecord() : sandbox->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
   bool told = false;
   absl::Cleanup tell_back = [&] {

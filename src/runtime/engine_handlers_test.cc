@@ -362,5 +362,26 @@ TEST_F(EngineHandlersTest, AHandlerThatIsGoneIsNamed) {
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
 }
 
+TEST_F(EngineHandlersTest, WithoutItsHandlerWhatIsNotFixedCanBeUpdated) {
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  SandboxSpec spec = Spec("fixed");
+  spec.name = "other";
+  const std::string fixed = Pod(spec);
+  const std::string held = Create(fixed, Web());
+  ASSERT_TRUE(engine_->StartContainer(held).ok());
+  handlers_.clear();
+  const absl::Status updated = engine_->UpdateResources(id, To("2", "1Gi"));
+  EXPECT_TRUE(updated.ok()) << updated;
+  EXPECT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("2", "2Gi")}).ok());
+  for (const absl::Status& refused :
+       {engine_->UpdateResources(held, To("500m", "1Gi")),
+        engine_->UpdateSandboxResources(fixed, {.pod_resources = Announcing("1", "512Mi")})}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("the runtime handler fixed of sandbox"));
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime

@@ -207,6 +207,8 @@ class EngineImpl : public Engine {
   // Whether updates of the pod must wait for each other: each is held against what the others
   // have made of it.
   absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
+  // Null: there is none with that id that does.
+  absl::StatusOr<std::shared_ptr<Sandbox>> SandboxThatTakesTurns(absl::string_view id) const;
   // Runs the handler's update command, if it has one. `ran`: it was started, whatever it came to;
   // may be null.
   absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,

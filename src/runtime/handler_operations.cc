@@ -260,8 +260,23 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecor
 }
 
 absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
-  return handler != nullptr && (handler->is_fixed || !handler->update_command.empty());
+  const absl::StatusOr<const Handler*> handler = HandlerOf(sandbox);
+  if (handler.ok()) {
+    return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
+  }
+  // It is not configured any more, and so has no command. That its resources were fixed still
+  // holds.
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
+  if (is_held) return handler.status();
+  return false;
+}
+
+absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::SandboxThatTakesTurns(
+    absl::string_view id) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(id);
+  if (!sandbox.ok()) return nullptr;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns((*sandbox)->Snapshot()));
+  return takes_turns ? *sandbox : nullptr;
 }
 
 absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,

@@ -69,13 +69,15 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   wanted.spec = asked;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
   std::optional<absl::MutexLock> turn;
-  if (takes_turns) turn.emplace(&sandbox->handler);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
+  if (takes_turns) {
+    turn.emplace(&sandbox->handler);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
+  }
   bool told = false;
   absl::Cleanup tell_back = [&] {
     if (told) Warn(record.id, "", TellHandler(record, nullptr));
   };
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, &told), what));
+  if (takes_turns) PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, &told), what));
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
