@@ -123,9 +123,31 @@ class HandlerReader {
     }
   }
 
+  // Of two that tell by one annotation, the runtime would hear one.
+  void CheckNames() {
+    std::map<std::string, std::string> told;  // by annotation: what
+    const auto add = [&](const std::string& what, const std::string& annotation, const char* key) {
+      if (annotation.empty()) return;
+      const auto [other, is_new] = told.emplace(annotation, what);
+      if (!is_new) {
+        Fail(key, absl::StrCat(other->second, " and ", what, " both name the annotation ",
+                               annotation, "; only one of them can be told by it"));
+      }
+    };
+    // Only one of these two is ever told.
+    const std::string other_plug = handler_.plug == Plug::kHot ? "cold_plug_vfio" : "hot_plug_vfio";
+    for (const auto& [what, unused] : DefaultAnnotations()) {
+      if (what == other_plug) continue;
+      add(absl::StrCat("annotations.", what), handler_.AnnotationFor(what), "annotations");
+    }
+    for (const auto& [resource, annotation] : handler_.resource_annotations) {
+      add(absl::StrCat("resource_annotations.", resource), annotation, "resource_annotations");
+    }
+  }
+
   // Keys that mean nothing for what it is.
   void CheckWhole() {
-    if (handler_.is_vm) return;
+    if (handler_.is_vm) return CheckNames();
     for (const char* key : {"plug", "ports", "annotations", "resource_annotations",
                             "update_command", "update_timeout"}) {
       if (map_.Get(key)) Fail(key, "needs kind: vm beside it");

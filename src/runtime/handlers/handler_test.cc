@@ -1,5 +1,6 @@
 #include "runtime/handlers/handler.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -65,6 +66,14 @@ TEST(HandlerTest, WhatIsWrongIsNamed) {
       {"a: {kind: vm, ports: {default: usb}}", "expected root-port, switch-port or no-port"},
       {"a: {kind: vm, annotations: {cpus: x}}", "unknown key cpus, valid here: cold_plug_vfio"},
       {"a: {kind: vm, annotations: {size: run.oci.handler}}", "run.oci.handler can't be set"},
+      {"a: {kind: vm, annotations: {memory: x, default_memory: x}}",
+       "annotations.default_memory and annotations.memory both name the annotation x"},
+      {"a: {kind: vm, annotations: {memory: io.kubernetes.cri.sandbox-cpu-quota}}",
+       "annotations.cpu_quota and annotations.memory both name the annotation"},
+      {"a: {kind: vm, resource_annotations: {e.com/x: plimsoll.dev/sandbox-size}}",
+       "annotations.size and resource_annotations.e.com/x both name the annotation"},
+      {"a: {kind: vm, resource_annotations: {e.com/x: y, e.com/z: y}}",
+       "resource_annotations.e.com/x and resource_annotations.e.com/z both name the annotation y"},
       {"a: {kind: vm, update_command: [resize]}", "expected the absolute path of a program"},
       {"a: {kind: vm, update_timeout: 0}", "update_timeout"},
       {"a: {update_command: [/bin/true]}", "runtime_handlers.a.update_command: needs kind: vm"},
@@ -77,6 +86,18 @@ TEST(HandlerTest, WhatIsWrongIsNamed) {
     Read(text, &status);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
     EXPECT_THAT(status.message(), HasSubstr(message)) << text;
+  }
+}
+
+// Devices come hot or cold, and what isn't told is in nobody's way.
+TEST(HandlerTest, AnnotationsThatAreNeverToldTogetherMayBeOne) {
+  for (const char* plug : {"hot", "cold"}) {
+    absl::Status status;
+    Read(absl::StrCat("a: {kind: vm, plug: ", plug,
+                      ", annotations: {hot_plug_vfio: vm.plug, cold_plug_vfio: vm.plug, "
+                      "memory: \"\", default_memory: \"\"}}"),
+         &status);
+    EXPECT_TRUE(status.ok()) << status;
   }
 }
 
