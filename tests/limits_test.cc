@@ -1,4 +1,5 @@
 // Limits: asked for, held by the kernel, felt by the workload, changed while it runs.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,26 @@ class LimitsTest : public NodeTest {
   uint64_t CpuNanos(const std::string& pod, const std::string& container) {
     return Cgroups().Stats(CgroupOf(pod, container))->cpu_usage_ns;
   }
+};
+
+// A daemon that has something to raise: where it was started with both limits alike, what
+// containers inherit would be right by chance.
+class DescriptorLimitTest : public NodeTest {
+ protected:
+  DescriptorLimitTest() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const struct rlimit lower = {.rlim_cur = std::min<rlim_t>(before_.rlim_max, 777),
+                                 .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &lower);
+  }
+  ~DescriptorLimitTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
+
+  std::string Expected() const {
+    return absl::StrCat(std::min<rlim_t>(before_.rlim_max, 777), "\n", before_.rlim_max, "\n");
+  }
+
+ private:
+  struct rlimit before_ = {};
 };
 
 // What a group's shares read as: cgroup v2 holds a weight, and gives back the least shares of it.
@@ -178,6 +199,19 @@ TEST_F(LimitsTest, CgroupParentIsUsedInBothSpellings) {
   }
   // The slice's parents were made for the pod and go with it.
   EXPECT_FALSE(CgroupExists("/plimsoll.slice"));
+}
+
+TEST_F(DescriptorLimitTest, AContainerHasWhatTheDaemonWasStartedWith) {
+  const std::string script = "ulimit -Sn; ulimit -Hn";
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell(script + "; sleep 1000"));
+  EXPECT_TRUE(Eventually([&] { return Output(id) == Expected(); })) << Output(id);
+  for (const int64_t timeout_seconds : {0, 60}) {
+    cri::ExecSyncResponse response;
+    const grpc::Status status = Exec(id, {"/bin/sh", "-c", script}, &response, timeout_seconds);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.stdout(), Expected()) << "of what enters it";
+  }
 }
 
 TEST_F(LimitsTest, OomScoreAdjOfZeroIsNotInherited) {

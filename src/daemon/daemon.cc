@@ -55,13 +55,16 @@ absl::Status CheckPrograms(const Config& config) {
                                                  "set crun in the configuration"));
 }
 
-// Each container costs some descriptors (monitor, exec, streams): as many as are allowed.
-absl::Status RaiseDescriptorLimit() {
+// Each container costs some descriptors (monitor, exec, streams): as many as are allowed. Returns
+// the limit that was found, which is for containers: programs that use select(2), or that close
+// every descriptor they may have, don't bear a high one.
+absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
+  const runtime::DescriptorLimit found = {.soft = limit.rlim_cur, .hard = limit.rlim_max};
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
-  return absl::OkStatus();
+  return found;
 }
 
 // As a unit of systemd: `systemctl kill` means all processes of the unit's group, and systemd warns
@@ -141,7 +144,7 @@ class DaemonImpl final : public Daemon {
     const Config& config = options_.config;
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(config));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
-    PLIMSOLL_RETURN_IF_ERROR(RaiseDescriptorLimit());
+    PLIMSOLL_ASSIGN_OR_RETURN(descriptor_limit_, RaiseDescriptorLimit());
     PLIMSOLL_ASSIGN_OR_RETURN(cgroups_, linux::CgroupManager::Detect(host_));
 
     PLIMSOLL_ASSIGN_OR_RETURN(state_, FsRoot::OpenOrCreate(config.state_dir));
@@ -228,7 +231,8 @@ class DaemonImpl final : public Daemon {
                             .crun = config.crun,
                             .restrict_oom_score_adj = config.restrict_oom_score_adj,
                             .cgroups = cgroups_.get(),
-                            .monitor_cgroup = MonitorGroup(*cgroups_, host_, config)};
+                            .monitor_cgroup = MonitorGroup(*cgroups_, host_, config),
+                            .descriptor_limit = descriptor_limit_};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
     PLIMSOLL_RETURN_IF_ERROR(OpenClasses());
@@ -519,6 +523,7 @@ class DaemonImpl final : public Daemon {
   const DaemonOptions options_;
   const FsRoot host_;
   Log* const log_;
+  runtime::DescriptorLimit descriptor_limit_;  // that this process was started with
   // Each uses those above it.
   std::optional<FsRoot> state_;
   std::optional<DirectoryLock> state_lock_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +38,15 @@ void WriteOomScoreAdj(const char* value) {
   close(fd);
 }
 
+void LimitDescriptors(const char* value) {
+  char* end = nullptr;
+  rlimit limit = {};
+  limit.rlim_cur = strtoull(value, &end, 10);
+  if (*end == ':') limit.rlim_max = strtoull(end + 1, &end, 10);
+  if (*end != '\0') errno = EINVAL;
+  if (*end != '\0' || setrlimit(RLIMIT_NOFILE, &limit) != 0) Fail("limit descriptors to", value);
+}
+
 // Whatever this process becomes and starts is in the group then.
 void Enter(const char* path) {
   char pid[16];
@@ -62,6 +72,7 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if (target != nullptr) MountRootFilesystem(plan);
   if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) MakeDirectoryBelow(target, path);
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
+  if (const char* value = plan.Get("nofile"); value != nullptr) LimitDescriptors(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);
   }

@@ -8,6 +8,7 @@
 //   private   mount point to make private, with everything below, in the new mount namespace
 //   bind      what to bind over `over` in the new namespace; may come in several pairs
 //   oom       oom_score_adj to take on
+//   nofile    RLIMIT_NOFILE to take on, "soft:hard"
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
 //   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

@@ -102,6 +102,13 @@ struct StrayExec {
   std::string group;  // name below container_group
 };
 
+// RLIMIT_NOFILE.
+struct DescriptorLimit {
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  bool operator==(const DescriptorLimit&) const = default;
+};
+
 struct OciOptions {
   FsRoot host;       // "/"
   FsRoot state;      // writable layers and bundles: <state>/containers/<id>/
@@ -115,6 +122,8 @@ struct OciOptions {
   linux::CgroupManager* cgroups = nullptr;
   // The group that monitors are put into; empty: they stay in this process's own.
   std::string monitor_cgroup;
+  // What containers and what enters them get, at most this process's own; nullopt: that.
+  std::optional<DescriptorLimit> descriptor_limit;
 };
 
 // Thread-safe for different containers; the engine serialises calls about one container (Exec,

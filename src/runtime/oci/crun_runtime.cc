@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,6 +76,12 @@ absl::StatusOr<std::string> FindHelpers(const OciOptions& options) {
                                           absl::StrJoin(places, ", ")));
 }
 
+std::optional<DescriptorLimit> OwnDescriptorLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  return DescriptorLimit{.soft = limit.rlim_cur, .hard = limit.rlim_max};
+}
+
 int StopSignal(const CreateRequest& request) {
   for (const std::string* text : {&request.spec->stop_signal, &request.image->stop_signal}) {
     if (text->empty()) continue;
@@ -144,6 +151,7 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
     PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
                               seccomp_.Filter(security.seccomp, input.capabilities.granted));
   }
+  input.descriptor_limit = options_.descriptor_limit;
   return BuildSpec(input);
 }
 
@@ -282,8 +290,11 @@ absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_
   if (own || (request.oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
     possible.oom_score_adj.reset();
   }
-  const ExecTools tools = {crun_.get(),     launcher_,           options_.host,
-                           machine_.layout, cancel_execs_.get(), &entering_};
+  ExecTools tools = {crun_.get(),         launcher_,  options_.host, machine_.layout,
+                     cancel_execs_.get(), &entering_, std::nullopt};
+  if (options_.descriptor_limit != OwnDescriptorLimit()) {
+    tools.descriptor_limit = options_.descriptor_limit;
+  }
   return ExecInContainer(tools, id, cgroup_path, possible);
 }
 

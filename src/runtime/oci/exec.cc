@@ -225,6 +225,10 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   LaunchPlan plan;
   for (const std::string& file : request.entry_files) plan.Add("enter", file);
   if (request.oom_score_adj.has_value()) plan.Add("oom", absl::StrCat(*request.oom_score_adj));
+  // crun 1.8's exec leaves the container's limits aside: the command has what crun has.
+  if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
+    plan.Add("nofile", absl::StrCat(limit->soft, ":", limit->hard));
+  }
   const bool has_group = group && group->AddToPlan(&plan);
   if (!has_group && plan.text().empty()) {
     Command command = tools.crun->MakeCommand(arguments);

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,7 @@ struct ExecTools {
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
   int cancel_fd = -1;                     // readable: end the call with UNAVAILABLE
   EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
+  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: this process's own
 };
 
 // Runs `request` with crun, without a monitor. Standard input is /dev/null. The call ends when the

@@ -52,22 +52,29 @@ Json Process(const SpecInput& input, std::vector<std::string> arguments,
   const ContainerSpec& spec = *input.request->spec;
   const Json granted = CapabilityNames(input.capabilities.granted);
   const Json ambient = CapabilityNames(input.capabilities.ambient);
-  return {{"terminal", spec.tty},
-          {"user",
-           {{"uid", input.user.uid},
-            {"gid", input.user.gid},
-            {"additionalGids", input.user.additional_gids}}},
-          {"args", std::move(arguments)},
-          {"env", Environment(input)},
-          {"cwd", working_directory},
-          {"capabilities",
-           {{"bounding", granted},
-            {"effective", granted},
-            {"permitted", granted},
-            {"inheritable", ambient},
-            {"ambient", ambient}}},
-          {"noNewPrivileges", spec.security.no_new_privs},
-          {"oomScoreAdj", oom_score_adj}};
+  Json process = {{"terminal", spec.tty},
+                  {"user",
+                   {{"uid", input.user.uid},
+                    {"gid", input.user.gid},
+                    {"additionalGids", input.user.additional_gids}}},
+                  {"args", std::move(arguments)},
+                  {"env", Environment(input)},
+                  {"cwd", working_directory},
+                  {"capabilities",
+                   {{"bounding", granted},
+                    {"effective", granted},
+                    {"permitted", granted},
+                    {"inheritable", ambient},
+                    {"ambient", ambient}}},
+                  {"noNewPrivileges", spec.security.no_new_privs},
+                  {"oomScoreAdj", oom_score_adj}};
+  if (input.descriptor_limit) {
+    Json limit = {{"type", "RLIMIT_NOFILE"},
+                  {"soft", input.descriptor_limit->soft},
+                  {"hard", input.descriptor_limit->hard}};
+    process["rlimits"] = Json::array({std::move(limit)});
+  }
+  return process;
 }
 
 absl::StatusOr<Json> Namespaces(const SpecInput& input) {

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct SpecInput {
   std::string root_path;         // the root filesystem's mount point
   image::ResolvedUser user;
   ContainerCapabilities capabilities;
-  std::string seccomp_filter;  // base64; empty: unconfined
+  std::string seccomp_filter;                       // base64; empty: unconfined
+  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: what the OCI runtime has
 };
 
 struct BuiltSpec {

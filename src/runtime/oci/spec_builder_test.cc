@@ -86,6 +86,13 @@ TEST_F(SpecBuilderTest, EnvironmentInOrderOfPrecedence) {
               ElementsAre("PATH=/image", "HOME=/elsewhere", "HOSTNAME=pod", "X=pod=1"));
 }
 
+TEST_F(SpecBuilderTest, DescriptorLimit) {
+  EXPECT_FALSE(Build()["process"].contains("rlimits"));
+  input_.descriptor_limit = {.soft = 1024, .hard = 524288};
+  EXPECT_EQ(Build()["process"]["rlimits"],
+            Json::parse(R"([{"type": "RLIMIT_NOFILE", "soft": 1024, "hard": 524288}])"));
+}
+
 TEST_F(SpecBuilderTest, Namespaces) {
   EXPECT_THAT(NamespaceTypes(Build()), ElementsAre("mount", "pid"));
   request_.sandbox.network_namespace = "/run/net";
