@@ -2,7 +2,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/command_tree.h"
@@ -37,7 +36,7 @@ absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<st
       }
     }
   }
-  if (!names.empty()) Print(absl::StrCat(absl::StrJoin(names, "\n"), "\n"));
+  Print(CompletionNames(names));
   return kExitOk;
 }
 

@@ -269,6 +269,13 @@ TEST(Completion, EveryShellOfTheList) {
   EXPECT_EQ(CompletionScript(Tree(), "csh"), "");
 }
 
+TEST(Completion, NamesThatAShellWouldExpandAreLeftOut) {
+  EXPECT_EQ(CompletionNames({}), "");
+  EXPECT_EQ(CompletionNames({"web", "web/app", "docker.io/library/a:1", "$(touch x)", "`id`", "a b",
+                             "a\nb", "~root", "a;b", "*", "it's", "$HOME", "a\\b", ""}),
+            "docker.io/library/a:1\nweb\nweb/app\n");
+}
+
 TEST(ManPage, HasEveryCommandAndOption) {
   const std::string page = ManPage(Tree(), "1.2.3");
   for (const CommandInfo& command : Tree().commands) {

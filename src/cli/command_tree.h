@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_CLI_COMMAND_TREE_H_
 #define PLIMSOLL_CLI_COMMAND_TREE_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ std::string ManPage(const CommandInfo& tree, const std::string& version);
 // A completion script for "bash", "zsh" or "fish"; empty for another shell. Names of pods,
 // containers and images are asked of `plimsoll __complete KIND` when completing.
 std::string CompletionScript(const CommandInfo& tree, const std::string& shell);
+
+// What `plimsoll __complete` prints: one name a line. Left out are names that a shell would have to
+// be given in quotes: bash expands what it completes from, "$(...)" included, and who names a pod
+// is not who presses Tab.
+std::string CompletionNames(const std::set<std::string>& names);
 
 }  // namespace plimsoll::cli
 

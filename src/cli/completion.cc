@@ -194,4 +194,12 @@ std::string CompletionScript(const CommandInfo& tree, const std::string& shell) 
   return "";
 }
 
+std::string CompletionNames(const std::set<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) {
+    if (ShellQuote(name) == name) absl::StrAppend(&lines, name, "\n");
+  }
+  return lines;
+}
+
 }  // namespace plimsoll::cli
