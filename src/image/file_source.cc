@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -79,11 +80,12 @@ absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
 
 absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(
     UniqueFd archive, absl::string_view name, const FsRoot& work,
-    const std::function<bool()>& cancelled) {
+    const std::function<bool()>& cancelled, size_t max_path_bytes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(std::move(archive), name,
                                                                    kMaxArchiveBytes, cancelled));
   std::unique_ptr<ArchiveSource> source(new ArchiveSource(work));
   ArchiveEntry entry;
+  size_t path_bytes = 0;
   for (size_t members = 0;; ++members) {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool more, reader->Next(&entry));
     if (!more) break;
@@ -93,6 +95,11 @@ absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(
     }
     absl::StatusOr<std::string> path = CleanPath(entry.path);
     if (!path.ok()) return Annotate(path.status(), absl::StrCat(name, ", member"));
+    path_bytes += path->size() + std::max(entry.hardlink.size(), entry.symlink.size());
+    if (path_bytes > max_path_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the paths of the members of ", name, " have more than ", max_path_bytes, " bytes"));
+    }
     source->files_.erase(*path);
     source->links_.erase(*path);
     if (!entry.hardlink.empty()) {

@@ -42,10 +42,13 @@ class DirectorySource : public FileSource {
 // a table, so none of them can reach anything else. Links between members are followed.
 class ArchiveSource : public FileSource {
  public:
+  // Of all members' paths and links' targets, which are kept in memory.
+  static constexpr size_t kMaxPathBytes = size_t{256} * 1024 * 1024;
+
   // `work` is an empty directory that the caller removes. `cancelled`: see ArchiveReader.
   static absl::StatusOr<std::unique_ptr<ArchiveSource>> Extract(
       UniqueFd archive, absl::string_view name, const FsRoot& work,
-      const std::function<bool()>& cancelled);
+      const std::function<bool()>& cancelled, size_t max_path_bytes = kMaxPathBytes);
   absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
 
  private:

@@ -130,7 +130,7 @@ class Unpacker {
     }
     const UniqueFd fd(openat(tree_.diff().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid()) return ErrnoStatus(errno, "open the layer's root");
-    directory_times_["."] = entry.mtime;
+    PLIMSOLL_RETURN_IF_ERROR(RememberTime(".", entry.mtime));
     return SetMetadata(fd.get(), entry);
   }
 
@@ -151,8 +151,8 @@ class Unpacker {
         openat(parent.fd.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid()) return ErrnoStatus(errno, "open the directory");
     if (opaque) PLIMSOLL_RETURN_IF_ERROR(tree_.SetOpaque(fd.get(), name));
-    directory_times_[parent.path.empty() ? name : absl::StrCat(parent.path, "/", name)] =
-        entry.mtime;
+    PLIMSOLL_RETURN_IF_ERROR(RememberTime(
+        parent.path.empty() ? name : absl::StrCat(parent.path, "/", name), entry.mtime));
     return SetMetadata(fd.get(), entry);
   }
 
@@ -346,6 +346,13 @@ class Unpacker {
     return SetTime(parent, name, entry);
   }
 
+  absl::Status RememberTime(const std::string& path, const struct timespec& mtime) {
+    if (directory_times_.insert_or_assign(path, mtime).second) path_bytes_ += path.size();
+    if (path_bytes_ <= limits_.max_path_bytes) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the paths of the layer's directories have more than ", limits_.max_path_bytes, " bytes"));
+  }
+
   // At the end, for each file made in a directory changes its time.
   absl::Status SetDirectoryTimes() {
     for (const auto& [path, mtime] : directory_times_) {
@@ -365,6 +372,7 @@ class Unpacker {
   const UnpackLimits limits_;
   UnpackResult result_;
   absl::flat_hash_map<std::string, struct timespec> directory_times_;
+  size_t path_bytes_ = 0;  // of its keys
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct UnpackLimits {
   uint64_t max_entries = 1'000'000;
   uint64_t max_bytes = uint64_t{64} * 1024 * 1024 * 1024;  // of file content, and of the stream
   size_t max_xattr_bytes = 64 * 1024;                      // of one entry, names and values
+  size_t max_path_bytes = 256 * 1024 * 1024;  // of all directories, kept in memory to the end
 };
 
 struct UnpackResult {

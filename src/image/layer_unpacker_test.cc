@@ -379,6 +379,16 @@ TEST_F(LayerUnpackerTest, HostileDeviceNodeFlood) {
   EXPECT_HAS(Refused(tar.Build(), {.max_entries = 40}), "more than 40 entries");
 }
 
+TEST_F(LayerUnpackerTest, HostilePathsThatFillTheMemory) {
+  TarBuilder tar;
+  for (int i = 0; i < 10; ++i) tar.Dir(absl::StrCat(std::string(90, 'd'), i));
+  tar.Dir(absl::StrCat(std::string(90, 'd'), 0));  // counts once
+  tar.File(std::string(95, 'f'), "");              // isn't kept
+  EXPECT_HAS(Refused(tar.Build(), {.max_path_bytes = 909}), "more than 909 bytes");
+  const auto fits = Unpack(tar.Build(), {.max_path_bytes = 910}, "other");
+  EXPECT_TRUE(fits.ok()) << fits.status();
+}
+
 TEST_F(LayerUnpackerTest, HostileTruncatedTar) {
   const std::string tar = TarBuilder().File("a", std::string(10'000, 'a')).Build();
   EXPECT_HAS(Refused(tar.substr(0, 5'000)), "DATA_LOSS");
