@@ -102,6 +102,27 @@ TEST_F(DoctorTest, ALayerThatIsGoneIsMissed) {
   EXPECT_EQ(Doctor().exit.code, 0);
 }
 
+TEST_F(DoctorTest, ADamagedImageIsToldAndTheOthersAreUsable) {
+  ASSERT_TRUE(node_.StopDaemon().ok());
+  const std::string blobs = node_.state_directory() + "/images/blobs/sha256";
+  const auto names = Host().List(blobs);
+  ASSERT_TRUE(names.ok() && !names->empty());
+  for (const std::string& name : *names) {
+    ASSERT_TRUE(Host().RemoveFile(absl::StrCat(blobs, "/", name)).ok());
+  }
+  const RunResult stopped = Inspect();
+  EXPECT_EQ(stopped.exit.code, 0) << stopped.err;
+  EXPECT_THAT(stopped.out, HasSubstr("DamagedImage"));
+  EXPECT_THAT(stopped.out, HasSubstr("busybox"));
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  const RunResult told = Doctor();
+  EXPECT_EQ(told.exit.code, 3) << told.out << told.err;
+  EXPECT_THAT(told.out, HasSubstr("pull or import it again"));
+  EXPECT_THAT(node_.Log(), HasSubstr("is damaged and no longer listed"));
+  ImportBusybox();
+  EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("exit 4"))).exit_code(), 4);
+}
+
 // As a lost row of the database leaves it.
 TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   const std::string id = RandomId();

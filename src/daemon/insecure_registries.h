@@ -46,6 +46,7 @@ class InsecureRegistries : public image::ImageService {
   absl::Status CollectGarbage() override { return images_->CollectGarbage(); }
   absl::StatusOr<image::ImageUsage> Usage() const override { return images_->Usage(); }
   std::string directory() const override { return images_->directory(); }
+  std::vector<std::string> Damaged() const override { return images_->Damaged(); }
 
  private:
   bool IsInsecure(absl::string_view reference) const;

@@ -26,11 +26,20 @@ struct ImageRecord {
   bool operator==(const ImageRecord&) const = default;
 };
 
+// A row that can't be read.
+struct DamagedImage {
+  std::string id;
+  std::string what;  // "database row image sha256:ab12, column repo_tags: ..."
+};
+
 // Durable when a call returns: a power cut loses nothing that was acknowledged. Thread-safe.
 class Catalog {
  public:
   virtual ~Catalog() = default;
+  // Every row that can be read. One damaged row must not hide the others: it is listed by
+  // DamagedImages afterwards.
   virtual absl::StatusOr<std::vector<ImageRecord>> LoadImages() = 0;
+  virtual std::vector<DamagedImage> DamagedImages() const { return {}; }
   virtual absl::Status PutImage(const ImageRecord& image) = 0;  // inserts or replaces by id
   virtual absl::Status RemoveImage(const std::string& id) = 0;
 };

@@ -127,6 +127,8 @@ class ImageService {
   // What the unpacked layers, manifests and configs take. Remembered, not walked.
   virtual absl::StatusOr<ImageUsage> Usage() const = 0;
   virtual std::string directory() const = 0;
+  // Images that Open found damaged and took off the list, one sentence each.
+  virtual std::vector<std::string> Damaged() const { return {}; }
 };
 
 }  // namespace plimsoll::image

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/random_id.h"
@@ -89,10 +90,12 @@ class Service : public ImageService {
   absl::Status CollectGarbage() override;
   absl::StatusOr<ImageUsage> Usage() const override;
   std::string directory() const override { return directory_.path(); }
+  std::vector<std::string> Damaged() const override { return damaged_; }
 
  private:
   using Holds = std::vector<LayerStore::Hold>;
 
+  void Drop(const std::string& id, const std::vector<std::string>& tags, absl::string_view why);
   absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
   absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
   std::shared_ptr<LayerLease> LeaseOf(std::vector<std::string> chain_ids, Holds holds) const;
@@ -111,6 +114,8 @@ class Service : public ImageService {
   const std::shared_ptr<LayerStore> layers_;
   const std::unique_ptr<BlobStore> blobs_;
 
+  std::vector<std::string> damaged_;  // set by Load
+
   // Held while the catalog is written, so that index and catalog change in the same order; look-ups
   // need only `mutex_`, which is never held over I/O. Lock this one first.
   absl::Mutex commit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
@@ -128,8 +133,8 @@ absl::Status Service::Load() {
     absl::StatusOr<Holds> holds = AcquireAll(record.chain_ids);
     const absl::Status status = FirstError(file.status(), holds.status());
     if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status)) {
-      // Someone took files out of the store: what is left is no image, it must be pulled again.
-      PLIMSOLL_RETURN_IF_ERROR(catalog_->RemoveImage(record.id));
+      // Someone took files out of the store.
+      Drop(record.id, record.repo_tags, status.message());
       continue;
     }
     PLIMSOLL_RETURN_IF_ERROR(status);
@@ -137,7 +142,18 @@ absl::Status Service::Load() {
     index_.Apply(index_.Put(Image{record, file->config}));
     holds_[record.id] = *std::move(holds);
   }
+  for (const DamagedImage& image : catalog_->DamagedImages()) Drop(image.id, {}, image.what);
   return absl::OkStatus();
+}
+
+// What is left is no image. Listed, it would keep clients from pulling it again.
+void Service::Drop(const std::string& id, const std::vector<std::string>& tags,
+                   absl::string_view why) {
+  damaged_.push_back(absl::StrCat("image ", tags.empty() ? "" : absl::StrJoin(tags, ", ") + ", ",
+                                  id, " is damaged and no longer listed: ", why,
+                                  "; pull or import it again"));
+  // A row that stays is found again at the next start, or replaced when the image comes back.
+  catalog_->RemoveImage(id).IgnoreError();
 }
 
 absl::StatusOr<FsRoot> Service::MakeWork(std::string* name) const {

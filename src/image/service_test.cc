@@ -23,6 +23,7 @@
 namespace plimsoll::image {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -240,6 +241,25 @@ TEST_F(ServiceTest, ImageWithoutItsLayersIsDropped) {
   Reopen();
   EXPECT_THAT(service_->List(), IsEmpty());
   EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+  EXPECT_THAT(service_->Damaged(),
+              ElementsAre(AllOf(HasSubstr("docker.io/library/one:latest"),
+                                HasSubstr(image.record.id), HasSubstr("pull or import it again"))));
+  Reopen();
+  EXPECT_THAT(service_->Damaged(), IsEmpty()) << "it is no longer there";
+}
+
+TEST_F(ServiceTest, ImageWhoseRowCantBeReadIsDroppedAndCanComeBack) {
+  const Image image = Add("one", {"a"});
+  const Image other = Add("two", {"b"});
+  catalog_.Damage(image.record.id, "database row: column blobs");
+  Reopen();
+  EXPECT_TRUE(absl::IsNotFound(service_->Find("one").status()));
+  EXPECT_TRUE(service_->Find("two").ok());
+  EXPECT_THAT(service_->Damaged(), ElementsAre(AllOf(HasSubstr(image.record.id),
+                                                     HasSubstr("database row: column blobs"))));
+  EXPECT_THAT(catalog_.DamagedImages(), IsEmpty());
+  EXPECT_EQ(Add("one", {"a"}).record.id, image.record.id);
+  EXPECT_TRUE(service_->Lease(image.record.id).ok());
 }
 
 // Which of the two is loaded first must not matter, so each is damaged once.

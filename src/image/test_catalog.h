@@ -33,7 +33,20 @@ class TestCatalog : public Catalog {
   absl::Status RemoveImage(const std::string& id) override {
     absl::MutexLock lock(&mutex_);
     images_.erase(id);
+    damaged_.erase(id);
     return absl::OkStatus();
+  }
+  std::vector<DamagedImage> DamagedImages() const override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<DamagedImage> damaged;
+    for (const auto& [id, what] : damaged_) damaged.push_back({id, what});
+    return damaged;
+  }
+  // As if the row could not be read any more.
+  void Damage(const std::string& id, const std::string& what) {
+    absl::MutexLock lock(&mutex_);
+    images_.erase(id);
+    damaged_[id] = what;
   }
   // The first `writes` PutImage succeed, the others fail; -1: none fails.
   void FailAfter(int writes) {
@@ -42,8 +55,9 @@ class TestCatalog : public Catalog {
   }
 
  private:
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, ImageRecord> images_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> damaged_ ABSL_GUARDED_BY(mutex_);
   int writes_until_failure_ ABSL_GUARDED_BY(mutex_) = -1;
 };
 

@@ -193,6 +193,7 @@ class FakeLease : public image::LayerLease {
 class FakeImages : public image::ImageService {
  public:
   int collections = 0;  // of garbage
+  std::vector<std::string> damaged;
 
   absl::StatusOr<image::Image> Import(const std::string&, absl::string_view,
                                       const image::ProgressFn&,
@@ -224,6 +225,7 @@ class FakeImages : public image::ImageService {
   }
   absl::StatusOr<image::ImageUsage> Usage() const override { return image::ImageUsage(); }
   std::string directory() const override { return "/nowhere"; }
+  std::vector<std::string> Damaged() const override { return damaged; }
 };
 
 // Groups are names; KillAll does what `on_kill` says.

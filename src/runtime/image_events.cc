@@ -54,6 +54,7 @@ class ImageEvents : public image::ImageService {
   absl::Status CollectGarbage() override { return images_->CollectGarbage(); }
   absl::StatusOr<image::ImageUsage> Usage() const override { return images_->Usage(); }
   std::string directory() const override { return images_->directory(); }
+  std::vector<std::string> Damaged() const override { return images_->Damaged(); }
 
  private:
   void Add(EventType type, absl::string_view reference, const image::Image& image) {

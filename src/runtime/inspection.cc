@@ -345,6 +345,8 @@ const char* DifferenceName(Difference difference) {
       return "SandboxStillHeld";
     case D::kDamagedRow:
       return "DamagedRow";
+    case D::kDamagedImage:
+      return "DamagedImage";
     case D::kStrayCommand:
       return "StrayCommand";
     case D::kStrayContainer:

@@ -33,6 +33,7 @@ enum class Difference {
   kSandboxStillHeld,  // is NotReady, a namespace is still pinned or its init runs
   kSandboxGroupGone,  // recorded as Ready, and a control group made for it isn't there
   kDamagedRow,        // a row of the database can't be read
+  kDamagedImage,      // an image's row can't be read, or files of it are missing
   kStrayCommand,      // ExecSync started it, for a daemon that is gone
   kStrayContainer,    // files or processes of a container that is not recorded
   kStraySandbox,      // files or mounts of a sandbox that is not recorded

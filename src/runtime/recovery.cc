@@ -67,6 +67,9 @@ absl::Status EngineImpl::Recover() {
   }
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
+  for (const std::string& image : options_.images->Damaged()) {
+    Trouble({}, absl::DataLossError(image));
+  }
   CollectLayers(input.damaged);
   return absl::OkStatus();
 }

@@ -255,6 +255,13 @@ TEST_F(RecoveryTest, ADamagedRowIsShownAndCanBeRemoved) {
   ExpectNothingLeft();
 }
 
+TEST_F(RecoveryTest, ADamagedImageIsTold) {
+  engine_.reset();
+  images_.damaged = {"image busybox is damaged"};
+  StartEngine();
+  EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre("recovery: image busybox is damaged"));
+}
+
 TEST_F(RecoveryTest, LayersAreCollectedWhenTheLastDamagedContainerIsGone) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string a = RunningContainer(pod, "a");

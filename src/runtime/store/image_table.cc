@@ -41,9 +41,14 @@ absl::StatusOr<ImageTable> ImageTable::Open(Database& database) {
 
 absl::StatusOr<std::vector<image::ImageRecord>> ImageTable::Load() {
   std::vector<image::ImageRecord> records;
-  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&]() -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(image::ImageRecord record, ReadRow(load_));
-    records.push_back(std::move(record));
+  damaged_.clear();
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    absl::StatusOr<image::ImageRecord> record = ReadRow(load_);
+    if (record.ok()) {
+      records.push_back(*std::move(record));
+    } else {
+      damaged_.push_back({load_.Bytes(0), std::string(record.status().message())});
+    }
     return absl::OkStatus();
   }));
   return records;

@@ -102,6 +102,10 @@ class SqliteStore : public Store {
     for (const image::ImageRecord& image : *images) image_ids_.insert(image.id);
     return images;
   }
+  std::vector<image::DamagedImage> DamagedImages() const override {
+    absl::MutexLock lock(&mutex_);
+    return images_.damaged();
+  }
   absl::Status PutImage(const image::ImageRecord& image) override {
     absl::MutexLock lock(&mutex_);
     // An image that is there already loses or gets a name, which takes no room.

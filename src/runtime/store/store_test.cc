@@ -291,6 +291,23 @@ TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
   EXPECT_EQ(store->Damaged().size(), 1u);
 }
 
+TEST_F(StoreTest, ADamagedImageDoesNotHideTheOthers) {
+  auto store = Open(root_);
+  for (const char* id : {"i", "j"}) ASSERT_TRUE(store->PutImage(FullImage(id)).ok());
+  auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+  ASSERT_TRUE((*database)->Execute("UPDATE images SET repo_tags = '{' WHERE id = 'i'").ok());
+  const auto images = store->LoadImages();
+  ASSERT_TRUE(images.ok()) << images.status();
+  EXPECT_THAT(*images, ElementsAre(FullImage("j")));
+  ASSERT_EQ(store->DamagedImages().size(), 1u);
+  EXPECT_EQ(store->DamagedImages()[0].id, "i");
+  EXPECT_THAT(store->DamagedImages()[0].what,
+              HasSubstr("database row image i, column repo_tags: "));
+  EXPECT_TRUE(store->RemoveImage("i").ok());
+  ASSERT_TRUE(store->LoadImages().ok());
+  EXPECT_TRUE(store->DamagedImages().empty());
+}
+
 // A tmpfs of its own for each test below.
 TEST_F(StoreTest, OwnedObjectsSurviveByKind) {
   {

@@ -16,8 +16,9 @@
 
 namespace plimsoll::runtime {
 
-// In all three: Load returns every row, oldest first. A row of sandboxes or containers of which a
-// column can't be read is listed by damaged() afterwards; of images: DATA_LOSS names it.
+// In all three: Load returns every row, oldest first. A row of which a column can't be read is
+// listed by damaged() afterwards; one of images is not among the records, because without one of
+// its columns it is no image.
 // Put inserts or replaces by id. Remove is OK when there is no such row.
 
 class SandboxTable {
@@ -56,6 +57,7 @@ class ImageTable {
  public:
   static absl::StatusOr<ImageTable> Open(Database& database);
   absl::StatusOr<std::vector<image::ImageRecord>> Load();
+  const std::vector<image::DamagedImage>& damaged() const { return damaged_; }
   absl::Status Put(const image::ImageRecord& record);
   absl::Status Remove(const std::string& id);
 
@@ -63,6 +65,7 @@ class ImageTable {
   ImageTable(Statement load, Statement put, Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
   Statement load_, put_, remove_;
+  std::vector<image::DamagedImage> damaged_;
 };
 
 // What class types own (see qos/owned_objects.h).
