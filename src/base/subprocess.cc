@@ -26,6 +26,9 @@ namespace {
 // In which what a program had written when it ended is taken from its pipes, whoever else writes.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
+// In which a process ends that was killed, unless the kernel keeps it.
+constexpr absl::Duration kEndTimeout = absl::Seconds(5);
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -205,6 +208,13 @@ absl::Status Child::Signal(int signal, bool group) {
   return ErrnoStatus(errno, what);
 }
 
+absl::Status Child::KillGroup(absl::Time deadline) {
+  Signal(SIGKILL, /*group=*/true).IgnoreError();
+  if (Wait(deadline).ok()) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("process ", pid_, " was killed and has not ended: the kernel keeps it"));
+}
+
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   PLIMSOLL_ASSIGN_OR_RETURN(auto out_pipe, MakePipe());
   PLIMSOLL_ASSIGN_OR_RETURN(auto err_pipe, MakePipe());
@@ -229,10 +239,10 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
 
   absl::StatusOr<ExitStatus> exit = child.Wait(deadline);
   if (!exit.ok()) {
-    child.Signal(SIGKILL, /*group=*/true).IgnoreError();
-    child.Wait().IgnoreError();
+    const absl::Status killed = child.KillGroup(absl::Now() + kEndTimeout);
     return absl::DeadlineExceededError(absl::StrCat(command.argv[0], ": not finished after ",
-                                                    absl::FormatDuration(limits.timeout)));
+                                                    absl::FormatDuration(limits.timeout),
+                                                    killed.ok() ? "" : "; ", killed.message()));
   }
   result.exit = *exit;
   return result;

@@ -57,6 +57,11 @@ class Child {
   absl::StatusOr<ExitStatus> Wait(absl::Time deadline = absl::InfiniteFuture());
   // NOT_FOUND when it has exited. `group`: its whole process group (with Command::new_session).
   absl::Status Signal(int signal, bool group = false);
+  // SIGKILL for its process group (with Command::new_session), and the wait for its end.
+  // DEADLINE_EXCEEDED if it hasn't ended by then: in uninterruptible sleep (a mount whose server is
+  // gone, a failing disk) a process doesn't see the signal, and the reaper collects it if it ever
+  // does.
+  absl::Status KillGroup(absl::Time deadline);
 
   struct Shared;  // the reaper's half
 
@@ -84,7 +89,8 @@ struct RunResult {
 };
 
 // Runs to the end and collects both outputs. DEADLINE_EXCEEDED after the timeout, with the
-// process group killed. A non-zero exit is a result, not an error.
+// process group killed; the message says so when it doesn't end of that within some seconds. A
+// non-zero exit is a result, not an error.
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits = {});
 
 // As RunProgram, but a failed exit is an error: "<argv[0]>: <exit>: <last lines of stderr>".

@@ -134,6 +134,27 @@ TEST(ChildTest, SignalAfterExitIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(child->Signal(SIGTERM)));
 }
 
+TEST(ChildTest, KillGroupWaitsForTheEnd) {
+  Command command = Shell("sleep 100");
+  command.new_session = true;
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  const absl::Status killed = child->KillGroup(absl::InfiniteFuture());
+  ASSERT_TRUE(killed.ok()) << killed;
+  EXPECT_EQ(child->Wait(absl::InfinitePast())->signal, SIGKILL);
+}
+
+// One that isn't in a group of its own doesn't get the signal, as if the kernel kept it.
+TEST(ChildTest, KillGroupDoesNotWaitForever) {
+  auto child = Spawn(Shell("exec sleep 100"));
+  ASSERT_TRUE(child.ok()) << child.status();
+  const absl::Status killed = child->KillGroup(absl::Now() + absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(killed)) << killed;
+  EXPECT_THAT(killed.message(), HasSubstr("was killed and has not ended"));
+  EXPECT_TRUE(child->Signal(SIGKILL).ok());
+  EXPECT_TRUE(child->Wait().ok());
+}
+
 TEST(SubreaperTest, OrphansAreReaped) {
   ASSERT_TRUE(BecomeChildSubreaper().ok());
   // The shell leaves an orphan and tells its pid; it becomes ours and must not stay a zombie.

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -224,36 +223,40 @@ absl::StatusOr<std::string> SkopeoTransport::Run(
   command.descriptors = {{out_pipe.write_end.get(), 1}, {err_pipe.write_end.get(), 2}};
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  absl::Cleanup kill_and_wait = [&child] {
-    child.Signal(SIGKILL, /*group=*/true).IgnoreError();
-    child.Wait().IgnoreError();
-  };
   out_pipe.write_end.Reset();
   err_pipe.write_end.Reset();
 
   std::string out;
   std::string err;
-  bool out_open = true;
-  bool err_open = true;
-  while (out_open || err_open) {
-    if (options_.cancelled && options_.cancelled()) {
-      return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
+  const auto await = [&]() -> absl::StatusOr<ExitStatus> {
+    bool out_open = true;
+    bool err_open = true;
+    while (out_open || err_open) {
+      if (options_.cancelled && options_.cancelled()) {
+        return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
+      }
+      if (absl::Now() >= deadline_) {
+        return absl::DeadlineExceededError(absl::StrCat("pull ", reference_.Canonical(),
+                                                        ": not done after ",
+                                                        absl::FormatDuration(options_.timeout)));
+      }
+      struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
+                              {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
+      if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
+      if (out_open) out_open = Drain(out_pipe.read_end.get(), kMaxOutputBytes, &out);
+      if (err_open) err_open = Drain(err_pipe.read_end.get(), kMaxErrorBytes, &err);
+      if (on_tick) on_tick(out);
     }
-    if (absl::Now() >= deadline_) {
-      return absl::DeadlineExceededError(absl::StrCat("pull ", reference_.Canonical(),
-                                                      ": not done after ",
-                                                      absl::FormatDuration(options_.timeout)));
-    }
-    struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
-                            {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
-    if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
-    if (out_open) out_open = Drain(out_pipe.read_end.get(), kMaxOutputBytes, &out);
-    if (err_open) err_open = Drain(err_pipe.read_end.get(), kMaxErrorBytes, &err);
-    if (on_tick) on_tick(out);
+    return child.Wait(deadline_);
+  };
+  const absl::StatusOr<ExitStatus> exit = await();
+  if (!exit.ok()) {
+    const absl::Status killed = child.KillGroup(absl::Now() + kEndTimeout);
+    if (killed.ok()) return exit.status();
+    return absl::Status(exit.status().code(),
+                        absl::StrCat(exit.status().message(), "; ", killed.message()));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child.Wait(deadline_));
-  std::move(kill_and_wait).Cancel();
-  if (!exit.success()) return Failure(err.empty() ? exit.ToString() : err);
+  if (!exit->success()) return Failure(err.empty() ? exit->ToString() : err);
   return out;
 }
 
