@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -86,8 +87,27 @@ void Say(Creation* creation, const char* what) {
   snprintf(creation->error, sizeof(creation->error), "%s: %s", what, strerror(errno));
 }
 
+// Until the runtime has ended, whoever it leaves behind with its streams. A hook may say more than
+// a pipe holds.
+void HoldOutput(pid_t runtime, OutputStream* out, OutputStream* err) {
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, runtime, 0));
+  if (pidfd < 0) return;
+  while (true) {
+    pollfd polls[3] = {{pidfd, POLLIN, 0}, {out->fd(), POLLIN, 0}, {err->fd(), POLLIN, 0}};
+    if (poll(polls, 3, -1) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
+    if (polls[1].revents != 0) out->Hold();
+    if (polls[2].revents != 0) err->Hold();
+    if (polls[0].revents != 0) break;
+  }
+  close(pidfd);
+}
+
 // Whether the runtime ended well; its own words are in its standard error.
-bool AwaitRuntime(pid_t runtime, OutputStream* errors, Creation* creation) {
+bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creation* creation) {
+  HoldOutput(runtime, out, errors);
   int status = 0;
   // Only the runtime: should init be dead already, the caller wants to see that.
   while (waitpid(runtime, &status, 0) < 0) {
@@ -138,7 +158,9 @@ void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, 
   close(errors.writer);
   close(input.reader);
 
-  if (!AwaitRuntime(runtime, err, creation)) return;
+  if (!AwaitRuntime(runtime, out, err, creation)) return;
+  out->LogHeld();
+  err->LogHeld();
   if (terminal) {
     creation->terminal = ReceiveConsole(console);
     if (creation->terminal < 0) return Say(creation, "receive the terminal");

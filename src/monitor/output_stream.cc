@@ -24,6 +24,7 @@ int64_t NowUnixNanos() {
 void OutputStream::Read(int fd) {
   Close();
   fd_ = fd;
+  size_ = 0;  // of another source
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
@@ -69,6 +70,25 @@ void OutputStream::Finish() {
   size_ = 0;
   log_->Flush();
   Close();
+}
+
+void OutputStream::Hold() {
+  if (fd_ < 0) return;
+  char beyond[4096];
+  const size_t room = sizeof(buffer_) - 1 - size_;  // without the end that Unlogged puts
+  const ssize_t n = room > 0 ? read(fd_, buffer_ + size_, room) : read(fd_, beyond, sizeof(beyond));
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    Close();
+  } else if (room > 0) {
+    size_ += static_cast<size_t>(n);
+  }
+}
+
+void OutputStream::LogHeld() {
+  if (size_ == 0) return;
+  LogLines(NowUnixNanos());
+  log_->Flush();
 }
 
 const char* OutputStream::Unlogged() {

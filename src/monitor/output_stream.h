@@ -32,6 +32,11 @@ class OutputStream {
   size_t Pump();
   // Takes what the pipe holds, whoever goes on writing, and logs what is left of a last line.
   void Finish();
+  // Takes what is there, at most one buffer, without logging it: an OCI runtime and its hooks
+  // mustn't wait for room in the pipe. What is beyond the first 64 KiB is dropped.
+  void Hold();
+  // Logs the complete lines of what was held.
+  void LogHeld();
   // What was read and not logged yet: for the message of a runtime that failed. Null-terminated.
   const char* Unlogged();
 

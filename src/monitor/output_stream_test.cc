@@ -117,5 +117,28 @@ TEST_F(OutputStreamTest, UnloggedIsWhatWasNotCutIntoLinesYet) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
+TEST_F(OutputStreamTest, HeldOutputIsLoggedLaterAndBounded) {
+  const std::string line(999, 'x');
+  size_t sent = 0;
+  for (int i = 0; i < 200; ++i) {
+    Write(line + "\n");
+    sent += line.size() + 1;
+    stream_.Hold();
+  }
+  EXPECT_THAT(Entries(), IsEmpty());
+  EXPECT_GE(stream_.fd(), 0);
+  ASSERT_GT(sent, 4 * OutputStream::kMaxLine);
+  stream_.LogHeld();
+  const std::vector<std::string> entries = Entries();
+  ASSERT_EQ(entries.size(), 65u) << "of what the buffer has room for";
+  for (const std::string& entry : entries) EXPECT_EQ(entry, "F " + line);
+  Write("after\n");
+  stream_.Pump();
+  EXPECT_EQ(Entries().size(), 66u);
+  CloseWriter();
+  stream_.Hold();
+  EXPECT_EQ(stream_.fd(), -1);
+}
+
 }  // namespace
 }  // namespace plimsoll::monitor

@@ -96,6 +96,29 @@ TEST_F(MonitorTest, RecordsTheExitOfAProcessThatItInherits) {
   EXPECT_TRUE(EndMonitor(dir_.root(), absl::Now() + kPatience).ok());
 }
 
+// As of a hook that says more than a pipe holds.
+TEST_F(MonitorTest, ARuntimeThatSaysMuchIsNotKeptWaiting) {
+  const std::string much =
+      "i=0; while [ $i -lt 4000 ]; do echo \"line $i of many that are said\"; "
+      "i=$((i+1)); done";
+  const auto created = Create(absl::StrCat("{ ", much, "; } >&2; ", much,
+                                           "; (while [ ! -e go ]; do sleep 0.01; done; exit 7) & "
+                                           "echo $! > pid"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_THAT(Log(), HasSubstr(" stdout F line 0 of many that are said\n"));
+  EXPECT_THAT(Log(), HasSubstr(" stderr F line 0 of many that are said\n"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("go", "").ok());
+  EXPECT_EQ(AwaitExit()->code, 7);
+}
+
+TEST_F(MonitorTest, OfMuchThatAFailedRuntimeSaidTheBeginningIsTold) {
+  const auto created = Create(
+      "{ echo the reason; i=0; while [ $i -lt 8000 ]; do echo and a line of more words $i; "
+      "i=$((i+1)); done; } >&2; exit 1");
+  ASSERT_FALSE(created.ok());
+  EXPECT_THAT(created.status().message(), HasSubstr("the reason\nand a line of more words 0\n"));
+}
+
 TEST_F(MonitorTest, IsFoundByItsLockAndEndsWithTheContainer) {
   const auto created = Create("sleep 1000 & echo $! > pid");
   ASSERT_TRUE(created.ok()) << created.status();
