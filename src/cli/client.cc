@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/socket_address.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
 #include "cli/call_watch.h"
 #include "cli/errors.h"

@@ -4,9 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "cli/errors.h"
@@ -179,25 +178,6 @@ absl::StatusOr<std::string> FindDaemon() {
   return WithHint(found.status(),
                   "No daemon is running, and the program to start one is not installed. Install "
                   "plimsolld, or name a running daemon with --address.");
-}
-
-absl::Status ProbeSocket(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is longer than ",
-                                                   sizeof(address.sun_path) - 1, " bytes"));
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "socket");
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    return absl::OkStatus();
-  }
-  if (errno == ECONNREFUSED) {
-    return absl::NotFoundError(absl::StrCat("connect ", path, ": nobody listens there"));
-  }
-  return ErrnoStatus(errno, absl::StrCat("connect ", path));
 }
 
 absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {

@@ -57,9 +57,6 @@ class Standalone {
 // The path of plimsolld: beside this program, else in PATH. NOT_FOUND.
 absl::StatusOr<std::string> FindDaemon();
 
-// Whether something accepts connections there. NOT_FOUND: nothing does; PERMISSION_DENIED.
-absl::Status ProbeSocket(const std::string& path);
-
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_STANDALONE_H_

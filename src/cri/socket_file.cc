@@ -1,17 +1,15 @@
 #include "cri/socket_file.h"
 
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
 #include "cri/validate.h"
 
 namespace plimsoll::cri {
@@ -40,13 +38,7 @@ absl::Status CheckNobodyListens(const std::string& path) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is there and is not a socket: remove it or choose another path"));
   }
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "socket");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (connect(fd.get(), generic, sizeof(address)) != 0) return absl::OkStatus();
+  if (!ProbeSocket(path).ok()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("another process listens on ", path, ": is a daemon running already?"));
 }
