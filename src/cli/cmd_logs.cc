@@ -82,25 +82,28 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   return sources;
 }
 
-absl::Status ReadOnce(Source& source, const LogsArguments& arguments,
-                      const std::function<void(Output)>& sink, bool flush) {
+// `all`: what is there now, else some of it. True: there may be more.
+absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments,
+                              const std::function<void(Output)>& sink, bool all, bool flush) {
   const auto take = [&](const LogLine& line) {
     sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
   };
   // What was put aside when the log got long comes first.
   if (!std::exchange(source.older_read, true)) {
     LogReader older(source.root, source.path + ".1");
-    PLIMSOLL_RETURN_IF_ERROR(older.Poll(take).status());
+    PLIMSOLL_RETURN_IF_ERROR(older.ReadAll(take));
     older.Flush(take);
   }
-  PLIMSOLL_RETURN_IF_ERROR(source.reader.Poll(take).status());
+  if (!all) return source.reader.Poll(take);
+  PLIMSOLL_RETURN_IF_ERROR(source.reader.ReadAll(take));
   if (flush) source.reader.Flush(take);
-  return absl::OkStatus();
+  return false;
 }
 
 absl::Status FollowAll(Client& client, std::vector<Source>& sources,
                        const LogsArguments& arguments) {
   while (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; })) {
+    bool more = false;
     for (Source& source : sources) {
       if (source.ended) continue;
       // Asked before the log is read: what an ended container wrote is then complete.
@@ -113,9 +116,11 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources,
                          ShellQuote(arguments.name)));
       }
       source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
-      PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, Write, source.ended));
+      PLIMSOLL_ASSIGN_OR_RETURN(const bool rest,
+                                ReadOnce(source, arguments, Write, source.ended, source.ended));
+      more |= rest;
     }
-    absl::SleepFor(kPollInterval);
+    if (!more) absl::SleepFor(kPollInterval);
   }
   return absl::OkStatus();
 }
@@ -138,10 +143,12 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
     std::vector<Output> lines;
     const bool all = arguments.tail < 0;
     const bool running = source.container.state() == cri::CONTAINER_RUNNING;
-    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(
-        source, arguments,
-        [&](Output output) { all ? Write(output) : lines.push_back(std::move(output)); },
-        /*flush=*/!arguments.follow || !running));
+    const auto sink = [&](Output output) {
+      all ? Write(output) : lines.push_back(std::move(output));
+    };
+    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, sink, /*all=*/true,
+                                      /*flush=*/!arguments.follow || !running)
+                                 .status());
     const size_t keep =
         std::min(lines.size(), static_cast<size_t>(std::max<int64_t>(0, arguments.tail)));
     for (size_t i = lines.size() - keep; i < lines.size(); ++i) Write(lines[i]);

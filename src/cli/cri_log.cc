@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -43,7 +44,7 @@ std::optional<LogRecord> ParseLogLine(absl::string_view line) {
   return record;
 }
 
-absl::StatusOr<bool> LogReader::OpenIfReplaced(const Sink& sink) {
+absl::StatusOr<bool> LogReader::OpenIfReplaced(uint64_t* left, const Sink& sink) {
   const absl::StatusOr<struct stat> info = root_.Stat(path_);
   if (!info.ok()) {
     if (absl::IsNotFound(info.status())) return false;  // between rename and re-open
@@ -62,7 +63,8 @@ absl::StatusOr<bool> LogReader::OpenIfReplaced(const Sink& sink) {
   struct stat opened = {};
   if (fstat(next.get(), &opened) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path_));
   // The writer made the new file after its last write to the old one: now that is complete.
-  if (file_.valid()) PLIMSOLL_RETURN_IF_ERROR(Drain(sink).status());
+  if (file_.valid()) PLIMSOLL_RETURN_IF_ERROR(Drain(left, sink));
+  if (*left == 0) return false;  // there may be more of the old one
   file_ = std::move(next);
   inode_ = opened.st_ino;
   unread_.clear();
@@ -70,21 +72,43 @@ absl::StatusOr<bool> LogReader::OpenIfReplaced(const Sink& sink) {
 }
 
 absl::StatusOr<bool> LogReader::Poll(const Sink& sink) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool replaced, OpenIfReplaced(sink));
+  uint64_t left = kMaxPollBytes;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool replaced, OpenIfReplaced(&left, sink));
   if (!file_.valid()) return false;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool read, Drain(sink));
-  return replaced || read;
+  PLIMSOLL_RETURN_IF_ERROR(Drain(&left, sink));
+  return replaced || left < kMaxPollBytes;
 }
 
-absl::StatusOr<bool> LogReader::Drain(const Sink& sink) {
-  bool any = false;
+absl::Status LogReader::ReadAll(const Sink& sink) {
+  const uint64_t end = bytes_read_ + BytesThere();
+  bool more = true;
+  while (more) {
+    PLIMSOLL_ASSIGN_OR_RETURN(more, Poll(sink));
+    if (bytes_read_ >= end) more = false;
+  }
+  return absl::OkStatus();
+}
+
+// In the file being read and the one that has replaced it; rather too much than too little.
+uint64_t LogReader::BytesThere() const {
+  uint64_t bytes = 0;
+  struct stat info = {};
+  if (file_.valid() && fstat(file_.get(), &info) == 0) bytes += static_cast<uint64_t>(info.st_size);
+  const absl::StatusOr<struct stat> named = root_.Stat(path_);
+  if (named.ok()) bytes += static_cast<uint64_t>(named->st_size);
+  return bytes;
+}
+
+absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
   std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t count = read(file_.get(), buffer.data(), buffer.size());
+  while (*left > 0) {
+    const size_t most = static_cast<size_t>(std::min<uint64_t>(*left, buffer.size()));
+    const ssize_t count = read(file_.get(), buffer.data(), most);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path_));
-    if (count == 0) return any;
-    any = true;
+    if (count == 0) break;
+    *left -= static_cast<uint64_t>(count);
+    bytes_read_ += static_cast<uint64_t>(count);
     unread_.append(buffer.data(), static_cast<size_t>(count));
     size_t begin = 0;
     for (size_t end; (end = unread_.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -92,6 +116,7 @@ absl::StatusOr<bool> LogReader::Drain(const Sink& sink) {
     }
     unread_.erase(0, begin);
   }
+  return absl::OkStatus();
 }
 
 void LogReader::Take(absl::string_view line, const Sink& sink) {

@@ -47,22 +47,32 @@ class LogReader {
   // `root` is "/", `path` absolute. The file need not be there yet.
   LogReader(FsRoot root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
 
-  // Hands over every line that is complete now. True if there was anything to read. When the file
-  // was replaced (rotation) the rest of the old one comes first. OK when there is no file yet.
+  // The most that one Poll reads: who writes faster than we read must not keep others waiting.
+  static constexpr uint64_t kMaxPollBytes = uint64_t{2} * 1024 * 1024;
+
+  // Hands over lines that are complete now. True if there was anything to read: there may be more.
+  // When the file was replaced (rotation) the rest of the old one comes first. OK when there is no
+  // file yet.
   absl::StatusOr<bool> Poll(const Sink& sink);
+  // Polls until there is nothing more to read, or, while somebody goes on writing, until all is
+  // handed over that was there at the call.
+  absl::Status ReadAll(const Sink& sink);
   // Hands over pieces that are still waiting for their end. After the last Poll.
   void Flush(const Sink& sink);
 
  private:
-  absl::StatusOr<bool> Drain(const Sink& sink);
-  absl::StatusOr<bool> OpenIfReplaced(const Sink& sink);
+  // Each takes what it reads off `left`.
+  absl::Status Drain(uint64_t* left, const Sink& sink);
+  absl::StatusOr<bool> OpenIfReplaced(uint64_t* left, const Sink& sink);
+  uint64_t BytesThere() const;
   void Take(absl::string_view line, const Sink& sink);
 
   FsRoot root_;
   std::string path_;
   UniqueFd file_;
   uint64_t inode_ = 0;
-  std::string unread_;  // a file line whose end is not written yet
+  uint64_t bytes_read_ = 0;  // of all files
+  std::string unread_;       // a file line whose end is not written yet
   std::optional<LogLine> pieces_[2];
 };
 

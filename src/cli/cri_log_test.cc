@@ -117,6 +117,48 @@ TEST_F(LogReaderTest, EndlessLinesComeInParts) {
   EXPECT_EQ(Poll().size(), 1);
 }
 
+TEST_F(LogReaderTest, AWriterThatIsFasterDoesNotKeepIt) {
+  const std::string entry = Entry("stdout", "F", std::string(10'000, 'x'));
+  Append(entry);
+  uint64_t lines = 0;
+  const auto one_more = [&](const LogLine&) {
+    ++lines;
+    Append(entry);
+    Append(entry);
+  };
+  const auto more = reader_.Poll(one_more);
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_TRUE(*more);
+  EXPECT_LE(lines * entry.size(), LogReader::kMaxPollBytes);
+  const uint64_t there = 2 * lines + 1;
+  const absl::Status all = reader_.ReadAll(one_more);
+  EXPECT_TRUE(all.ok()) << all;
+  EXPECT_GE(lines, there) << "all that was there";
+}
+
+TEST_F(LogReaderTest, WhatIsLongerThanAPollComesWhole) {
+  std::string text;
+  while (text.size() < 3 * LogReader::kMaxPollBytes) {
+    text += Entry("stdout", "F", std::string(1000, 'x'));
+  }
+  const size_t entries = text.size() / Entry("stdout", "F", std::string(1000, 'x')).size();
+  Append(text);
+  EXPECT_LT(Poll().size(), entries);
+  // Renamed away before all of it was read.
+  ASSERT_EQ(std::rename((dir_.path() + "/c.log").c_str(), (dir_.path() + "/c.log.1").c_str()), 0);
+  Append(Entry("stdout", "F", "new"));
+  size_t rest = 0;
+  std::string last;
+  const absl::Status all = reader_.ReadAll([&](const LogLine& line) {
+    ++rest;
+    last = line.text;
+  });
+  EXPECT_TRUE(all.ok()) << all;
+  EXPECT_EQ(last, "new");
+  EXPECT_GT(rest, 1u);
+  EXPECT_LT(rest, entries);
+}
+
 TEST_F(LogReaderTest, SkipsGarbage) {
   Append(std::string("garbage\n\0\n", 10) + Entry("stdout", "F", "fine"));
   EXPECT_THAT(Poll(), ElementsAre("fine"));

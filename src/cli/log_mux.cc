@@ -11,6 +11,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+constexpr absl::Duration kShortPause = absl::Milliseconds(1);
 constexpr std::array<const char*, 6> kColours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
                                                  "\x1b[35m", "\x1b[34m", "\x1b[31m"};
 
@@ -47,9 +48,10 @@ void LogMux::Finish(int handle) {
   const auto it = sources_.find(handle);
   if (it == sources_.end()) return;
   Source& source = *it->second;
-  Drain(source);
-  source.reader.Flush([&](const LogLine& line)
-                          ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); });
+  const auto write = [&](const LogLine& line)
+                         ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); };
+  source.reader.ReadAll(write).IgnoreError();
+  source.reader.Flush(write);
   sources_.erase(it);
 }
 
@@ -60,16 +62,19 @@ void LogMux::Say(absl::string_view line) {
 
 void LogMux::Loop() {
   absl::MutexLock lock(&mutex_);
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), kPollInterval)) {
-    for (auto& [handle, source] : sources_) Drain(*source);
+  bool more = false;
+  // Where there is more, the pause is for those who wait for the lock.
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kPollInterval)) {
+    more = false;
+    for (auto& [handle, source] : sources_) more |= Drain(*source);
   }
 }
 
-void LogMux::Drain(Source& source) {
+bool LogMux::Drain(Source& source) {
   // A log that can't be read is no reason to end the pod; the next round tries again.
-  source.reader
+  return source.reader
       .Poll([&](const LogLine& line) ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); })
-      .IgnoreError();
+      .value_or(false);
 }
 
 void LogMux::WriteLine(const Source& source, const LogLine& line) {

@@ -43,7 +43,8 @@ class LogMux {
   };
 
   void Loop();
-  void Drain(Source& source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True: there may be more.
+  bool Drain(Source& source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLine(const Source& source, const LogLine& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FsRoot root_;
