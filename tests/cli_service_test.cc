@@ -50,6 +50,21 @@ TEST_F(CliServiceTest, ACommandWaitsForADaemonThatDoesNotAnswerYet) {
   EXPECT_EQ(exit->code, 0) << Host().Read(errors).value_or("");
 }
 
+TEST_F(CliServiceTest, AContainerWithoutALogDoesNotHideTheOthersLogs) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig silent = Shell("echo unseen");
+  silent.clear_log_path();
+  AwaitExit(Start(pod, silent));
+  const RunResult none = *RunProgram(PlimsollCommand({"logs", pod}));
+  EXPECT_EQ(none.exit.code, 1) << none.out << none.err;
+  EXPECT_THAT(none.err, HasSubstr(silent.metadata().name() + " keeps no log"));
+  AwaitExit(Start(pod, Shell("echo seen")));
+  const RunResult some = *RunProgram(PlimsollCommand({"logs", pod}));
+  EXPECT_EQ(some.exit.code, 0) << some.err;
+  EXPECT_THAT(some.out, HasSubstr("seen\n"));
+  EXPECT_THAT(some.err, HasSubstr(silent.metadata().name() + " keeps no log"));
+}
+
 TEST_F(CliServiceTest, EventsSinceATimeAreAllSinceThen) {
   RunPod();
   const std::string all = Output({"events"});

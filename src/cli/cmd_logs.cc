@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -68,16 +69,23 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   std::vector<Source> sources;
+  std::vector<std::string> without;
   for (const cri::Container& container : chosen) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.ContainerStatus(container.id()));
     const std::string& path = status.status().log_path();
     if (path.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("container ", container.metadata().name(), " keeps no log"));
+      without.push_back(absl::StrCat("container ", container.metadata().name(), " keeps no log"));
+      continue;
     }
     const std::string prefix =
         chosen.size() > 1 ? absl::StrCat(container.metadata().name(), " | ") : "";
     sources.push_back(Source{container, prefix, root, path, LogReader(root, path)});
+  }
+  if (sources.empty() && !without.empty()) {
+    return absl::FailedPreconditionError(absl::StrJoin(without, "; "));
+  }
+  for (const std::string& note : without) {
+    PrintNote(absl::StrCat("plimsoll: ", Printable(note), "\n"));
   }
   return sources;
 }
