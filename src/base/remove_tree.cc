@@ -60,8 +60,15 @@ class TreeRemover {
 absl::Status Unlink(int directory, const std::string& name, bool* is_directory) {
   *is_directory = false;
   if (unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
-  *is_directory = errno == EISDIR || errno == EPERM;  // POSIX has the second, Linux the first
-  return *is_directory ? absl::OkStatus() : ErrnoStatus(errno, "remove");
+  const int error = errno;
+  // POSIX has EPERM for a directory, Linux EISDIR: its EPERM is of an immutable or append-only
+  // file, or of what is in such a directory (chattr(1)).
+  struct stat info = {};
+  *is_directory =
+      error == EISDIR ||
+      (error == EPERM && fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+       S_ISDIR(info.st_mode));
+  return *is_directory ? absl::OkStatus() : ErrnoStatus(error, "remove");
 }
 
 absl::StatusOr<Identity> IdentityOf(int fd) {

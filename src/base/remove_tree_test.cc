@@ -1,6 +1,8 @@
 #include "base/remove_tree.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 namespace plimsoll {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // As `mkdir d; cd d` again and again, with a file and a second directory at every hundredth level.
@@ -62,6 +65,27 @@ TEST(RemoveTree, WideAndDeepTogether) {
   ASSERT_TRUE(dir.root().ReplaceFile("beside", "x").ok());
   ASSERT_TRUE(RemoveTreeAt(dir.root().fd(), "top", "top").ok());
   EXPECT_THAT(*dir.root().List("."), ::testing::ElementsAre("beside"));
+}
+
+TEST(RemoveTree, AnImmutableFileIsCalledWhatItIs) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("top/sub").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("top/sub/file", "x").ok());
+  const UniqueFd file = *dir.root().OpenFile("top/sub/file", O_RDONLY);
+  int flags = 0;
+  if (ioctl(file.get(), FS_IOC_GETFLAGS, &flags) != 0) GTEST_SKIP() << "needs file attributes";
+  const int before = flags;
+  flags |= FS_IMMUTABLE_FL;
+  if (ioctl(file.get(), FS_IOC_SETFLAGS, &flags) != 0) {
+    GTEST_SKIP() << "needs a file system and a capability for immutable files";
+  }
+  const absl::Status kept = dir.root().RemoveTree("top");
+  ASSERT_EQ(ioctl(file.get(), FS_IOC_SETFLAGS, &before), 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(kept)) << kept;
+  EXPECT_THAT(kept.message(), HasSubstr("top/sub/file"));
+  EXPECT_THAT(kept.message(), HasSubstr("Operation not permitted"));
+  const absl::Status removed = dir.root().RemoveTree("top");
+  EXPECT_TRUE(removed.ok()) << removed;
 }
 
 TEST(RemoveTree, FileAndNothingAreFine) {
