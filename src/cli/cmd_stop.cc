@@ -99,7 +99,15 @@ absl::Status RemovePod(Client& client, const Inventory& inventory, const cri::Po
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   // Other clients' pods have no such directory, and uids of any form.
   const absl::Status removed = RemovePodDir(root, state_directory, pod.metadata().uid());
-  return absl::IsInvalidArgument(removed) ? absl::OkStatus() : removed;
+  if (removed.ok() || absl::IsInvalidArgument(removed)) return absl::OkStatus();
+  // By its name it can't be asked for again.
+  const std::string directory = absl::StrCat(state_directory, "/cli/", pod.metadata().uid());
+  return WithHint(
+      Annotate(removed, absl::StrCat("pod ", pod.metadata().name(),
+                                     " is removed, but its logs and "
+                                     "volumes in ",
+                                     directory, " are not")),
+      absl::StrCat("The next `plimsoll run` tries again. By hand: rm -r ", ShellQuote(directory)));
 }
 
 absl::Status RemoveContainer(Client& client, const cri::Container& container, bool force) {
