@@ -25,7 +25,13 @@ absl::StatusOr<int> ForEachName(const CommandContext& context,
     }
   }
   if (context.for_programs()) {
-    PLIMSOLL_RETURN_IF_ERROR(PrintJson(nlohmann::json{{"names", done}}.dump(), context.format()));
+    const absl::Status printed =
+        PrintJson(nlohmann::json{{"names", done}}.dump(), context.format());
+    if (!printed.ok() && !first.ok()) {
+      PrintNote(FormatError(printed));
+    } else {
+      PLIMSOLL_RETURN_IF_ERROR(printed);
+    }
   }
   PLIMSOLL_RETURN_IF_ERROR(first);
   return kExitOk;

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/output.h"
@@ -24,9 +26,9 @@ void Screen::Show(const std::string& text) {
   winsize size = {};
   const bool is_known =
       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-  // One line less, for where the cursor is afterwards.
+  // One line less, for where the cursor is afterwards. (A height of 0 would mean all lines.)
   const std::string fitting =
-      FitToScreen(text, is_known ? size.ws_col : 80, is_known ? size.ws_row - 1 : 23);
+      FitToScreen(text, is_known ? size.ws_col : 80, is_known ? std::max(1, size.ws_row - 1) : 23);
   // Each line is cleared behind its end and then what is below, rather than all beforehand: that
   // would flicker.
   Print(absl::StrCat("\x1b[H", absl::StrReplaceAll(fitting, {{"\n", "\x1b[K\r\n"}}), "\x1b[J"));
