@@ -55,11 +55,12 @@ void ExitWatcher::Loop() {
     struct epoll_event event = {};
     const int ready = epoll_wait(epoll_.get(), &event, 1, -1);
     if (ready < 0 && errno == EINTR) continue;
-    if (ready != 1 || event.data.u64 == 0) return;
+    const uint64_t key = event.data.u64;  // packed, and so not to be referred to
+    if (ready != 1 || key == 0) return;
     Watched watched;
     {
       absl::MutexLock lock(&mutex_);
-      const auto it = watched_.find(event.data.u64);
+      const auto it = watched_.find(key);
       if (it == watched_.end()) continue;
       watched = std::move(it->second);
       watched_.erase(it);
