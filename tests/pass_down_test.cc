@@ -146,6 +146,23 @@ TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
   EXPECT_EQ(TryRunPod(config, &unused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(PassDownTest, AContainersUserCanReadThePictureWhateverUmaskTheDaemonIsStartedWith) {
+  ASSERT_TRUE(node_.StopDaemon().ok());
+  const mode_t before = umask(077);
+  const absl::Status started = node_.StartDaemon();
+  umask(before);
+  ASSERT_TRUE(started.ok()) << started;
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["plimsoll.dev/pod-resources-mount"] = "/etc/pod";
+  *config.mutable_pod_resources() = Announcing("0.50");
+  const std::string pod = RunPod(config);
+  cri::ContainerConfig web = Web();
+  web.mutable_linux()->mutable_security_context()->mutable_run_as_user()->set_value(1000);
+  const std::string id = Start(pod, web);
+  EXPECT_THAT(PictureFile(pod), HasSubstr("500m"));
+  EXPECT_EQ(ExecOutput(id, "cat /etc/pod/pod-resources.json"), PictureFile(pod));
+}
+
 TEST_F(PassDownTest, WhatIsShownIsAsItsSchemaSays) {
   cri::PodSandboxConfig config = PodConfig();
   *config.mutable_pod_resources() = Announcing("0.50");

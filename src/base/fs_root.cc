@@ -137,6 +137,7 @@ absl::Status FsRoot::ReplaceFile(absl::string_view relative, absl::string_view c
       openat(dir.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("create ", path));
   absl::Cleanup remove_temporary = [&] { unlinkat(dir.get(), temporary.c_str(), 0); };
+  if (fchmod(file.get(), mode) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", path));
   PLIMSOLL_RETURN_IF_ERROR(WriteAll(file.get(), content, path));
   if (sync && fsync(file.get()) != 0) return ErrnoStatus(errno, absl::StrCat("sync ", path));
   if (renameat(dir.get(), temporary.c_str(), dir.get(), split.name.c_str()) != 0) {

@@ -49,7 +49,7 @@ class FsRoot {
   // value which file refused.
   absl::Status Write(absl::string_view relative, absl::string_view value) const;
   // Makes or replaces a file so that a reader sees the old or the new content, never a part.
-  // `sync`: on disk before it returns.
+  // `sync`: on disk before it returns. The mode is the file's, whatever the umask.
   absl::Status ReplaceFile(absl::string_view relative, absl::string_view content,
                            mode_t mode = 0600, bool sync = false) const;
 

@@ -29,6 +29,14 @@ TEST_F(FsRootTest, ReplacesAndReads) {
   EXPECT_THAT(*root_.List("."), ElementsAre("a"));
 }
 
+TEST_F(FsRootTest, AReplacedFileHasItsModeWhateverTheUmask) {
+  const mode_t before = umask(077);
+  const absl::Status replaced = root_.ReplaceFile("a", "x", 0644);
+  umask(before);
+  ASSERT_TRUE(replaced.ok()) << replaced;
+  EXPECT_EQ(root_.Stat("a")->st_mode & 0777, 0644u);
+}
+
 TEST_F(FsRootTest, ReadRefusesWhatIsTooLarge) {
   ASSERT_TRUE(root_.ReplaceFile("a", "123456").ok());
   EXPECT_TRUE(absl::IsResourceExhausted(root_.Read("a", 5).status()));

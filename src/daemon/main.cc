@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -180,6 +181,10 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (flags.inspect) return PrintInspection(settings->config);
+  // Modes are chosen one by one, and some of what is made is for containers' users, who are
+  // nobody's own: the root directory, the pod's picture. Whoever starts the daemon may have a
+  // stricter mask.
+  umask(022);
   // Never destroyed: threads of gRPC's, and the one that waits for clients, may write until the
   // process has ended.
   Log& log = *new Log(ParseLogFormat(settings->config.log.format),
