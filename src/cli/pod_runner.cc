@@ -274,10 +274,37 @@ absl::Status PodRunner::RestartDue() {
     container.config.mutable_metadata()->set_attempt(attempt);
     container.config.set_log_path(LogPathOf(container.name, attempt));
     ++container.restarts;
-    PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
-    PLIMSOLL_RETURN_IF_ERROR(client_.RemoveContainer(old));
+    const absl::Status started = StartContainer(member);
+    if (started.ok()) {
+      PLIMSOLL_RETURN_IF_ERROR(client_.RemoveContainer(old));
+      continue;
+    }
+    if (!absl::IsUnavailable(started) && !absl::IsCancelled(started)) return started;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool again, ForgetLostStart(member));
+    if (!again) return started;
+    member.id = old;
+    const absl::Duration delay = RestartDelay(member.recent_restarts++);
+    member.restart_at = absl::Now() + delay;
+    Say(absl::StrCat("container ", container.name, " got no answer as it was restarted; again in ",
+                     absl::FormatDuration(delay)));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PodRunner::ForgetLostStart(Member& member) {
+  if (client_.abandoned() || !client_.AwaitDaemon()) return false;
+  const ContainerOutcome& container = outcome(member);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto there, client_.ListContainers(outcome_.sandbox_id));
+  for (const cri::Container& each : there) {
+    if (each.metadata().name() != container.name ||
+        each.metadata().attempt() != container.config.metadata().attempt()) {
+      continue;
+    }
+    PLIMSOLL_RETURN_IF_ERROR(client_.RemoveContainer(each.id()));
+  }
+  member.running = false;
+  logs_.Finish(std::exchange(member.log, 0));
+  return true;
 }
 
 absl::Status PodRunner::Supervise() {

@@ -94,6 +94,9 @@ class PodRunner {
   bool ShouldRestart(const Member& member) const;
   void ScheduleRestart(Member& member);
   absl::Status RestartDue();
+  // After a start whose answer never came: false unless a daemon is there again. Takes away what
+  // became of it, for a further attempt.
+  absl::StatusOr<bool> ForgetLostStart(Member& member);
   absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
   void SayWhatIsLeft();
