@@ -169,7 +169,8 @@ TEST(ExplainTest, ACapturedMachineExplainsAFile) {
   EXPECT_THAT(dir.root().Read("masks.svg").value_or(""), HasSubstr("</svg>"));
   const RunResult json =
       Plimsoll({"classes", "explain", dir.path() + "/rdt.yaml", "--resctrl", tree, "-o", "json"});
-  for (const auto& one : Document(json)["classes"]) {
+  const auto document = Document(json);
+  for (const auto& one : document.at("classes")) {
     if (one["name"] != "gold") continue;
     EXPECT_EQ(one["schemata"]["L3"]["0"], "0x3f");
     EXPECT_EQ(one["schemata"]["MB"]["2"], 80);

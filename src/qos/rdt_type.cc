@@ -137,7 +137,8 @@ absl::Status RdtType::PutInForce(RdtClasses classes, const Holders& holders) {
 
 std::vector<ClassInfo> RdtType::classes() const {
   std::vector<ClassInfo> infos;
-  for (const auto& [name, group] : Current()->by_name) {
+  const auto current = Current();
+  for (const auto& [name, group] : current->by_name) {
     const auto capacity = options_.capacity.find(name);
     infos.push_back({.name = name,
                      .capacity = capacity == options_.capacity.end() ? 0 : capacity->second,
