@@ -155,6 +155,23 @@ TEST_F(PartitionTest, ThoseThatRunFollowAReload) {
   })) << AllowedOfInit(all);
 }
 
+// As a v1 kernel moves them when the last CPU of their group goes.
+TEST_F(PartitionTest, WhoWasMovedToTheGroupAboveIsBroughtBack) {
+  if (Cgroups().layout() == linux::CgroupLayout::kV2) GTEST_SKIP() << "a v2 kernel moves nobody";
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  const std::string group = CgroupOf(pod, id);
+  const std::string above = group.substr(0, group.rfind('/'));
+  const std::vector<pid_t> pids = *Cgroups().Processes(group, /*recursive=*/true);
+  for (const pid_t pid : pids) {
+    ASSERT_TRUE(Cgroups().WriteFile(above, "cpuset", "cgroup.procs", absl::StrCat(pid)).ok());
+  }
+  ASSERT_THAT(AllowedOfInit(id), HasSubstr(first())) << "it has left the partition";
+  ReloadWith(absl::StrCat("{reserved: \"", first(), "\"}"),
+             absl::StrCat("{list: \"", first(), "\"}"));
+  EXPECT_TRUE(Eventually([&] { return AllowedOfInit(id) == first() + "\n"; })) << AllowedOfInit(id);
+}
+
 TEST_F(PartitionTest, AReloadThatDoesNotFitChangesNothing) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   const std::string before = AllowedIn(id);

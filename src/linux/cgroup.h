@@ -112,6 +112,12 @@ class CgroupManager {
 
   // Into every hierarchy. NOT_FOUND when the group or the process is not there.
   virtual absl::Status AddProcess(absl::string_view path, pid_t pid) = 0;
+  // On v1 the kernel moves the processes of a group whose last CPU or memory node goes to the
+  // nearest group above that has some, in the cpuset hierarchy alone and for good
+  // (Documentation/admin-guide/cgroup-v1/cpusets.rst). Moves them back, when the group has some
+  // again: whoever is above it there, and in it or below in each other hierarchy that has it. OK
+  // when it is not there. v2 moves nobody.
+  virtual absl::Status ReturnToCpuset(absl::string_view path) = 0;
   // Makes the kernel ready to move processes: moves the calling thread to the group that it is in,
   // which changes nothing. The first move after some milliseconds without any waits for an RCU
   // grace period (5 to 30 ms; cgroup_threadgroup_rwsem), this one like any other; those that follow

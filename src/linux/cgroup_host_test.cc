@@ -141,6 +141,22 @@ TEST_F(CgroupHostTest, AGroupWithProcessesGetsAllCpusBack) {
   EXPECT_EQ(cgroups_->Read(group_)->cpuset_cpus, before.cpuset_cpus);
 }
 
+// As a v1 kernel moves them when the group's last CPU goes.
+TEST_F(CgroupHostTest, WhoIsAboveItsCpusetComesBack) {
+  if (cgroups_->layout() == CgroupLayout::kV2) GTEST_SKIP() << "a v2 kernel moves nobody";
+  if (!Has("cpuset") || !Has("memory")) GTEST_SKIP() << "no cpuset or no memory controller";
+  const std::string inner = group_ + "/inner";
+  ASSERT_TRUE(cgroups_->Create(inner).ok());
+  const pid_t moved = Start(inner, "exec sleep 1000");
+  const pid_t parents = Start(group_, "exec sleep 1000");
+  ASSERT_TRUE(cgroups_->WriteFile(group_, "cpuset", "cgroup.procs", absl::StrCat(moved)).ok());
+  ASSERT_EQ(*cgroups_->ReadFile(inner, "cpuset", "cgroup.procs"), "");
+  const absl::Status returned = cgroups_->ReturnToCpuset(inner);
+  ASSERT_TRUE(returned.ok()) << returned;
+  EXPECT_EQ(*cgroups_->ReadFile(inner, "cpuset", "cgroup.procs"), absl::StrCat(moved));
+  EXPECT_EQ(*cgroups_->ReadFile(group_, "cpuset", "cgroup.procs"), absl::StrCat(parents));
+}
+
 TEST_F(CgroupHostTest, MemoryAndSwapGoUpAndDownAndAway) {
   if (!Has("memory")) GTEST_SKIP() << "no memory controller";
   const bool has_swap = cgroups_->Read(group_)->memory_swap_limit_bytes.has_value();

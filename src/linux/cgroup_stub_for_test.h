@@ -24,6 +24,7 @@ class CgroupStub : public CgroupManager {
   absl::Status Apply(absl::string_view, const CgroupSettings&) override { return Never(); }
   absl::StatusOr<CgroupSettings> Read(absl::string_view) const override { return Never(); }
   absl::Status AddProcess(absl::string_view, pid_t) override { return Never(); }
+  absl::Status ReturnToCpuset(absl::string_view) override { return Never(); }
   absl::Status MoveInPlace(const FsRoot&) override { return Never(); }
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view, bool) const override {
     return Never();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
@@ -14,6 +16,9 @@
 namespace plimsoll::linux {
 namespace {
 
+// More than these, and a bomb of forks would hold up everybody else.
+constexpr int kReturnPasses = 10;
+
 // A new group of the cpuset controller has no CPUs and no memory nodes, and takes no process until
 // it has both (Documentation/admin-guide/cgroup-v1/cpusets.rst). Its parent has them: groups are
 // made from the root down.
@@ -25,6 +30,13 @@ absl::Status InheritCpuset(CgroupTree& tree, const std::string& group) {
     PLIMSOLL_RETURN_IF_ERROR(tree.Write(group, file, parents));
   }
   return absl::OkStatus();
+}
+
+// Of two sorted lists.
+std::vector<pid_t> InBoth(const std::vector<pid_t>& a, const std::vector<pid_t>& b) {
+  std::vector<pid_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
 }
 
 absl::Status NoSuchHierarchy(absl::string_view controller, absl::string_view file) {
@@ -159,6 +171,47 @@ absl::Status CgroupV1::AddProcess(absl::string_view path, pid_t pid) {
     const absl::Status status = tree->Write(group, "cgroup.procs", absl::StrCat(pid));
     if (ErrnoOf(status) == ESRCH) return absl::NotFoundError(absl::StrCat("no process ", pid));
     PLIMSOLL_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<pid_t>> CgroupV1::ProcessesBeside(const CgroupTree* other,
+                                                             const std::string& group) const {
+  std::optional<std::vector<pid_t>> common;
+  for (const CgroupHierarchy& hierarchy : hierarchies_) {
+    if (hierarchy.controllers.empty() || hierarchy.tree.get() == other) continue;
+    const auto listed = ListProcesses({hierarchy.tree.get()}, group, /*recursive=*/true);
+    if (absl::IsNotFound(listed.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(listed.status());
+    common = common ? InBoth(*common, *listed) : *listed;
+  }
+  return common.value_or(std::vector<pid_t>());
+}
+
+absl::Status CgroupV1::ReturnToCpuset(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
+  CgroupTree* const cpuset = FindWith("cpuset", group);
+  if (cpuset == nullptr) return absl::OkStatus();
+  // Who forks while it is moved leaves a child above.
+  bool moved = true;
+  for (int pass = 0; moved && pass < kReturnPasses; ++pass) {
+    moved = false;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto ours, ProcessesBeside(cpuset, group));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto here, ListProcesses({cpuset}, group, /*recursive=*/true));
+    std::vector<pid_t> away;
+    std::set_difference(ours.begin(), ours.end(), here.begin(), here.end(),
+                        std::back_inserter(away));
+    for (std::string above = group; above != "/" && !away.empty();) {
+      above = ParentGroup(above);
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto there,
+                                ListProcesses({cpuset}, above, /*recursive=*/false));
+      for (const pid_t pid : InBoth(away, there)) {
+        const absl::Status status = cpuset->Write(group, "cgroup.procs", absl::StrCat(pid));
+        if (ErrnoOf(status) == ESRCH) continue;  // it has just ended
+        PLIMSOLL_RETURN_IF_ERROR(status);
+        moved = true;
+      }
+    }
   }
   return absl::OkStatus();
 }

@@ -37,6 +37,7 @@ class CgroupV1 : public CgroupManager {
   absl::Status Apply(absl::string_view path, const CgroupSettings& settings) override;
   absl::StatusOr<CgroupSettings> Read(absl::string_view path) const override;
   absl::Status AddProcess(absl::string_view path, pid_t pid) override;
+  absl::Status ReturnToCpuset(absl::string_view path) override;
   absl::Status MoveInPlace(const FsRoot& host) override;
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
                                                bool recursive) const override;
@@ -62,6 +63,9 @@ class CgroupV1 : public CgroupManager {
   // Null unless that controller's hierarchy has the group.
   CgroupTree* FindWith(absl::string_view controller, const std::string& group) const;
 
+  // Those that every hierarchy with controllers has in the group or below, but for `other`.
+  absl::StatusOr<std::vector<pid_t>> ProcessesBeside(const CgroupTree* other,
+                                                     const std::string& group) const;
   absl::Status MakeIn(const CgroupHierarchy& hierarchy, const std::string& group,
                       std::vector<std::pair<CgroupTree*, std::string>>& made);
 

@@ -98,6 +98,35 @@ TEST_F(CgroupV1Test, AGroupThatOthersHaveInOneHierarchyIsNotOurs) {
   EXPECT_TRUE(*trees_["cpu"]->Exists("/theirs/ours"));
 }
 
+// What the kernel does when the last CPU of /a/b goes: all of it are in /a in that hierarchy.
+TEST_F(CgroupV1Test, WhoWasMovedAboveForWantOfCpusIsMovedBack) {
+  ASSERT_TRUE(cgroups_->Create("/a/b").ok());
+  for (auto& [name, tree] : trees_) tree->Put("/a/b", "cgroup.procs", "10\n11\n12\n13\n");
+  trees_["pids"]->Put("/a/b", "cgroup.procs", "10\n11\n12\n");
+  trees_["cpuset"]->Put("/a/b", "cgroup.procs", "12\n");
+  // 13 is somebody's who moved it, 20 was never in /a/b, and 11 was moved to a place of its own.
+  trees_["cpuset"]->Put("/a", "cgroup.procs", "10\n13\n20\n");
+  ASSERT_TRUE(trees_["cpuset"]->Make("/elsewhere").ok());
+  trees_["cpuset"]->Put("/elsewhere", "cgroup.procs", "11\n");
+  trees_["cpuset"]->writes.clear();
+  const absl::Status returned = cgroups_->ReturnToCpuset("/a/b");
+  EXPECT_TRUE(returned.ok()) << returned;
+  EXPECT_THAT(trees_["cpuset"]->writes, ElementsAre("/a/b/cgroup.procs=10"));
+  EXPECT_TRUE(cgroups_->ReturnToCpuset("/none").ok());
+}
+
+TEST_F(CgroupV1Test, WhoCannotBeMovedBackIsToldUnlessItHasEnded) {
+  ASSERT_TRUE(cgroups_->Create("/a/b").ok());
+  for (auto& [name, tree] : trees_) tree->Put("/a/b", "cgroup.procs", "10\n");
+  trees_["cpuset"]->Put("/a/b", "cgroup.procs", "");
+  trees_["cpuset"]->Put("/", "cgroup.procs", "10\n");
+  trees_["cpuset"]->refuse["/a/b/cgroup.procs"] = ESRCH;
+  EXPECT_TRUE(cgroups_->ReturnToCpuset("/a/b").ok());
+  trees_["cpuset"]->refuse["/a/b/cgroup.procs"] = ENOSPC;  // the group has no CPU yet
+  EXPECT_THAT(std::string(cgroups_->ReturnToCpuset("/a/b").message()),
+              HasSubstr("/a/b/cgroup.procs"));
+}
+
 TEST_F(CgroupV1Test, RaisesSwapBeforeMemoryAndLowersItAfter) {
   SetMemory(100 << 20, 100 << 20);
   ASSERT_TRUE(

@@ -29,6 +29,7 @@ class CgroupV2 : public CgroupManager {
   absl::Status Apply(absl::string_view path, const CgroupSettings& settings) override;
   absl::StatusOr<CgroupSettings> Read(absl::string_view path) const override;
   absl::Status AddProcess(absl::string_view path, pid_t pid) override;
+  absl::Status ReturnToCpuset(absl::string_view) override { return absl::OkStatus(); }
   absl::Status MoveInPlace(const FsRoot& host) override;
   absl::StatusOr<std::vector<pid_t>> Processes(absl::string_view path,
                                                bool recursive) const override;

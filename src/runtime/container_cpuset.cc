@@ -130,8 +130,10 @@ void EngineImpl::FollowInParents(const std::vector<std::shared_ptr<Sandbox>>& sa
 void EngineImpl::FollowShare(const Sandbox& sandbox) {
   const SandboxRecord record = sandbox.Snapshot();
   if (record.pause.pid == 0 || record.state != SandboxState::kReady) return;
-  const absl::Status done = options_.cgroups->Apply(
-      PauseCgroupOf(record), Follow(linux::CgroupSettings(), CurrentShare().share).settings);
+  const std::string group = PauseCgroupOf(record);
+  absl::Status done = options_.cgroups->Apply(
+      group, Follow(linux::CgroupSettings(), CurrentShare().share).settings);
+  if (done.ok()) done = options_.cgroups->ReturnToCpuset(group);
   if (!absl::IsNotFound(done)) Warn(sandbox.id, "", done);
 }
 
@@ -143,7 +145,9 @@ void EngineImpl::FollowShare(Container& container) {
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   LeaveOut(ClassFiles(record.id), &confined.settings);
-  const absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
+  absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
+  // Those that had no CPU left are there again before anybody is told.
+  if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);
   if (absl::IsNotFound(done)) return;  // it has just ended
   if (!done.ok()) {
     return Warn(record.sandbox_id, record.id, Annotate(done, "give it its part of the node"));

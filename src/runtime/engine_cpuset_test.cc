@@ -124,6 +124,18 @@ TEST_F(EngineCpusetTest, WhereNothingIsLeftItWidens) {
   EXPECT_TRUE(Becomes(id, "1"));
 }
 
+// A v1 kernel has moved them away from a group without CPUs.
+TEST_F(EngineCpusetTest, ItsProcessesAreBroughtBackOnceItHasCpusAgain) {
+  const std::string id = Create(Pod(), {.cpuset_cpus = "1"});
+  engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
+  EXPECT_TRUE(WaitUntil([&] { return !Told(EventType::kWarning, id).empty(); }));
+  EXPECT_THAT(cgroups_.returned(), ::testing::Contains(engine_->GetContainer(id)->cgroup_path));
+  cgroups_.faults.FailNext("ReturnToCpuset", absl::ResourceExhaustedError("cgroup.procs: no"));
+  engine_->SetNodeShare(Share("0-1", "0", /*is_whole=*/true));
+  EXPECT_TRUE(WaitUntil([&] { return Told(EventType::kWarning, id).size() == 2; }));
+  EXPECT_EQ(Told(EventType::kWarning, id).back(), "give it its part of the node: cgroup.procs: no");
+}
+
 TEST_F(EngineCpusetTest, AShareThatIsSetDuringACreateIsNotMissed) {
   engine_->SetNodeShare(Share("0"));
   const std::string pod = Pod();

@@ -304,6 +304,17 @@ class FakeCgroups : public linux::CgroupManager {
     return settings_;
   }
   absl::Status AddProcess(absl::string_view, pid_t) override { return faults.Check("AddProcess"); }
+  absl::Status ReturnToCpuset(absl::string_view path) override {
+    if (absl::Status fault = faults.Check("ReturnToCpuset"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
+    returned_.emplace_back(path);
+    return absl::OkStatus();
+  }
+  // Groups, in the order in which processes were brought back to their CPUs.
+  std::vector<std::string> returned() const {
+    absl::MutexLock lock(&mutex_);
+    return returned_;
+  }
   absl::Status MoveInPlace(const FsRoot&) override {
     ++moves_in_place;
     return absl::OkStatus();
@@ -349,6 +360,7 @@ class FakeCgroups : public linux::CgroupManager {
  private:
   linux::CgroupSettings settings_;
   std::map<std::string, std::pair<std::string, std::string>> cpusets_;
+  std::vector<std::string> returned_;
   mutable absl::Mutex mutex_;
   std::set<std::string> groups_;  // the exit watcher's thread removes some
 };
