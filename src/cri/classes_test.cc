@@ -97,6 +97,7 @@ TEST_F(ClassesTest, AClassThatIsDeniedToAnnotationsIsForMessages) {
   EXPECT_EQ(denied.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(denied.error_message(),
               HasSubstr("container web: annotation io.kubernetes.cri.rdt-class"));
+  EXPECT_EQ(registry_->Refusals().at({"rdt", "annotation"}), 1u);
   (*request.mutable_config()->mutable_class_resources()->mutable_classes())["rdt"] = "gold";
   EXPECT_CALL(engine_,
               CreateContainer(

@@ -118,7 +118,7 @@ class Registry {
   std::vector<TypeReport> Describe(bool look = false) const;
   // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
-                           ClassSource source) const;
+                           ClassSource source);
   bool Has(Level level, const std::string& type) const;
 
   // Reads all class files again: every one is read and compared before any is put in force. A class
@@ -137,7 +137,7 @@ class Registry {
   std::vector<Target> Targets() const;
 
   // How often a request was refused, by type and reason: "unknown_type", "unknown_class",
-  // "immutable", "capacity", "kernel".
+  // "annotation", "immutable", "capacity", "kernel".
   std::map<std::pair<std::string, std::string>, uint64_t> Refusals() const;
 
   // Every measured value of a type: (holder's id, or empty for a whole class; class; metric;

@@ -1,5 +1,6 @@
 // What the registry tells of types, classes and holders.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -138,13 +139,15 @@ std::vector<TypeReport> Registry::Describe(bool look) const {
 }
 
 absl::Status Registry::CheckSource(Level level, const std::string& type,
-                                   const std::string& class_name, ClassSource source) const {
+                                   const std::string& class_name, ClassSource source) {
   absl::ReaderMutexLock no_reload(&reload_);
   const ClassType* found = Find(level, type);
   if (found == nullptr) return absl::OkStatus();
   const std::string name = class_name.empty() ? found->default_class() : class_name;
-  const absl::Status status = found->CheckSource(name, source);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // Reserve says so, with the others
+  absl::Status status = found->CheckSource(name, source);
+  if (status.ok() || absl::IsNotFound(status)) return absl::OkStatus();  // Reserve says so
+  absl::MutexLock lock(&mutex_);
+  return Refuse(type, "annotation", std::move(status));
 }
 
 std::map<std::pair<std::string, std::string>, uint64_t> Registry::Refusals() const {
