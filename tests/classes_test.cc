@@ -192,7 +192,8 @@ TEST_F(ClassesTest, AnUnknownClassMakesNothing) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   if (!Host().Exists("sys/fs/resctrl/schemata")) {  // configured, but not to be had here
     EXPECT_THAT(status.error_message(), HasSubstr("no class type \"rdt\""));
-    EXPECT_THAT(status.error_message(), HasSubstr("rdt is configured, but"));
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("(rdt is configured, but: resctrl is not mounted"));
   }
   cri::ListContainersResponse list;
   grpc::ClientContext context;
@@ -333,6 +334,16 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   const grpc::Status status = TryRunPod(config, &pod);
   if (!IsV2()) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+    EXPECT_THAT(status.error_message(), HasSubstr("blockio is configured, but"));
+    // Status says why, too.
+    cri::StatusRequest request;
+    request.set_verbose(true);
+    cri::StatusResponse response;
+    grpc::ClientContext context;
+    ASSERT_TRUE(node_.runtime().Status(&context, request, &response).ok());
+    EXPECT_THAT(response.info().at("limitations"),
+                HasSubstr("no QoS classes of type blockio for pods: blockio classes of pods need "
+                          "cgroup v2"));
     return;
   }
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -339,6 +339,7 @@ class DaemonImpl final : public Daemon {
       std::vector<std::string> all = runtime_->Limitations();
       for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
       for (std::string& fault : cdi_->Faults()) all.push_back(std::move(fault));
+      if (ClassesAreOn()) AddUnavailableClasses(&all);
       return all;
     };
     info.ready = [this] { return Ready(); };
@@ -350,6 +351,14 @@ class DaemonImpl final : public Daemon {
       info.runtime_handlers.push_back(name);
     }
     return info;
+  }
+
+  void AddUnavailableClasses(std::vector<std::string>* all) const {
+    for (const qos::UnavailableType& one : classes_->unavailable()) {
+      all->push_back(absl::StrCat("no QoS classes of type ", one.name, " for ",
+                                  one.level == qos::Level::kPod ? "pods" : "containers", ": ",
+                                  one.reason));
+    }
   }
 
   bool PicturesAreOn() const {

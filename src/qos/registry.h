@@ -120,6 +120,8 @@ class Registry {
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
                            ClassSource source);
   bool Has(Level level, const std::string& type) const;
+  // What is configured and can't be had here, with the reasons.
+  const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
 
   // Reads all class files again: every one is read and compared before any is put in force. A class
   // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
