@@ -22,7 +22,7 @@ class OwnedInMemory : public OwnedObjects {
   }
   absl::Status AddOwned(const std::string& kind, const std::string& name) override {
     absl::MutexLock lock(&mutex_);
-    if (refuse) return absl::InternalError("the disk is full");
+    if (refuse || kind == refused_kind) return absl::InternalError("the disk is full");
     names_[kind].insert(name);
     all_[kind].insert(name);
     return absl::OkStatus();
@@ -47,6 +47,7 @@ class OwnedInMemory : public OwnedObjects {
 
   std::atomic<bool> refuse = false;
   std::atomic<bool> refuse_removal = false;
+  std::string refused_kind;  // nothing of it is taken; set while nobody else is at work
 
  private:
   using Names = std::map<std::string, std::set<std::string>>;  // by kind

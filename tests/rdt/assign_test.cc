@@ -8,6 +8,7 @@
 namespace plimsoll::qos {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -102,6 +103,23 @@ TEST_F(RdtAssignTest, ARefusalMidwayPutsEveryThreadBack) {
   EXPECT_THAT(*fs_->MonitoringGroups("silver"), IsEmpty());
   EXPECT_EQ(Drift(web, "gold"), "");
   EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
+}
+
+TEST_F(RdtAssignTest, ThreadsThatCannotBePutBackAreTold) {
+  PLIMSOLL_NEEDS_STAND_IN();
+  Start();
+  Container web(cgroups_.get(), "web");
+  for (int i = 0; i < 5; ++i) web.member().NewThread();
+  ASSERT_EQ(Assign(web, "", "gold"), "OK");
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/tasks", EIO, /*skip=*/3).ok());
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "gold/tasks", EIO).ok());
+  const absl::Status status = type_->Assign(web.target(), "gold", "silver");
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("rdt class \"silver\""), HasSubstr("silver/tasks"),
+                    HasSubstr("(and not all threads could be put back: move thread "),
+                    HasSubstr("gold/tasks")));
+  EXPECT_EQ(Assign(web, "gold", "gold"), "OK");
+  EXPECT_TRUE(IsWholeIn(web, "gold"));
 }
 
 TEST_F(RdtAssignTest, ProgramsThatAreEnteringAreMovedWithWhatTheyFork) {
@@ -232,7 +250,8 @@ TEST_F(RdtAssignTest, ARestartFindsWhatLivesAndRemovesWhatDied) {
   // gold is no class any more, but somebody is in it.
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold"));
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "gold/mon_groups/plimsoll-web"));
-  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("the group /gold is no class's any more")));
+  EXPECT_THAT(type_->warnings(),
+              Contains(HasSubstr("the group /gold is no class's any more and stays: thread ")));
   // Its class is gone: it can go elsewhere, from there.
   EXPECT_EQ(Assign(web, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "bronze"));

@@ -1,4 +1,6 @@
 // Control groups: made, written, taken over, removed; never somebody else's.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "qos/rdt_ownership.h"
 #include "rdt/rdt_fixture.h"
@@ -87,11 +89,24 @@ TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
   EXPECT_EQ(type_->classes()[0].name, "admins");
   EXPECT_EQ(type_->classes()[2].meaning, "adopted: L3 0=0x3,1=0xfffff");
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
-  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("class gold is the group that somebody else")));
+  EXPECT_THAT(
+      type_->warnings(),
+      Contains("class gold is the group that somebody else made, as it is; its definition in "
+               "the file is without effect"));
   // Nothing of theirs is removed when the file has no classes any more.
   WriteConfig("");
   EXPECT_EQ(Reload(), "OK");
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("admins", "gold"));
+}
+
+TEST_F(RdtGroupsTest, AGroupWithTheNameOfAClassIsNotAdopted) {
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  options_.adopt = true;
+  options_.group_prefix = "plimsoll.";
+  Start();
+  EXPECT_THAT(type_->warnings(), Contains("the group /gold, which somebody else made, is not "
+                                          "adopted: there is a class of that name"));
+  EXPECT_EQ(type_->EntryFile({}, "gold"), fs_->TasksPath("plimsoll.gold"));
 }
 
 TEST_F(RdtGroupsTest, TooManyClassesAreNamedBeforeAnythingIsMade) {
@@ -143,7 +158,28 @@ TEST_F(RdtGroupsTest, TheKernelsOwnWordsAreInTheError) {
   ASSERT_TRUE(fs_->MakeGroup("four").ok());
   const absl::Status full = fs_->MakeGroup("five");
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(full.message(), HasSubstr("the kernel says: "));
+  EXPECT_THAT(full.message(), AllOf(HasSubstr("make resctrl group "), HasSubstr("/five: "),
+                                    HasSubstr("the kernel says: ")));
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "six", EBUSY).ok());
+  const absl::Status busy = fs_->MakeGroup("six");
+  EXPECT_EQ(busy.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(busy.message(), HasSubstr("/six: no monitoring id is free yet"));
+}
+
+TEST_F(RdtGroupsTest, AMoveThatCannotBeSaysWhy) {
+  ASSERT_TRUE(fs_->MakeGroup("gold").ok());
+  const auto tasks = fs_->OpenTasks("gold");
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  constexpr pid_t kNobody = 4194304;  // one above the highest that there can be
+  const absl::Status nobody = tasks->Add(kNobody);
+  EXPECT_EQ(nobody.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(nobody.message(), HasSubstr("gold/tasks: there is no such thread"));
+  ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
+  const absl::Status removed = tasks->Add(getpid());
+  EXPECT_EQ(removed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(removed.message(), HasSubstr("gold/tasks: the group was removed"));
+  EXPECT_THAT(fs_->MonitoringGroups("gold").status().message(), HasSubstr("no resctrl group "));
+  EXPECT_THAT(fs_->Counters("gold").status().message(), HasSubstr("no resctrl group "));
 }
 
 TEST_F(RdtGroupsTest, ReloadChangesDefinitionsAndClasses) {
@@ -316,24 +352,52 @@ TEST_F(RdtGroupsTest, WhatSomebodyElseMadeIsNeverOnRecord) {
   RdtOwnership ownership(fs_.get(), &owned_, "boot");
   ASSERT_TRUE(ownership.Load().ok());
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());
-  EXPECT_EQ(ownership.Make("gold").code(), absl::StatusCode::kAlreadyExists);
+  const absl::Status made = ownership.Make("gold");
+  EXPECT_EQ(made.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(made.message(), "resctrl group /gold is there already, and somebody else has made it");
   EXPECT_THAT(owned_.All(), IsEmpty());
-  EXPECT_EQ(ownership.Remove("gold").code(), absl::StatusCode::kFailedPrecondition);
+  const absl::Status removed = ownership.Remove("gold");
+  EXPECT_EQ(removed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(removed.message(), "resctrl group /gold is not Plimsoll's to remove");
   ASSERT_TRUE(ownership.Make("silver").ok());
+  EXPECT_EQ(ownership.Make("silver").message(), "resctrl group /silver is there already");
   ASSERT_TRUE(ownership.Make("silver/mon_groups/c1").ok());
   ASSERT_TRUE(ownership.Remove("silver").ok());
   EXPECT_THAT(owned_.Groups(), IsEmpty()) << "what was in it has gone with it";
 }
 
+TEST_F(RdtGroupsTest, WhatAFailedMakeLeavesIsTold) {
+  PLIMSOLL_NEEDS_STAND_IN();
+  RdtOwnership ownership(fs_.get(), &owned_, "boot");
+  owned_.refuse_removal = true;
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "gold", EIO).ok());
+  EXPECT_THAT(ownership.Make("gold").message(),
+              AllOf(HasSubstr("make resctrl group "),
+                    HasSubstr("(and its record stays: the disk is full)")));
+  owned_.refuse_removal = false;
+  // Made, but not on record; and it can't be removed.
+  owned_.refused_kind = "resctrl-inode";
+  ASSERT_TRUE(resctrl_->RefuseNext("rmdir", "silver", EIO).ok());
+  EXPECT_THAT(ownership.Make("silver").message(),
+              AllOf(HasSubstr("the disk is full"), HasSubstr("(and the group stays: "),
+                    HasSubstr("silver")));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("silver"));
+  EXPECT_TRUE(ownership.IsOurs("silver"));
+  EXPECT_THAT(ownership.Make("bronze").message(), HasSubstr("the disk is full"));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("silver")) << "and else it is removed";
+}
+
 TEST_F(RdtGroupsTest, ARevertedReloadChangesNothing) {
   Start();
+  const std::string before = Lines("gold");
   WriteConfig("partitions: {p: {l3Allocation: 100%, classes: {gold: {l3Allocation: 30%}, new: }}}");
   auto pending = type_->PrepareReload();
   ASSERT_TRUE(pending.ok()) << pending.status();
   ASSERT_TRUE((*pending)->Commit({}).ok());
+  EXPECT_NE(Lines("gold"), before);
   EXPECT_EQ((*pending)->Revert({}).ToString(), "OK");
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
-  EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
+  EXPECT_EQ(Lines("gold"), before);
 }
 
 TEST_F(RdtGroupsTest, NamesThatAreNoClassesAreNamed) {
@@ -353,7 +417,19 @@ TEST_F(RdtGroupsTest, AnnotationsCanBeDenied) {
   EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kContainerAnnotation).ok());
   const absl::Status denied = type_->CheckSource("gold", ClassSource::kPodAnnotation);
   EXPECT_EQ(denied.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(denied.message(), HasSubstr("denyPodAnnotation"));
+  EXPECT_EQ(denied.message(),
+            absl::StrCat("rdt class \"gold\" can't be taken from a pod's annotation "
+                         "(denyPodAnnotation in ",
+                         dir_.path(), "/rdt.yaml)"));
+  // A reload may change that alone.
+  WriteConfig(
+      absl::StrReplaceAll(kThreeClasses, {{"denyPodAnnotation", "denyContainerAnnotation"}}));
+  EXPECT_EQ(Reload(), "OK");
+  EXPECT_THAT(changes_, ElementsAre("class gold: who may take it from an annotation"));
+  EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kPodAnnotation).ok());
+  EXPECT_THAT(
+      type_->CheckSource("gold", ClassSource::kContainerAnnotation).message(),
+      HasSubstr("can't be taken from a container's annotation (denyContainerAnnotation in "));
 }
 
 }  // namespace
