@@ -40,7 +40,9 @@ nlohmann::json Document(const RunResult& result) {
 class CliClassesTest : public NodeTest {
  protected:
   CliClassesTest()
-      : NodeTest("classes:\n  oom: {classes: {first: 800, soon: 300}}\n  pod-qos: {}\n") {}
+      : NodeTest(
+            "classes:\n  oom: {classes: {first: 800, soon: 300}, capacity: {soon: 1}}\n"
+            "  pod-qos: {}\n") {}
 
   RunResult OnNode(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--address", node_.address()});
@@ -94,6 +96,7 @@ TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
   ASSERT_EQ(OnNode({"assign", "web/a", "oom=soon"}).exit.code, 0);
   EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("web/a\n"));
   EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("default/web\n"));
+  EXPECT_THAT(OnNode({"classes"}).out, ContainsRegex("soon +1 of 1 +oom_score_adj 300"));
   for (const char* name : {"web", "web/a"}) {
     const std::string out = OnNode({"inspect", name}).out;
     EXPECT_THAT(out, ContainsRegex("class oom: +soon\n")) << name;

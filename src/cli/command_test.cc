@@ -331,6 +331,21 @@ TEST(Top, WhatCannotBeIsAUsageError) {
   }
 }
 
+TEST(Assign, WhatNamesNoClassIsAUsageError) {
+  for (const auto& [words, message] : {
+           std::pair<std::vector<std::string>, std::string>{
+               {"gold"}, "\"gold\" is not TYPE=CLASS, as in rdt=gold"},
+           {{"=gold"}, "\"=gold\" is not TYPE=CLASS, as in rdt=gold"},
+           {{"rdt=gold", "rdt="}, "class type rdt is named twice"},
+       }) {
+    std::vector<std::string> arguments = {"assign", "web"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Printed refused = RunMain(arguments);
+    EXPECT_EQ(refused.code, kExitUsage);
+    EXPECT_THAT(refused.err, HasSubstr(message));
+  }
+}
+
 TEST(Update, AmountsThatCannotBeAreUsageErrors) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"update", "x", "--memory", "12XB"},

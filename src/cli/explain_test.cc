@@ -158,8 +158,28 @@ TEST_F(ExplainTest, WhereThereIsNoResctrl) {
   const std::string file = File("rdt.yaml", kRdt);
   const Printed empty = Run({"explain", file, "--resctrl", dir_.path()});
   EXPECT_EQ(empty.code, kExitError);
-  EXPECT_THAT(empty.err, HasSubstr("plimsoll classes capture"));
+  EXPECT_THAT(empty.err, AllOf(HasSubstr("--resctrl " + dir_.path()),
+                               HasSubstr("The directory has to be one that `plimsoll classes "
+                                         "capture` made, or the root of a machine with resctrl")));
   EXPECT_EQ(Run({"explain", file, "--resctrl", dir_.path() + "/none"}).code, kExitError);
+}
+
+TEST_F(ExplainTest, AMachineThatCanNothingSaysSo) {
+  Put("bare/proc/self/mountinfo", "1 0 0:1 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw\n");
+  Put("bare/sys/fs/resctrl/schemata", "");
+  Put("bare/sys/fs/resctrl/tasks", "");
+  const std::string bare = dir_.path() + "/bare";
+  const std::string file = File("none.yaml", "partitions: {p: {classes: {a: {}}}}\n");
+  const Printed nothing = Run({"explain", file, "--resctrl", bare});
+  EXPECT_THAT(nothing.err, HasSubstr("no room for a of a"));
+  const std::string empty = File("empty.yaml", "partitions: {}\n");
+  EXPECT_THAT(Run({"explain", empty, "--resctrl", bare}).out,
+              HasSubstr("nothing that could be allocated or monitored"));
+  const Printed lacking = Run({"explain", File("rdt.yaml", kRdt), "--resctrl", bare});
+  EXPECT_EQ(lacking.code, kExitError);
+  EXPECT_THAT(lacking.err,
+              HasSubstr("resctrl on this machine does not divide L3 caches; \"options: "
+                        "{l3: {optional: true}}\" goes on without L3"));
 }
 
 TEST_F(ExplainTest, ThePictureGoesToItsFile) {
@@ -207,7 +227,10 @@ TEST_F(ExplainTest, BlockioByDisk) {
   EXPECT_EQ(document["type"], "blockio");
   EXPECT_EQ(document["classes"][1]["weight"], 50);
   EXPECT_THAT(document["warnings"].dump(), HasSubstr("nothing matches"));
-  EXPECT_EQ(Run({"explain", file, "--svg", dir_.path() + "/x.svg"}).code, kExitUsage);
+  const Printed svg = Run({"explain", file, "--svg", dir_.path() + "/x.svg"});
+  EXPECT_EQ(svg.code, kExitUsage);
+  EXPECT_THAT(svg.err, AllOf(HasSubstr("--svg is for files of rdt; "),
+                             HasSubstr("blockio.yaml is one of blockio")));
   EXPECT_FALSE(dir_.root().Exists("x.svg"));
   const Printed bad = Run({"explain", File("bad.yaml", "Classes: {a: [{Weight: 5}]}\n")});
   EXPECT_EQ(bad.code, kExitError);
@@ -217,8 +240,10 @@ TEST_F(ExplainTest, BlockioByDisk) {
 TEST_F(ExplainTest, TheTypeIsKnownByTheKeys) {
   EXPECT_EQ(*ClassTypeOf("f", "options: {}\n"), "rdt");
   EXPECT_EQ(*ClassTypeOf("f", "{\"Classes\": {}}"), "blockio");
-  EXPECT_THAT(std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
-              AllOf(HasSubstr("f.yaml"), HasSubstr("--type")));
+  EXPECT_THAT(
+      std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
+      HasSubstr("f.yaml: can't tell of which class type the file is: one of rdt has the key "
+                "\"partitions\", one of blockio \"Classes\"; --type says it too"));
   EXPECT_FALSE(ClassTypeOf("f", "").ok());
   const std::string file = File("odd.yaml", "a: 1\n");
   EXPECT_THAT(Run({"explain", file, "--type", "blockio"}).err, HasSubstr("unknown field \"a\""));
