@@ -111,14 +111,22 @@ TEST_F(ClassesTest, NamesThatCannotBeAreInvalid) {
   v1::CreateContainerRequest request = Request();
   auto& classes = *request.mutable_config()->mutable_class_resources()->mutable_classes();
   classes["rdt"] = "a b";
-  EXPECT_EQ(Create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const grpc::Status letters = Create(request);
+  EXPECT_EQ(letters.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(
+      letters.error_message(),
+      "config.class_resources.classes[rdt] is \"a b\": may hold letters, digits, \"-\", \"_\", "
+      "\".\" and \"/\" only");
   classes["rdt"] = std::string(100000, 'x');
   const grpc::Status status = Create(request);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_LT(status.error_message().size(), 1000u);
+  EXPECT_THAT(status.error_message(), HasSubstr("must have at most 317 characters"));
   classes.clear();
   classes[""] = "gold";
-  EXPECT_EQ(Create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const grpc::Status nameless = Create(request);
+  EXPECT_EQ(nameless.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(nameless.error_message(), HasSubstr("must name a class type"));
 }
 
 TEST_F(ClassesTest, StatusListsTypesAndClasses) {

@@ -119,14 +119,16 @@ TEST_F(ResctrlTest, ReadsCdpAndMbpsAndAmd) {
 TEST_F(ResctrlTest, SaysWhichFileIsNotUnderstood) {
   PutServer();
   PutFs("info/L3/cbm_mask", "x\n");
-  EXPECT_THAT(Opened()->ReadInfo().status().message(), HasSubstr("info/L3/cbm_mask: \"x"));
+  EXPECT_THAT(Opened()->ReadInfo().status().message(),
+              HasSubstr("info/L3/cbm_mask: \"x\n\" is not a number"));
   PutFs("info/L3/cbm_mask", "5\n");
-  EXPECT_THAT(Opened()->ReadInfo().status().message(), HasSubstr("not one block of ones"));
+  EXPECT_THAT(Opened()->ReadInfo().status().message(),
+              HasSubstr("info/L3/cbm_mask: 0x5 is not one block of ones"));
   PutFs("gold/tasks", "1\nx\n");
   EXPECT_THAT(Opened()->Threads("gold").status().message(), HasSubstr("\"x\" is no thread id"));
   PutFs("gold/schemata", "L3\n");
   EXPECT_THAT(Opened()->ReadSchemata("gold").status().message(),
-              HasSubstr("gold/schemata: not understood"));
+              HasSubstr("gold/schemata: not understood: \"L3\" (\"L3:0=ff;1=ff\" would be)"));
 }
 
 TEST_F(ResctrlTest, ReadsGroupsThreadsAndCounters) {
@@ -135,14 +137,16 @@ TEST_F(ResctrlTest, ReadsGroupsThreadsAndCounters) {
   EXPECT_THAT(*resctrl->ControlGroups(), ElementsAre("gold"));
   EXPECT_THAT(*resctrl->MonitoringGroups("gold"), ElementsAre("c1"));
   EXPECT_THAT(*resctrl->MonitoringGroups(""), IsEmpty());
-  EXPECT_EQ(resctrl->MonitoringGroups("tin").status().code(), absl::StatusCode::kNotFound);
+  const absl::Status none = resctrl->MonitoringGroups("tin").status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(none.message(), absl::StrCat("no resctrl group ", dir_.path(), "/sys/fs/resctrl/tin"));
   EXPECT_TRUE(resctrl->HasGroup(""));
   EXPECT_TRUE(resctrl->HasGroup(MonitoringGroupPath("gold", "c1")));
   EXPECT_FALSE(resctrl->HasGroup("tin"));
   EXPECT_THAT(*resctrl->Threads("gold"), ElementsAre(7, 12));
   EXPECT_THAT(*resctrl->Counters("gold"), UnorderedElementsAre(Pair("llc_occupancy", 5096)));
   EXPECT_THAT(*resctrl->Counters(""), IsEmpty());
-  EXPECT_EQ(resctrl->Counters("tin").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(resctrl->Counters("tin").status(), none);
 }
 
 TEST_F(ResctrlTest, ACaptureIsTheSameMachineElsewhere) {

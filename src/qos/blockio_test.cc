@@ -288,6 +288,31 @@ TEST_P(BlockioTest, AReloadThatOneHolderRefusesChangesNone) {
   EXPECT_EQ(type->classes().size(), 3u);
 }
 
+TEST_P(BlockioTest, AHolderThatCannotBeSetBackAfterARefusedReloadIsTold) {
+  const auto type = *Make();
+  ASSERT_TRUE(cgroups_->Create("/pod/d").ok());
+  const std::string file = v2_ ? "io.max" : "blkio.throttle.write_bps_device";
+  Target second = Container();
+  second.cgroup_path = "/pod/d";
+  // Asked when the second's turn has come: from then on neither group takes anything.
+  second.underlying = [&](absl::string_view) -> std::optional<std::string> {
+    for (const char* group : {"/pod/c", "/pod/d"}) {
+      tree_->refuse[absl::StrCat(group, "/", file)] = EIO;
+    }
+    return std::nullopt;
+  };
+  const Holders holders = {{Container(), "writes"}, {second, "writes"}};
+  for (const auto& [target, name] : holders) ASSERT_TRUE(type->Assign(target, "", name).ok());
+  PutClasses("Classes:\n  writes:\n  - {Weight: 50}\n");
+  const auto reload = type->PrepareReload();
+  ASSERT_TRUE(reload.ok()) << reload.status();
+  const absl::Status status = (*reload)->Commit(holders);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("/pod/d/" + file), HasSubstr("; not set back: "),
+                    HasSubstr("/pod/c/" + file)));
+  EXPECT_EQ(type->classes().size(), 3u);
+}
+
 TEST_P(BlockioTest, ABadFileChangesNothing) {
   const auto type = *Make({.default_class = "slow"});
   PutClasses("Classes: {a: 5}\n");
@@ -304,7 +329,10 @@ TEST_P(BlockioTest, DefaultAndCapacityMustNameClasses) {
        {BlockioOptions{.default_class = "gold"}, BlockioOptions{.capacity = {{"gold", 1}}}}) {
     const absl::Status status = Make(options).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("no blockio class \"gold\""));
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr("io.yaml: there is no blockio class \"gold\"; there are: none, slow, writes "
+                  "(named as default, or with a capacity)"));
   }
 }
 
@@ -322,8 +350,12 @@ TEST_P(BlockioTest, PodsHaveItOnV2Only) {
   }
   EXPECT_THAT((*type)->classes(), IsEmpty());
   EXPECT_EQ((*type)->default_class(), "");
-  EXPECT_THAT((*type)->warnings(), ElementsAre(HasSubstr("need cgroup v2")));
-  EXPECT_TRUE(absl::IsFailedPrecondition((*type)->Assign(pod, "", "slow")));
+  EXPECT_THAT((*type)->warnings(),
+              ElementsAre("blockio classes of pods need cgroup v2: on v1 a group's throttles don't "
+                          "bind the groups below it"));
+  const absl::Status refused = (*type)->Assign(pod, "", "slow");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("need cgroup v2"));
   EXPECT_TRUE((*type)->Release(pod, "slow").ok());
 }
 
@@ -334,7 +366,10 @@ TEST_P(BlockioTest, AMachineWithoutTheControllerSaysSo) {
   options.config_file = dir_.path() + "/io.yaml";
   const auto type = BlockioType::Create(dir_.root(), &cgroups, options);
   ASSERT_TRUE(type.ok()) << type.status();
-  EXPECT_THAT((*type)->warnings(), ElementsAre(HasSubstr("need the cgroup controller \"blkio\"")));
+  EXPECT_THAT(
+      (*type)->warnings(),
+      ElementsAre("blockio classes need the cgroup controller \"blkio\", which this machine "
+                  "does not have"));
   EXPECT_TRUE(absl::IsFailedPrecondition((*type)->Assign(Container(), "", "slow")));
 }
 

@@ -179,11 +179,15 @@ TEST_F(CgroupClassTest, MistakesAreToldByTypeClassAndFile) {
   EXPECT_EQ(MistakeOf(with({{"cpu.idle", "0"}, {"cpu.weight", "5"}})), "none");
   EXPECT_THAT(MistakeOf({.name = "tier"}), HasSubstr("it has no classes"));
   EXPECT_THAT(MistakeOf({.name = "-x", .classes = {{"a", {}}}}), HasSubstr("type name \"-x\""));
-  EXPECT_THAT(MistakeOf({.name = "rdt", .classes = {{"a", {}}}}), HasSubstr("of that name"));
+  EXPECT_EQ(MistakeOf({.name = "rdt", .classes = {{"a", {}}}}),
+            "class type \"rdt\": there is a type of that name");
   EXPECT_THAT(MistakeOf({.name = "tier", .classes = {{"a b", {}}}}), HasSubstr("name \"a b\""));
   CgroupTypeConfig config = Config();
   config.common.default_class = "gold";
-  EXPECT_THAT(MistakeOf(config), HasSubstr("there is no tier class \"gold\""));
+  EXPECT_EQ(
+      MistakeOf(config),
+      "class type \"tier\": there is no tier class \"gold\"; there are: fast, idle, slow (named "
+      "as default, or with a capacity)");
   config = Config();
   config.common.capacity = {{"gold", 1}};
   EXPECT_THAT(MistakeOf(config), HasSubstr("there is no tier class \"gold\""));
@@ -191,10 +195,14 @@ TEST_F(CgroupClassTest, MistakesAreToldByTypeClassAndFile) {
 
 TEST_F(CgroupClassTest, WithoutTheControllerItSaysSo) {
   const auto type = Make({.name = "tier", .classes = {{"few", {{"pids.max", "5"}}}}});
-  EXPECT_THAT(type->warnings(), ElementsAre(HasSubstr("controller pids can't be assigned")));
+  EXPECT_THAT(type->warnings(),
+              ElementsAre("classes of type tier that set files of controller pids can't be "
+                          "assigned: this machine does not have it"));
   const absl::Status status = type->Assign(Container(), "", "few");
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("has no file pids.max"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("has no file pids.max: this kernel lacks it, or controller \"pids\" is not "
+                        "enabled for the group"));
 }
 
 TEST_F(CgroupClassTest, OnV1ThereAreNone) {

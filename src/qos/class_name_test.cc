@@ -26,6 +26,8 @@ TEST(ClassName, EverythingElseIsNot) {
     const absl::Status status = ValidateName("class", name);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
     EXPECT_THAT(std::string(status.message()), testing::HasSubstr("class name \"")) << name;
+    EXPECT_THAT(std::string(status.message()),
+                testing::HasSubstr("is not valid: 1 to 63 letters, digits, '-', '_' and '.'"));
   }
 }
 

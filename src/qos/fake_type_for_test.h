@@ -90,6 +90,7 @@ class FakeType : public ClassType {
   std::vector<std::string> next_files;
   absl::Status next_status;
   absl::Status commit_status;
+  absl::Status revert_status;
   Holders committed;                           // whom the last Commit was told of
   std::map<std::string, std::string> adopted;  // id -> class
   std::map<std::string, std::vector<std::string>> adopted_files;
@@ -115,6 +116,7 @@ class FakeType : public ClassType {
       return absl::OkStatus();
     }
     absl::Status Revert(const Holders& holders) override {
+      if (!type_->revert_status.ok()) return type_->revert_status;
       PLIMSOLL_RETURN_IF_ERROR(Check(holders));
       type_->options_.classes = old_;
       return absl::OkStatus();

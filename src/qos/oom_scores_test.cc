@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
+#include "base/test_dir.h"
 #include "linux/process.h"
 
 namespace plimsoll::qos {
@@ -90,6 +92,15 @@ TEST_F(OomScoresTest, WhoCannotBeListedIsTold) {
   EXPECT_THAT(scores.Undo(), HasSubstr("not set back: no list"));
 }
 
+TEST_F(OomScoresTest, WhatIsNoNumberIsNamed) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("proc/5").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/5/oom_score_adj", "much\n").ok());
+  OomScores scores(dir.root(), [] { return std::vector<pid_t>{5}; });
+  EXPECT_EQ(scores.SetAll(700).message(),
+            absl::StrCat(dir.path(), "/proc/5/oom_score_adj: not a number"));
+}
+
 TEST_F(OomScoresTest, ARefusalNamesTheFileAndTheCapability) {
   if (*linux::HasCapability(host_, 24)) {
     GTEST_SKIP() << "root has CAP_SYS_RESOURCE here, so nothing is refused";
@@ -98,7 +109,7 @@ TEST_F(OomScoresTest, ARefusalNamesTheFileAndTheCapability) {
   const absl::Status status = scores.SetAll(-1000);
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("/oom_score_adj"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("needs CAP_SYS_RESOURCE"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(to lower it needs CAP_SYS_RESOURCE)"));
 }
 
 }  // namespace

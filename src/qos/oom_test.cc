@@ -145,8 +145,10 @@ TEST_F(OomTest, WhatCannotBeLoweredIsClampedAndSaidSo) {
   Start("sleep 1000");
   const auto type = Make(/*lowest=*/own_);
   EXPECT_THAT(type->warnings(),
-              ElementsAre(HasSubstr(
-                  absl::StrCat("oom class saved: oom_score_adj is ", own_, " instead of -1000"))));
+              ElementsAre(absl::StrCat(
+                  "oom class saved: oom_score_adj is ", own_,
+                  " instead of -1000, because it can't be lowered here (no CAP_SYS_RESOURCE, or "
+                  "restrict_oom_score_adj is set)")));
   EXPECT_EQ(type->classes()[2].meaning, absl::StrCat("oom_score_adj ", own_, " instead of -1000"));
   ASSERT_TRUE(type->Assign(Container(), "", "high").ok());
   ASSERT_TRUE(type->Assign(Container(), "high", "saved").ok());
@@ -185,7 +187,8 @@ TEST_F(OomTest, UnknownClassesAndGroupsThatAreGone) {
   const auto type = Make();
   const absl::Status unknown = type->Assign(Container(), "", "gold");
   EXPECT_TRUE(absl::IsNotFound(unknown));
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("there are: high, middle, saved"));
+  EXPECT_THAT(std::string(unknown.message()),
+              HasSubstr("there is no oom class \"gold\"; there are: high, middle, saved"));
   Target gone = Container();
   gone.cgroup_path = group_ + "-none";
   EXPECT_TRUE(absl::IsNotFound(type->Assign(gone, "", "high")));
@@ -200,12 +203,15 @@ TEST_F(OomTest, MistakesAreTold) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(mistake({}), HasSubstr("it has no classes"));
-  EXPECT_THAT(mistake({.classes = {{"a", 1001}}}), HasSubstr("class \"a\": oom_score_adj 1001"));
+  EXPECT_EQ(mistake({}), "class type \"oom\": it has no classes");
+  EXPECT_EQ(mistake({.classes = {{"a", 1001}}}),
+            "class type \"oom\": class \"a\": oom_score_adj 1001 is not in -1000 to 1000");
   EXPECT_THAT(mistake({.classes = {{"a b", 1}}}), HasSubstr("name \"a b\""));
   OomTypeConfig config = Config();
   config.common.default_class = "gold";
-  EXPECT_THAT(mistake(config), HasSubstr("there is no oom class \"gold\""));
+  EXPECT_EQ(mistake(config),
+            "class type \"oom\": there is no oom class \"gold\"; there are: high, middle, saved "
+            "(named as default, or with a capacity)");
   config = Config();
   config.common.capacity = {{"gold", 1}};
   EXPECT_THAT(mistake(config), HasSubstr("there is no oom class \"gold\""));

@@ -95,7 +95,8 @@ TEST_F(RegistryTest, AnEmptyNameIsTheDefaultClass) {
   EXPECT_FALSE(registry_->Effective(Container("a"), false).at("rdt").implicit);
   const absl::Status status = Create("b", {{"oom", ""}});
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("has no default class"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("container b: type \"oom\" has no default class, name one; there are: "));
 }
 
 TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
@@ -111,7 +112,8 @@ TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("no class type \"net\" for a container; there are: \"rdt\""));
   status = Create("a", {{"blockio", "gold"}});
-  EXPECT_THAT(std::string(status.message()), HasSubstr("configured, but: no controller blkio"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("(blockio is configured, but: no controller blkio)"));
   EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
   EXPECT_EQ(registry_->Refusals().at({"rdt", "unknown_class"}), 1u);
   // It is reported where warnings are.
@@ -127,7 +129,9 @@ TEST_F(RegistryTest, CapacityIsCountedAndComesBack) {
   ASSERT_TRUE(Create("a", {{"rdt", "bronze"}}).ok());
   const absl::Status full = Create("b", {{"rdt", "bronze"}});
   EXPECT_TRUE(absl::IsResourceExhausted(full));
-  EXPECT_THAT(std::string(full.message()), HasSubstr("\"bronze\" of type \"rdt\" is full: its 1"));
+  EXPECT_THAT(
+      std::string(full.message()),
+      HasSubstr("container b: class \"bronze\" of type \"rdt\" is full: its 1 places are taken"));
   EXPECT_TRUE(Change("a", {{"rdt", "bronze"}}).ok()) << "its own place is no other's";
   ASSERT_TRUE(Create("c", {{"rdt", "gold"}}).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(Change("c", {{"rdt", "bronze"}})));
@@ -139,18 +143,49 @@ TEST_F(RegistryTest, AChangeOfSeveralTypesIsAtomic) {
   Make({{.name = "blockio"}, {.name = "oom", .immutable = true}, {.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"oom", "gold"}, {"blockio", "gold"}}).ok());
   const HeldClasses before = saved_["a"];
-  EXPECT_TRUE(absl::IsFailedPrecondition(Change("a", {{"blockio", "silver"}, {"oom", "silver"}})));
+  const absl::Status fixed = Change("a", {{"blockio", "silver"}, {"oom", "silver"}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(fixed)) << fixed;
+  EXPECT_EQ(fixed.message(),
+            "container a: class type \"oom\" can't be changed while a container exists; it holds "
+            "\"gold\"");
   EXPECT_TRUE(Change("a", {{"oom", "gold"}}).ok()) << "the class that is held is always right";
   EXPECT_EQ(kernels_["blockio"].members["a"], "gold");
   kernels_["rdt"].refuse_after = 0;
   const absl::Status refused = Change("a", {{"blockio", "silver"}, {"rdt", "silver"}});
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("the kernel said no"));
+  EXPECT_EQ(refused.message(), "container a: class \"silver\" of type \"rdt\": the kernel said no");
   EXPECT_EQ(kernels_["blockio"].members["a"], "gold");
   EXPECT_EQ(saved_["a"], before);
   kernels_["rdt"].refuse_after = -1;
   // Neither the place taken in vain nor the one given up is lost.
   ASSERT_TRUE(Create("b", {{"blockio", "silver"}}).ok());
   EXPECT_TRUE(Create("c", {{"blockio", "silver"}}).ok());
+}
+
+TEST_F(RegistryTest, WhatCannotBeUndoneIsTold) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"blockio", "gold"}}).ok());
+  kernels_["blockio"].refuse_after = 1;  // it takes the change and not its undoing
+  kernels_["rdt"].refuse_after = 0;
+  const absl::Status status = Change("a", {{"blockio", "silver"}, {"rdt", "silver"}});
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("container a: class \"silver\" of type \"rdt\""),
+                    HasSubstr("what was done before could not be undone (the kernel said no)")));
+}
+
+TEST_F(RegistryTest, EveryRefusalIsCountedByItsReason) {
+  Make({{.name = "oom", .immutable = true}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"oom", "gold"}, {"rdt", "bronze"}}).ok());
+  EXPECT_FALSE(Create("b", {{"cpu", "gold"}}).ok());
+  EXPECT_FALSE(Create("b", {{"rdt", "tin"}}).ok());
+  EXPECT_FALSE(Create("b", {{"rdt", "bronze"}}).ok());
+  EXPECT_FALSE(Change("a", {{"oom", "silver"}}).ok());
+  kernels_["rdt"].refuse_after = 0;
+  EXPECT_FALSE(Change("a", {{"rdt", "silver"}}).ok());
+  const std::map<std::pair<std::string, std::string>, uint64_t> expected = {
+      {{"", "unknown_type"}, 1}, {{"oom", "immutable"}, 1},     {{"rdt", "capacity"}, 1},
+      {{"rdt", "kernel"}, 1},    {{"rdt", "unknown_class"}, 1},
+  };
+  EXPECT_EQ(registry_->Refusals(), expected);
 }
 
 TEST_F(RegistryTest, WhatCannotBeSavedIsUndone) {
@@ -267,6 +302,21 @@ TEST_F(RegistryTest, ATypeThatIsNoLongerConfiguredIsShown) {
   EXPECT_THAT(registry_->Describe(/*look=*/true), IsEmpty());
 }
 
+TEST_F(RegistryTest, AHeldTypeThatCannotBeHadAnyMoreIsToldWithTheReason) {
+  Make({}, {{kContainer, "rdt", "resctrl is not mounted"}});
+  HeldClasses held = {{"rdt", {.name = "gold"}}};
+  EXPECT_EQ(
+      registry_->Adopt(Container("a"), &held).message(),
+      "it holds class \"gold\" of type \"rdt\" since before this start: this class type can't "
+      "be had: resctrl is not mounted; what the class has set stays as it is");
+  const auto types = registry_->Describe(/*look=*/true);
+  ASSERT_EQ(types.size(), 1u);
+  EXPECT_THAT(types[0].warnings,
+              ElementsAre("resctrl is not mounted",
+                          "container a holds class \"gold\" since before the daemon's start: this "
+                          "class type can't be had: resctrl is not mounted"));
+}
+
 TEST_F(RegistryTest, AClassThatIsThereNoMoreIsToldAndKept) {
   Make({{.name = "oom"}, {.name = "rdt"}});
   kernels_["oom"].members["a"] = "tin";
@@ -323,13 +373,26 @@ TEST_F(RegistryTest, OneFileBelongsToOneType) {
   const absl::Status status = Registry::Create(std::move(types)).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("\"tier\" and \"boost\" both set cpu.weight"));
+              HasSubstr("class types \"tier\" and \"boost\" both set cpu.weight of a container; a "
+                        "file belongs to one type"));
   types.clear();
   for (const Level level : {Level::kPod, Level::kContainer}) {
     types.push_back(std::make_unique<FakeType>(
         &kernel, FakeType::Options{.level = level, .files = {"cpu.weight"}}));
   }
   EXPECT_TRUE(Registry::Create(std::move(types)).ok());
+}
+
+TEST_F(RegistryTest, ANameBelongsToOneTypeOfALevel) {
+  std::vector<std::unique_ptr<ClassType>> types;
+  FakeKernel kernel;
+  for (const Level level : {Level::kContainer, Level::kPod, Level::kPod}) {
+    types.push_back(
+        std::make_unique<FakeType>(&kernel, FakeType::Options{.name = "tier", .level = level}));
+  }
+  const absl::Status status = Registry::Create(std::move(types)).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(status.message(), "two class types of pods are named \"tier\"");
 }
 
 TEST_F(RegistryTest, ReloadIsAllOrNothing) {
@@ -340,12 +403,19 @@ TEST_F(RegistryTest, ReloadIsAllOrNothing) {
   const auto vanished = registry_->Reload();
   EXPECT_TRUE(absl::IsFailedPrecondition(vanished.status()));
   EXPECT_THAT(std::string(vanished.status().message()),
-              HasSubstr("\"gold\" of type \"rdt\" is held by container a"));
+              AllOf(HasSubstr("\"gold\" of type \"rdt\" is held by container a and is not in the "
+                              "new file; nothing was reloaded"),
+                    HasSubstr("put whoever holds it into another class first")));
   EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
   fakes_[1]->next_classes = {{"gold", 0, ""}};
   fakes_[1]->commit_status = absl::InternalError("refused");
   EXPECT_FALSE(registry_->Reload().ok());
   EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
+  fakes_[0]->revert_status = absl::InternalError("no way back");
+  EXPECT_THAT(
+      std::string(registry_->Reload().status().message()),
+      AllOf(HasSubstr("refused"), HasSubstr("another type could not be put back (no way back)")));
+  fakes_[0]->revert_status = absl::OkStatus();
   fakes_[1]->commit_status = absl::OkStatus();
   const auto changes = registry_->Reload();
   ASSERT_TRUE(changes.ok()) << changes.status();

@@ -1,5 +1,6 @@
 // QoS classes through the life of sandboxes and containers: over types whose kernel is a map.
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
@@ -195,6 +196,44 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, 17);
   EXPECT_EQ(rdt_.members[id], "silver");
+}
+
+TEST_F(EngineClassesTest, OnlyWhatLivesChangesItsClass) {
+  const std::string pod = Pod({{"net", "gold"}});
+  const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  bool has_ended = false;
+  cgroups_.on_apply = [&] {  // the last thing before its classes
+    if (std::exchange(has_ended, true)) return;
+    runtime_.EndMonitor(id, ExitRecord{0, 0});
+    Wait(id);
+  };
+  const absl::Status ended = engine_->UpdateResources(id, {.classes = {{"rdt", "silver"}}});
+  cgroups_.on_apply = nullptr;
+  EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()),
+              HasSubstr(absl::StrCat("container ", id, " has just ended")));
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  const absl::Status stopped = engine_->UpdateSandboxClasses(pod, {{"net", "silver"}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(stopped)) << stopped;
+  EXPECT_EQ(stopped.message(),
+            absl::StrCat("sandbox ", pod, " is NotReady; its classes change while Ready"));
+}
+
+TEST_F(EngineClassesTest, ANodeWithoutClassesSaysSo) {
+  engine_.reset();
+  classes_.reset();
+  StartEngine();
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {});
+  const absl::Status container = engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}});
+  EXPECT_TRUE(absl::IsNotFound(container)) << container;
+  EXPECT_THAT(std::string(container.message()),
+              HasSubstr("container a: there are no QoS classes on this node"));
+  const absl::Status sandbox = engine_->UpdateSandboxClasses(pod, {{"net", "gold"}});
+  EXPECT_TRUE(absl::IsNotFound(sandbox)) << sandbox;
+  EXPECT_EQ(sandbox.message(),
+            absl::StrCat("sandbox ", pod, ": there are no QoS classes on this node"));
 }
 
 // What is kept of a holder asks its record: an update that names no class counts too, also after a
