@@ -137,6 +137,9 @@ TEST_F(GateOffTest, AssignDoesNotPretend) {
     EXPECT_EQ(assigned.out, "");
     EXPECT_THAT(assigned.err, AllOf(HasSubstr("nothing is assigned"), HasSubstr("feature gate")));
   }
+  EXPECT_THAT(Plimsoll({"--address", node_.address(), "classes"}).out,
+              AllOf(HasSubstr("There are no class types: none is configured"),
+                    HasSubstr("or the feature gate ClassResources is off")));
 }
 
 // A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.

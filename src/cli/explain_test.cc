@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/test_dir.h"
 #include "cli/command.h"
@@ -223,6 +224,10 @@ TEST_F(ExplainTest, BlockioByDisk) {
                                 HasSubstr("slow   others"), HasSubstr("free   none"),
                                 HasSubstr("class slow: device pattern /dev/plimsoll-test-none*: "
                                           "nothing matches")));
+  const bool v1 = absl::StrContains(result.out, "with cgroup v1");
+  EXPECT_EQ(
+      absl::StrContains(result.out, "throttles of writes reach direct and synchronous ones only"),
+      v1);
   auto document = Parse(Run({"explain", file, "-o", "json"}).out);
   EXPECT_EQ(document["type"], "blockio");
   EXPECT_EQ(document["classes"][1]["weight"], 50);

@@ -202,6 +202,13 @@ TEST_F(RdtNodeTest, ClassesComeFromAnnotationsAsTheFileAllows) {
   const std::string unnamed = Start(plain, Shell("sleep 1000"));
   EXPECT_EQ(ClassOf(unnamed), "bronze");
   EXPECT_GE(ThreadsIn(plain, unnamed, "node.bronze"), 1u);
+  // The root group has a name of its own, and no name at all is the default class's.
+  ASSERT_TRUE(Assign(unnamed, "system/default").ok());
+  EXPECT_EQ(ClassOf(unnamed), "system/default");
+  EXPECT_GE(ThreadsIn(plain, unnamed, MonitorOf("", unnamed)), 1u);
+  ASSERT_TRUE(Assign(unnamed, "").ok());
+  EXPECT_EQ(ClassOf(unnamed), "bronze");
+  EXPECT_GE(ThreadsIn(plain, unnamed, "node.bronze"), 1u);
 }
 
 TEST_F(RdtNodeTest, WhatIsMeasuredAndWhatDriftsIsInTheMetrics) {
