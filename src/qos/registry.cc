@@ -263,14 +263,16 @@ absl::StatusOr<std::vector<Registry::Step>> Registry::PlanChange(const Target& t
   std::vector<Step> steps;
   std::vector<ClassInfo> wanted;
   for (const auto& [name, asked_class] : asked) {
-    PLIMSOLL_ASSIGN_OR_RETURN(ClassType * type, Need(target.level, target.name, name));
-    PLIMSOLL_ASSIGN_OR_RETURN(const ClassInfo info, NeedClass(*type, target.name, asked_class));
     std::string from;
     if (at != holders_.end()) {
       if (const auto held = at->second.held.find(name); held != at->second.held.end()) {
         from = held->second.name;
       }
     }
+    // Always right, also where it is there no more: clients name what stays with what changes.
+    if (!from.empty() && from == asked_class) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(ClassType * type, Need(target.level, target.name, name));
+    PLIMSOLL_ASSIGN_OR_RETURN(const ClassInfo info, NeedClass(*type, target.name, asked_class));
     if (from == info.name) continue;
     if (type->immutable()) {
       return Refuse(name, "immutable",

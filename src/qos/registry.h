@@ -91,10 +91,10 @@ class Registry {
   // Puts a holder into its classes. On error it is in none and still reserved.
   absl::Status Enforce(const Target& target);
   // Puts it into other classes; a type that is not named stays. All of it is checked first:
-  // NOT_FOUND as above, FAILED_PRECONDITION for an immutable type (unless it is the class held
-  // already), RESOURCE_EXHAUSTED. The new place is taken before the old one is given up. `save` is
-  // called with what is about to change before the kernel is asked and again with the result; when
-  // it or the kernel fails, the holder is as before, and `save` is told that too.
+  // NOT_FOUND as above, FAILED_PRECONDITION for an immutable type, RESOURCE_EXHAUSTED; none of them
+  // for the class that is held already. The new place is taken before the old one is given up.
+  // `save` is called with what is about to change before the kernel is asked and again with the
+  // result; when it or the kernel fails, the holder is as before, and `save` is told that too.
   absl::Status Change(const Target& target, const ClassNames& asked,
                       const std::function<absl::Status(const HeldClasses&)>& save);
   // What Change would refuse without asking the kernel.

@@ -298,6 +298,8 @@ TEST_F(RegistryTest, ATypeThatIsNoLongerConfiguredIsShown) {
   EXPECT_THAT(types[0].warnings, ElementsAre(AllOf(HasSubstr("container a holds class \"gold\""),
                                                    HasSubstr("not configured any more"))));
   EXPECT_THAT(registry_->Describe(), IsEmpty());
+  EXPECT_TRUE(Change("a", {{"rdt", "gold"}}).ok()) << "it holds it";
+  EXPECT_TRUE(absl::IsNotFound(Change("a", {{"rdt", "silver"}})));
   EXPECT_TRUE(registry_->Release(Container("a")).ok());
   EXPECT_THAT(registry_->Describe(/*look=*/true), IsEmpty());
 }
@@ -328,7 +330,9 @@ TEST_F(RegistryTest, AClassThatIsThereNoMoreIsToldAndKept) {
               HasSubstr("no such class any more"));
   EXPECT_THAT(registry_->Describe(/*look=*/true)[1].warnings,
               ElementsAre(HasSubstr("container a holds class \"iron\"")));
-  EXPECT_TRUE(Change("a", {{"oom", "gold"}}).ok());
+  EXPECT_TRUE(Change("a", {{"oom", "gold"}, {"rdt", "iron"}}).ok()) << "iron is what it holds";
+  EXPECT_EQ(Holds("a", "rdt"), "iron");
+  EXPECT_TRUE(absl::IsNotFound(Change("a", {{"oom", "tin"}})));
 }
 
 // A start knows what the classes of the last one had set.
