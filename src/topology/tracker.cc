@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,8 @@
 
 namespace plimsoll::topology {
 namespace {
+
+using resources::CpuSet;
 
 // After a look that failed; doubled each time, up to the usual interval.
 constexpr absl::Duration kFirstRest = absl::Milliseconds(100);
@@ -99,7 +102,9 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
     return status;
   }
   config_ = std::move(partition);
-  Note(&Tracker::misfit_, Apply());  // the machine may be another than at the last look
+  const absl::Status before = Apply();  // the machine may be another than at the last look
+  Note(&Tracker::misfit_, before);
+  if (!before.ok()) TellWhatIsLeft();
   return status;
 }
 
@@ -108,13 +113,21 @@ Partition Tracker::partition() const {
   return partition_;
 }
 
-std::vector<std::string> Tracker::Troubles() const {
+std::vector<std::string> Tracker::Misfits() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<std::string> troubles = missing_;
+  std::vector<std::string> misfits;
   for (const std::string* trouble : {&blind_, &source_error_, &misfit_}) {
     if (trouble->empty()) continue;
-    troubles.push_back(absl::StrCat(*trouble, "; what was in force before stays"));
+    misfits.push_back(absl::StrCat(*trouble, "; what was in force before stays"));
   }
+  return misfits;
+}
+
+std::vector<std::string> Tracker::Troubles() const {
+  std::vector<std::string> misfits = Misfits();
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::string> troubles = missing_;
+  std::move(misfits.begin(), misfits.end(), std::back_inserter(troubles));
   if (!source_trouble_.empty()) troubles.push_back(source_trouble_);
   return troubles;
 }
@@ -146,10 +159,12 @@ absl::Time Tracker::LookAndRest() {
 
 absl::Status Tracker::Look() {
   PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
-  PLIMSOLL_RETURN_IF_ERROR(ReadSource());
-  if (!is_stale_) return absl::OkStatus();
-  const absl::Status status = Apply();
-  Note(&Tracker::misfit_, status);
+  absl::Status status = ReadSource();
+  if (status.ok() && is_stale_) {
+    status = Apply();
+    Note(&Tracker::misfit_, status);
+  }
+  if (!status.ok()) TellWhatIsLeft();
   return status;
 }
 
@@ -197,15 +212,28 @@ absl::Status Tracker::Apply() {
                             ZoneTree::Build(told_ ? *told_ : MakeZones(*machine_)));
   PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
   if (told_) partition = FitToMachine(std::move(partition), tree, *machine_);
-  TrackerNews news = {.partition = partition};
   {
     absl::MutexLock lock(&mutex_);
-    news.changed = !IsSame(partition, partition_);
     partition_ = partition;
   }
   publisher_->Publish(partition.shown);
-  if (on_partition_) on_partition_(news);
+  TellNews(std::move(partition));
   return absl::OkStatus();
+}
+
+void Tracker::TellNews(Partition partition) {
+  const bool changed = !IsSame(partition, news_);
+  news_ = std::move(partition);
+  if (on_partition_) on_partition_({.partition = news_, .changed = changed});
+}
+
+void Tracker::TellWhatIsLeft() {
+  CpuSet nodes;
+  for (const NumaNode& node : machine_->nodes) nodes.Add(node.id);
+  Partition left = partition();
+  left.cpus = left.cpus.Intersection(machine_->cpus);
+  left.memory_nodes = left.memory_nodes.Intersection(nodes);
+  if (!left.cpus.Empty() && !IsSame(left, news_)) TellNews(std::move(left));
 }
 
 }  // namespace plimsoll::topology

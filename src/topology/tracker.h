@@ -48,7 +48,9 @@ struct TrackerOptions {
 // What a tracker tells: from its own thread, or from Start and Reload, one after the other. It may
 // ask the tracker, but not Reload it.
 struct TrackerNews {
-  Partition partition;   // in force from now on
+  // In force from now on. Of one that no longer fits the machine, the CPUs and memory nodes that
+  // are still there: nobody can be kept to others.
+  Partition partition;
   bool changed = false;  // the partition's CPUs or memory nodes, since the last time
 };
 
@@ -73,6 +75,8 @@ class Tracker {
   Partition partition() const;
   // What the machine does not tell, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const;
+  // Of those the ones for which something older is in force than what should be.
+  std::vector<std::string> Misfits() const;
 
  private:
   Tracker(TrackerOptions options, Publisher* publisher,
@@ -87,6 +91,8 @@ class Tracker {
   absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  void TellNews(Partition partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void Note(std::string Tracker::*trouble, const absl::Status& status);
   void TellTroubles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
 
@@ -102,6 +108,7 @@ class Tracker {
   std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
   std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
   absl::Time source_again_ ABSL_GUARDED_BY(look_mutex_) = absl::InfiniteFuture();
+  Partition news_ ABSL_GUARDED_BY(look_mutex_);        // the last that was told
   bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // what is in force, to be made anew
   int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;   // that failed, one after the other
   std::vector<std::string> told_troubles_ ABSL_GUARDED_BY(look_mutex_);

@@ -122,6 +122,26 @@ TEST_F(TrackerTest, APartitionThatFitsNoMoreStays) {
               HasSubstr("cpus.list: CPUs 3 are not there or offline"));
   EXPECT_EQ(publisher_.Newest().number, 1u);
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "2-3");
+  EXPECT_EQ(tracker_->Misfits(), tracker_->Troubles());
+  // Who has had CPU 3 is to leave it all the same.
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "2");
+  EXPECT_TRUE(news().back().changed);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(news().size(), 2u) << "told once, though it is looked at again and again";
+  // It is there again.
+  AddCpus(files_, 1, 4, 1);
+  ASSERT_TRUE(AwaitNews(3));
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "2-3");
+  EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+}
+
+TEST_F(TrackerTest, APartitionOfWhichNothingIsLeftStays) {
+  config_.cpus.list = *CpuSet::Parse("3");
+  ASSERT_TRUE(Start().ok());
+  TakeCpuOffline(3, "0-2");
+  EXPECT_NE(AwaitTrouble("cpus.list: CPUs 3 are not there or offline"), "");
+  EXPECT_EQ(news().size(), 1u);
 }
 
 TEST_F(TrackerTest, ReloadsOrLeavesEverythingAsItWas) {
@@ -379,8 +399,10 @@ TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
   TakeCpuOffline(3, "0-2");
   EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("has CPUs 3"));
   EXPECT_EQ(publisher_.Newest().number, 1u);
-  Put("0-2", "8Gi");
   ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "0-2");
+  Put("0-2", "8Gi");
+  ASSERT_TRUE(AwaitNews(3));
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
   EXPECT_TRUE(tracker_->partition().is_whole);
 }
