@@ -73,6 +73,16 @@ class PartitionTest : public NodeTest {
     EXPECT_TRUE(reader->Finish().ok());
     return messages;
   }
+  cri::RuntimeCondition NodeResourcesCondition() {
+    grpc::ClientContext context;
+    cri::StatusResponse response;
+    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
+    for (const cri::RuntimeCondition& condition : response.status().conditions()) {
+      if (condition.type() == "NodeResourcesReady") return condition;
+    }
+    ADD_FAILURE() << response.DebugString();
+    return {};
+  }
   void ReloadWith(const std::string& from, const std::string& to) {
     const std::string path = node_.config_path().substr(1);
     const std::string text = *Host().Read(path);
@@ -180,6 +190,12 @@ TEST_F(PartitionTest, AReloadThatDoesNotFitChangesNothing) {
     return absl::StrContains(node_.Log(), "nodeResources not reloaded");
   })) << node_.Log();
   EXPECT_EQ(AllowedIn(id), before);
+  const cri::RuntimeCondition misfit = NodeResourcesCondition();
+  EXPECT_FALSE(misfit.status());
+  EXPECT_EQ(misfit.reason(), "LastGoodStays");
+  EXPECT_THAT(misfit.message(), HasSubstr("cpus.list: CPUs 4000 are not there"));
+  ReloadWith("{list: \"4000\"}", absl::StrCat("{list: \"", first(), "\"}"));
+  EXPECT_TRUE(Eventually([&] { return NodeResourcesCondition().status(); }));
 }
 
 TEST_F(PartitionTest, ARestartKeepsItAndBringsItToThoseThatRun) {

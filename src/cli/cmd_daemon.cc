@@ -37,11 +37,11 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
         &text, "  ", condition.type(),
         std::string(condition.type().size() < 14 ? 15 - condition.type().size() : 1, ' '),
         condition.status() ? "yes" : "no", condition.message().empty() ? "" : ": ",
-        condition.message(), "\n");
+        Printable(condition.message()), "\n");
   }
   if (!status.limitations().empty()) absl::StrAppend(&text, "\nWhat this machine lacks:\n");
   for (const std::string& limitation : status.limitations()) {
-    absl::StrAppend(&text, "  - ", limitation, "\n");
+    absl::StrAppend(&text, "  - ", Printable(limitation), "\n");
   }
   if (!status.troubles().empty()) absl::StrAppend(&text, "\nWhat could not be put in order:\n");
   for (const std::string& trouble : status.troubles()) {

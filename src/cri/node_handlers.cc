@@ -38,6 +38,18 @@ void AddHandler(const std::string& name, const NodeInfo& info, v1::StatusRespons
   handler->mutable_features()->set_recursive_read_only_mounts(info.recursive_read_only_mounts);
 }
 
+// The message of an error is "<Reason>: <why>".
+void AddCondition(const char* type, const absl::Status& status, v1::StatusResponse* response) {
+  v1::RuntimeCondition* condition = response->mutable_status()->add_conditions();
+  condition->set_type(type);
+  condition->set_status(status.ok());
+  if (status.ok()) return;
+  const std::pair<std::string, std::string> reason_and_why =
+      absl::StrSplit(status.message(), absl::MaxSplits(": ", 1));
+  condition->set_reason(reason_and_why.first);
+  condition->set_message(reason_and_why.second);
+}
+
 }  // namespace
 
 RuntimeHandlers::RuntimeHandlers(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info)
@@ -76,22 +88,16 @@ absl::Status RuntimeHandlers::Version(const v1::VersionRequest& request,
 
 absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
                                      v1::StatusResponse* response) {
-  v1::RuntimeCondition* runtime_ready = response->mutable_status()->add_conditions();
-  runtime_ready->set_type("RuntimeReady");
-  const absl::Status ready = info_.ready ? info_.ready() : absl::OkStatus();
-  runtime_ready->set_status(ready.ok());
-  if (!ready.ok()) {
-    const std::pair<std::string, std::string> reason_and_why =
-        absl::StrSplit(ready.message(), absl::MaxSplits(": ", 1));
-    runtime_ready->set_reason(reason_and_why.first);
-    runtime_ready->set_message(reason_and_why.second);
-  }
+  AddCondition("RuntimeReady", info_.ready ? info_.ready() : absl::OkStatus(), response);
   v1::RuntimeCondition* network_ready = response->mutable_status()->add_conditions();
   network_ready->set_type("NetworkReady");
   network_ready->set_status(true);
   network_ready->set_reason("LoopbackOnly");
   network_ready->set_message(
       "CNI is not configured: pods have the host's network, or one with loopback alone");
+  if (info_.node_resources) {
+    AddCondition("NodeResourcesReady", info_.node_resources(), response);
+  }
   AddHandler("", info_, response);
   for (const std::string& name : info_.runtime_handlers) AddHandler(name, info_, response);
   response->mutable_features()->set_supplemental_groups_policy(true);

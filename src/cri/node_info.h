@@ -30,6 +30,9 @@ struct NodeInfo {
   // Whether a pod could be started now: OK, or an error whose message is "<Reason>: <why>", the
   // reason being one word in CamelCase. May be null. Thread-safe, and cheap.
   std::function<absl::Status()> ready;
+  // Whether what of the node is pods' is as configured, with an error as `ready`'s. May be null: no
+  // such condition. Thread-safe, and cheap.
+  std::function<absl::Status()> node_resources;
   // Runtime handlers beside the default one, which has no name.
   std::vector<std::string> runtime_handlers;
   // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).

@@ -1,4 +1,5 @@
 // The services over a mock engine and image store, through a real socket.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -414,6 +415,32 @@ TEST_F(UnreadyTest, StatusSaysWhatIsMissing) {
   EXPECT_FALSE(response.status().conditions(0).status());
   EXPECT_EQ(response.status().conditions(0).reason(), "RuntimeProgramMissing");
   EXPECT_EQ(response.status().conditions(0).message(), "execute /x/monitor: gone");
+}
+
+class MisfitTest : public ServicesTest {
+ protected:
+  MisfitTest() {
+    options_.info.node_resources = [this] {
+      return fits_ ? absl::OkStatus()
+                   : absl::FailedPreconditionError("LastGoodStays: cpus.list: CPUs 3: no");
+    };
+  }
+  v1::RuntimeCondition Condition() {
+    v1::StatusResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::Status, {}, &response).ok());
+    EXPECT_EQ(response.status().conditions_size(), 3);
+    return response.status().conditions(response.status().conditions_size() - 1);
+  }
+  std::atomic<bool> fits_ = true;
+};
+
+TEST_F(MisfitTest, StatusSaysWhyOlderResourcesAreInForce) {
+  EXPECT_EQ(Condition().type(), "NodeResourcesReady");
+  EXPECT_TRUE(Condition().status());
+  fits_ = false;
+  EXPECT_FALSE(Condition().status());
+  EXPECT_EQ(Condition().reason(), "LastGoodStays");
+  EXPECT_EQ(Condition().message(), "cpus.list: CPUs 3: no");
 }
 
 TEST_F(ServicesTest, ImageOfUnknownNameIsAnEmptyAnswer) {

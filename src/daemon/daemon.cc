@@ -343,6 +343,7 @@ class DaemonImpl final : public Daemon {
       return all;
     };
     info.ready = [this] { return Ready(); };
+    info.node_resources = [this] { return node_->Ready(); };
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "daemon/find_group.h"
 #include "runtime/node_share.h"
@@ -80,6 +82,13 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
 }
 
 absl::Status NodeResources::Reload(const NodeResourcesConfig& config) {
+  absl::Status status = TryReload(config);
+  absl::MutexLock lock(&mutex_);
+  refused_ = std::string(status.message());
+  return status;
+}
+
+absl::Status NodeResources::TryReload(const NodeResourcesConfig& config) {
   if (tracker_ == nullptr) {
     return absl::FailedPreconditionError(
         "the node's topology could not be read at the daemon's start; restart it");
@@ -107,9 +116,37 @@ topology::Publisher* NodeResources::publisher() {
   return tracker_ == nullptr ? nullptr : &publisher_;
 }
 
+std::vector<std::string> NodeResources::Misfits() const {
+  std::vector<std::string> misfits;
+  if (tracker_ != nullptr) misfits = tracker_->Misfits();
+  absl::MutexLock lock(&mutex_);
+  if (!refused_.empty()) {
+    misfits.push_back(absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
+  }
+  return misfits;
+}
+
 std::vector<std::string> NodeResources::Troubles() const {
-  if (tracker_ != nullptr) return tracker_->Troubles();
-  return {"the node's topology is not told: it could not be read at start"};
+  if (tracker_ == nullptr) {
+    return {"the node's topology is not told: it could not be read at start"};
+  }
+  std::vector<std::string> troubles = tracker_->Troubles();
+  absl::MutexLock lock(&mutex_);
+  if (!refused_.empty()) {
+    troubles.push_back(
+        absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
+  }
+  return troubles;
+}
+
+absl::Status NodeResources::Ready() const {
+  if (tracker_ == nullptr) {
+    return absl::FailedPreconditionError("NotTold: the node's topology could not be read at start");
+  }
+  const std::vector<std::string> misfits = Misfits();
+  if (misfits.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("LastGoodStays: ", absl::StrJoin(misfits, "; ")));
 }
 
 void NodeResources::Tell(const topology::TrackerNews& news) {

@@ -42,17 +42,23 @@ class NodeResources {
   // Null: the machine could not be read at the start.
   topology::Publisher* publisher();
   std::vector<std::string> Troubles() const;
+  // An error while something older is in force than what is configured, or nothing is told:
+  // "<Reason>: <why>", as the CRI's conditions have it.
+  absl::Status Ready() const;
 
  private:
   NodeResources(runtime::Engine* engine, Log* log) : engine_(engine), log_(log) {}
+  absl::Status TryReload(const topology::NodeResourcesConfig& config);
+  std::vector<std::string> Misfits() const;
   void Tell(const topology::TrackerNews& news);
   void SetPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   runtime::Engine* const engine_;
   Log* const log_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   topology::OutsidePartition outside_ ABSL_GUARDED_BY(mutex_) =
       topology::OutsidePartition::kByClient;
+  std::string refused_ ABSL_GUARDED_BY(mutex_);  // why the last reload changed nothing
   bool is_taken_ ABSL_GUARDED_BY(mutex_) = false;
   topology::Publisher publisher_;
   std::unique_ptr<topology::Tracker> tracker_;      // before what it tells
