@@ -172,7 +172,7 @@ TEST_F(ExplainTest, AMachineThatCanNothingSaysSo) {
   const std::string bare = dir_.path() + "/bare";
   const std::string file = File("none.yaml", "partitions: {p: {classes: {a: {}}}}\n");
   const Printed nothing = Run({"explain", file, "--resctrl", bare});
-  EXPECT_THAT(nothing.err, HasSubstr("no room for a of a"));
+  EXPECT_THAT(nothing.err, HasSubstr("has nothing to divide; it can't have the rdt classes a"));
   const std::string empty = File("empty.yaml", "partitions: {}\n");
   EXPECT_THAT(Run({"explain", empty, "--resctrl", bare}).out,
               HasSubstr("nothing that could be allocated or monitored"));

@@ -117,6 +117,11 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
   const uint64_t foreign = foreign_groups.size();
   const uint64_t most = machine.MaxGroups();
   if (names.empty() || names.size() + foreign <= most) return absl::OkStatus();
+  if (most == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this machine's resctrl has nothing to divide; it can't have the rdt classes ",
+                     absl::StrJoin(names, ", ")));
+  }
   const uint64_t room = most > foreign ? most - foreign : 0;
   const std::vector<std::string> over(names.begin() + static_cast<ptrdiff_t>(room), names.end());
   return absl::ResourceExhaustedError(absl::StrCat(
