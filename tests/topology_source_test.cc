@@ -172,6 +172,23 @@ TEST_F(ProviderTest, WhatItPushesIsToldAndEnforcedAndOutlivesIt) {
   EXPECT_EQ(now.zones(0).resources(0).capacity().string(), "4Gi");
 }
 
+TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  ASSERT_TRUE(stream_->Next(&topology_));
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  ASSERT_TRUE(TopologyStream(node_).Next(&topology_));
+  ASSERT_EQ(topology_.zones_size(), 2);
+  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi");
+  EXPECT_TRUE(Eventually([&] {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2") ==
+           absl::StrCat(LastCpu(), "\n");
+  }));
+  EXPECT_TRUE(absl::StrContains(Limitations(node_), "topology provider \"example\" is gone"))
+      << Limitations(node_);
+}
+
 class ForgottenProviderTest : public ProviderTest {
  protected:
   ForgottenProviderTest() : ProviderTest("0") {}

@@ -153,8 +153,9 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
-    PLIMSOLL_ASSIGN_OR_RETURN(node_, NodeResources::Start(config.node_resources, host_,
-                                                          config.run_dir, engine_.get(), log_));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        node_, NodeResources::Start(config.node_resources, host_, config.run_dir, *state_,
+                                    engine_.get(), log_));
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();

@@ -1,13 +1,16 @@
 #include "daemon/node_resources.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "daemon/find_group.h"
 #include "runtime/node_share.h"
 #include "topology/discover.h"
+#include "topology/kept_topology.h"
 #include "topology/make_zones.h"
 #include "topology/partition.h"
 #include "topology/source_file.h"
@@ -26,6 +29,13 @@ bool MustBeRead(const NodeResourcesConfig& config) {
          config.source != topology::SourceConfig();
 }
 
+// None: without a boot id nobody could say how old it is.
+std::optional<topology::TopologyKeeper> KeeperIn(const FsRoot& state, const FsRoot& host) {
+  const auto boot_id = host.Read("proc/sys/kernel/random/boot_id");
+  if (!boot_id.ok()) return std::nullopt;
+  return topology::TopologyKeeper(state, std::string(absl::StripAsciiWhitespace(*boot_id)));
+}
+
 absl::StatusOr<std::unique_ptr<cri::ProviderServer>> ServeProvider(
     const topology::ProviderConfig& config, const std::string& run_directory,
     std::shared_ptr<topology::ProviderSource> source) {
@@ -42,7 +52,7 @@ absl::StatusOr<std::unique_ptr<cri::ProviderServer>> ServeProvider(
 
 absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
     const NodeResourcesConfig& config, const FsRoot& host, const std::string& run_directory,
-    runtime::Engine* engine, Log* log) {
+    const FsRoot& state, runtime::Engine* engine, Log* log) {
   std::unique_ptr<NodeResources> node(new NodeResources(engine, log));
   {
     absl::MutexLock lock(&node->mutex_);
@@ -54,18 +64,23 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   if (!config.source.file.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(options.source, topology::FileSource::Open(host, config.source.file));
   } else if (config.source.provider) {
-    PLIMSOLL_ASSIGN_OR_RETURN(providers,
-                              topology::ProviderSource::Make(config.source.provider->hold));
+    PLIMSOLL_ASSIGN_OR_RETURN(providers, topology::ProviderSource::Make(
+                                             config.source.provider->hold, KeeperIn(state, host)));
     options.source = providers;
   }
+  if (providers == nullptr) topology::TopologyKeeper(state, "").Forget().IgnoreError();
   options.on_trouble = [log](const std::string& trouble) {
     log->Write(LogLevel::kWarning, "the node's topology", {{"trouble", trouble}});
   };
   options.partition = config.partition;
   options.poll_interval = config.poll_interval;
-  auto tracker = topology::Tracker::Start(
-      std::move(options), &node->publisher_,
-      [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
+  const auto start = [&, raw = node.get()] {
+    return topology::Tracker::Start(options, &node->publisher_,
+                                    [raw](const topology::TrackerNews& news) { raw->Tell(news); });
+  };
+  auto tracker = start();
+  // What a provider told the daemon before this one is no reason not to start.
+  if (!tracker.ok() && providers != nullptr && providers->ForgetKept()) tracker = start();
   if (tracker.ok()) {
     node->tracker_ = *std::move(tracker);
   } else if (MustBeRead(config)) {

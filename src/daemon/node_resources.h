@@ -28,10 +28,10 @@ class NodeResources {
   // machine. A machine that can't be read must not keep pods from being run: that is an error only
   // when something is to be enforced, else it is logged and told by Troubles.
   // A provider's socket is there when it returns; `run_directory` is where, unless the
-  // configuration says.
+  // configuration says. `state`: where a provider's topology is kept until the next start.
   static absl::StatusOr<std::unique_ptr<NodeResources>> Start(
       const topology::NodeResourcesConfig& config, const FsRoot& host,
-      const std::string& run_directory, runtime::Engine* engine, Log* log);
+      const std::string& run_directory, const FsRoot& state, runtime::Engine* engine, Log* log);
 
   // On error what was in force before stays. The source and the poll's interval wait for a restart.
   absl::Status Reload(const topology::NodeResourcesConfig& config);

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -13,10 +14,27 @@
 
 namespace plimsoll::topology {
 
-absl::StatusOr<std::shared_ptr<ProviderSource>> ProviderSource::Make(absl::Duration hold) {
+ProviderSource::ProviderSource(absl::Duration hold, UniqueFd poke,
+                               std::optional<TopologyKeeper> keeper)
+    : hold_(hold), poke_(std::move(poke)), keeper_(std::move(keeper)) {
+  if (!keeper_) return;
+  std::optional<KeptTopology> kept = keeper_->Load();
+  if (!kept) return;
+  absl::MutexLock lock(&mutex_);
+  topology_ = std::move(kept->topology);
+  author_ = std::move(kept->author);
+  // A clock that was put back makes no time longer.
+  const absl::Time now = absl::Now();
+  gone_ = std::min(kept->gone.value_or(now), now);
+  is_kept_ = true;
+}
+
+absl::StatusOr<std::shared_ptr<ProviderSource>> ProviderSource::Make(
+    absl::Duration hold, std::optional<TopologyKeeper> keeper) {
   UniqueFd poke(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!poke.valid()) return ErrnoStatus(errno, "eventfd");
-  return std::shared_ptr<ProviderSource>(new ProviderSource(hold, std::move(poke)));
+  return std::shared_ptr<ProviderSource>(
+      new ProviderSource(hold, std::move(poke), std::move(keeper)));
 }
 
 absl::StatusOr<std::unique_ptr<ProviderSource::Session>> ProviderSource::Connect(std::string name) {
@@ -42,9 +60,12 @@ absl::Status ProviderSource::Take(Topology topology) {
   }
   {
     absl::MutexLock lock(&mutex_);
+    const bool is_known = topology_ == topology && author_ == *connected_ && !gone_;
     topology_ = std::move(topology);
     author_ = *connected_;
     gone_.reset();
+    is_kept_ = false;
+    if (!is_known) Keep();
   }
   Poke();
   return absl::OkStatus();
@@ -54,10 +75,35 @@ void ProviderSource::Disconnect() {
   {
     absl::MutexLock lock(&mutex_);
     // One that never pushed leaves nothing behind.
-    if (topology_ && !gone_) gone_ = absl::Now();
+    if (topology_ && !gone_) {
+      gone_ = absl::Now();
+      Keep();
+    }
     connected_.reset();
   }
   Poke();
+}
+
+void ProviderSource::Keep() {
+  if (!keeper_ || !topology_) return;
+  const absl::Status stored =
+      keeper_->Store({.author = author_, .gone = gone_, .topology = *topology_});
+  not_kept_ = std::string(stored.message());
+}
+
+void ProviderSource::Drop() {
+  topology_.reset();
+  gone_.reset();
+  is_kept_ = false;
+  not_kept_.clear();
+  if (keeper_) keeper_->Forget().IgnoreError();  // by the next start its time has passed
+}
+
+bool ProviderSource::ForgetKept() {
+  absl::MutexLock lock(&mutex_);
+  if (!is_kept_) return false;
+  Drop();
+  return true;
 }
 
 void ProviderSource::Poke() {
@@ -74,16 +120,20 @@ bool ProviderSource::Heard() {
 SourceView ProviderSource::Look(const Machine& machine) {
   auto copy = std::make_shared<const Machine>(machine);
   absl::MutexLock lock(&mutex_);
+  const bool is_first = machine_ == nullptr;
   machine_ = std::move(copy);
   SourceView view;
-  if (gone_ && absl::Now() >= *gone_ + hold_) {
-    topology_.reset();
-    gone_.reset();
-  }
+  if (gone_ && absl::Now() >= *gone_ + hold_) Drop();
+  // What another daemon had in force is not in force yet: nothing has to stay as it was.
+  if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) Drop();
   if (!topology_) return view;
   view.topology = topology_;
   view.status = Annotate(CheckAgainst(*topology_, machine),
                          absl::StrCat("topology provider \"", author_, "\""));
+  if (!not_kept_.empty()) {
+    view.trouble = absl::StrCat("topology provider \"", author_,
+                                "\": its topology will not outlive the daemon: ", not_kept_);
+  }
   if (gone_) {
     view.again = *gone_ + hold_;
     view.trouble = absl::StrCat("topology provider \"", author_, "\" is gone: its topology stays ",

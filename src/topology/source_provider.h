@@ -12,15 +12,20 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
+#include "topology/kept_topology.h"
 #include "topology/source.h"
 
 namespace plimsoll::topology {
 
 // The kernel's topology is used until a provider has pushed one, and again when it has been gone
-// for `hold`. Thread-safe.
+// for `hold`. With a keeper that holds over the daemon's end: the last topology is there again, as
+// that of a provider that went when the daemon did, at the latest. Thread-safe.
 class ProviderSource : public Source, public std::enable_shared_from_this<ProviderSource> {
  public:
-  static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(absl::Duration hold);
+  static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(
+      absl::Duration hold, std::optional<TopologyKeeper> keeper = std::nullopt);
+  // What the keeper had is not to be used after all. False: nothing of it was in use.
+  bool ForgetKept();
 
   // A provider, from Connect until its end.
   class Session {
@@ -46,19 +51,24 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   SourceView Look(const Machine& machine) override;
 
  private:
-  ProviderSource(absl::Duration hold, UniqueFd poke) : hold_(hold), poke_(std::move(poke)) {}
+  ProviderSource(absl::Duration hold, UniqueFd poke, std::optional<TopologyKeeper> keeper);
   absl::Status Take(Topology topology);
   void Disconnect();
+  void Keep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Poke();
 
   const absl::Duration hold_;
   const UniqueFd poke_;  // eventfd
+  const std::optional<TopologyKeeper> keeper_;
   absl::Mutex mutex_;
   std::optional<std::string> connected_ ABSL_GUARDED_BY(mutex_);
   std::string author_ ABSL_GUARDED_BY(mutex_);  // of the topology
   std::optional<Topology> topology_ ABSL_GUARDED_BY(mutex_);
   // When who pushed it went.
   std::optional<absl::Time> gone_ ABSL_GUARDED_BY(mutex_);
+  bool is_kept_ ABSL_GUARDED_BY(mutex_) = false;  // from another daemon's time
+  std::string not_kept_ ABSL_GUARDED_BY(mutex_);  // why the newest could not be written
   // As it was at the last look.
   std::shared_ptr<const Machine> machine_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,6 +1,7 @@
 #include "topology/source_provider.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/hwloc_reader.h"
@@ -17,6 +18,10 @@ Topology OneZone(const std::string& name, const std::string& cpus = "0") {
 class SourceProviderTest : public ::testing::Test {
  protected:
   void Make(absl::Duration hold) { source_ = *ProviderSource::Make(hold); }
+  // As a daemon does at its start; the one before has ended or was killed.
+  void MakeAnew(absl::Duration hold, const std::string& boot_id = "b") {
+    source_ = *ProviderSource::Make(hold, TopologyKeeper(dir_.root(), boot_id));
+  }
   // Its first zone; "kernel" where it has nothing to say.
   std::string Seen() {
     const SourceView view = source_->Look(machine_);
@@ -24,6 +29,7 @@ class SourceProviderTest : public ::testing::Test {
     return view.topology ? view.topology->zones.at(0).name : "kernel";
   }
   Machine machine_ = *ReadHwlocSynthetic("core:2 pu:1");
+  TestDir dir_;
   std::shared_ptr<ProviderSource> source_;
 };
 
@@ -100,6 +106,76 @@ TEST_F(SourceProviderTest, ItIsHeldAgainstTheMachineAtEachLook) {
   EXPECT_EQ(Seen(), "a");
   machine_ = *ReadHwlocSynthetic("core:1 pu:1");
   EXPECT_THAT(Seen(), HasSubstr("topology provider \"p\": zone \"a\" has CPUs 1"));
+}
+
+TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  // Killed: nobody has seen the provider go.
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "a");
+  const absl::Time until = source_->Look(machine_).again;
+  EXPECT_GT(until, absl::Now() + absl::Minutes(50));
+  EXPECT_THAT(source_->Look(machine_).trouble, HasSubstr("topology provider \"p\" is gone"));
+  // It is back and has another; then both end, the provider first.
+  session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("b")).ok());
+  EXPECT_FALSE(source_->ForgetKept()) << "it is this daemon's";
+  session.reset();
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "b");
+  EXPECT_GE(source_->Look(machine_).again, until);
+  // Of another boot.
+  MakeAnew(absl::Hours(1), "c");
+  EXPECT_EQ(Seen(), "kernel");
+}
+
+TEST_F(SourceProviderTest, ARestartDoesNotMakeItsTimeLonger) {
+  MakeAnew(absl::Hours(1));
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  session.reset();
+  const absl::Time until = source_->Look(machine_).again;
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(source_->Look(machine_).again, until);
+  MakeAnew(absl::ZeroDuration());
+  EXPECT_EQ(Seen(), "kernel");
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel") << "forgotten";
+}
+
+TEST_F(SourceProviderTest, WhatWasKeptAndDoesNotFitIsForgotten) {
+  MakeAnew(absl::Hours(1));
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a", "1")).ok());
+  const Machine larger = machine_;
+  machine_ = *ReadHwlocSynthetic("core:1 pu:1");
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+  machine_ = larger;
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+}
+
+TEST_F(SourceProviderTest, WhatWasKeptMayBeUnwanted) {
+  MakeAnew(absl::Hours(1));
+  auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  MakeAnew(absl::Hours(1));
+  EXPECT_TRUE(source_->ForgetKept());
+  EXPECT_FALSE(source_->ForgetKept());
+  EXPECT_EQ(Seen(), "kernel");
+}
+
+TEST_F(SourceProviderTest, WhatCannotBeKeptIsTold) {
+  MakeAnew(absl::Hours(1));
+  ASSERT_TRUE(dir_.root().MakeDirs("provider-topology/full").ok());
+  const auto session = *source_->Connect("p");
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  EXPECT_EQ(Seen(), "a");
+  EXPECT_THAT(source_->Look(machine_).trouble, HasSubstr("will not outlive the daemon"));
 }
 
 }  // namespace
