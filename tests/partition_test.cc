@@ -226,6 +226,23 @@ TEST_F(RefusingPartitionTest, OutsideIsRefusedFromTheStart) {
   EXPECT_TRUE(TryCreate(pod, Pinned(last()), &id).ok());
 }
 
+// What is told is one thing, what is enforced another.
+class GateOffPartitionTest : public PartitionTest {
+ protected:
+  GateOffPartitionTest()
+      : PartitionTest("feature_gates: {KubeletResourceDiscoveryFromCRI: false}\n") {}
+};
+
+TEST_F(GateOffPartitionTest, ItIsEnforcedWhateverTheGateSays) {
+  cri::ResourceTopology topology;
+  TopologyStream stream(node_);
+  ASSERT_FALSE(stream.Next(&topology));
+  EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  const std::string pod = RunPod();
+  EXPECT_THAT(AllowedIn(Start(pod, Shell("sleep 1000"))), ::testing::Not(HasSubstr(first())));
+  EXPECT_EQ(AllowedIn(Start(pod, Pinned(both()))), last() + "\n");
+}
+
 TEST(PartitionStartTest, OneThatDoesNotFitIsRefused) {
   Node node("nodeResources: {cpus: {list: \"4000\"}}\n");
   EXPECT_FALSE(node.StartDaemon().ok());

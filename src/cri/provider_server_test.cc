@@ -174,7 +174,9 @@ TEST_F(ProviderServerTest, OneWithoutANameIsNone) {
   Provider silent(socket_);
   Provider nameless(socket_);
   EXPECT_EQ(nameless.Push(OneZone("0"), ""), "the call has ended");
-  EXPECT_EQ(nameless.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const grpc::Status status = nameless.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("the first request must name the provider"));
   EXPECT_EQ(Provider(socket_).Push(OneZone("0")), "ok");
 }
 
@@ -201,6 +203,13 @@ TEST_F(ProviderServerTest, ItsEndEndsTheCallAndRemovesTheSocket) {
   EXPECT_NE(stat(socket_.c_str(), &info), 0);
   EXPECT_EQ(provider.Push(OneZone("0")), "the call has ended");
   EXPECT_TRUE(WaitUntil([&] { return Cpus() == "kernel"; }));
+}
+
+TEST_F(ProviderServerTest, ADirectoryThatIsNotThereIsNamed) {
+  const auto server = ProviderServer::Start(
+      {.socket = {.path = dir_.path() + "/none/t.sock", .mode = 0600}, .source = source_});
+  EXPECT_FALSE(server.ok());
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("topology provider's socket"));
 }
 
 TEST_F(ProviderServerTest, ASocketThatAnswersIsAnothers) {

@@ -208,6 +208,20 @@ TEST(DiscoverTest, CoresAboveAndBelowTheirCaches) {
 )");
 }
 
+TEST(DiscoverTest, APackageNamesItsModelAndFeatures) {
+  MachineFiles files;
+  AddCpus(files, 1, 1, 1);
+  files.Put("proc/cpuinfo",
+            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Fast 1000\n"
+            "flags\t: fpu sse2 avx\n\n");
+  const Machine machine = Read(files);
+  ASSERT_EQ(machine.packages.size(), 1u);
+  EXPECT_EQ(machine.packages[0].attributes,
+            (std::map<std::string, std::string>{{"cpu-features", "avx,fpu,sse2"},
+                                                {"cpu-model", "Fast 1000"},
+                                                {"cpu-vendor", "GenuineIntel"}}));
+}
+
 TEST(DiscoverTest, SmtOff) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -401,8 +415,10 @@ TEST(DiscoverTest, WhatCannotBeReadJustNowIsAnError) {
     NoDescriptors none;
     EXPECT_TRUE(absl::IsResourceExhausted(Signature(root).status()));
     EXPECT_TRUE(absl::IsResourceExhausted(Discover(root, PLIMSOLL_HWLOC_PROGRAM).status()));
-    EXPECT_TRUE(absl::IsResourceExhausted(Discover(host, "").status()))
-        << "hwloc would see a machine without CPUs";
+    const absl::Status unread = Discover(host, "").status();
+    EXPECT_TRUE(absl::IsResourceExhausted(unread)) << "hwloc would see a machine without CPUs";
+    EXPECT_THAT(std::string(unread.message()),
+                HasSubstr("fewer than 16 file descriptors are left"));
     Machine machine;
     EXPECT_FALSE(ReadIdentity(root, machine).ok());
     EXPECT_FALSE(ReadSwap(root, machine).ok());

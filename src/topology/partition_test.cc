@@ -202,6 +202,10 @@ TEST_F(PartitionTest, SaysWhatDoesNotFit) {
   config_.memory = {};
   config_.show.attributes = {{"core-9-9", {{"a", "b"}}}};
   EXPECT_THAT(Why(), HasSubstr("no zone \"core-9-9\" is shown"));
+  // Another's topology, without a zone for the machine.
+  tree_ = *ZoneTree::Build({{Zone{.name = "c", .type = kCore, .attributes = {{kCpuIds, "0"}}}}});
+  config_.show = {.hidden_types = {kCore}};
+  EXPECT_EQ(Why(), "nodeResources: show: all zones are hidden");
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ TEST(TopologyFileTest, ReadsWhatTheCommandPrints) {
   EXPECT_EQ(topology->zones[0].resources[0].capacity.text(), "1");
   EXPECT_THAT(Why("zones: [{name: a, resources: [{name: cpu, capacity: {text: 1}}]}]"),
               HasSubstr("resources[0].capacity"));
+  EXPECT_THAT(Why("zones: [{name: a, resources: [{name: cpu, capacity: {}}]}]"),
+              HasSubstr("string: is missing"));
 }
 
 TEST(TopologyFileTest, TellsAllThatIsWrong) {
