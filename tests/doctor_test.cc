@@ -119,7 +119,7 @@ TEST_F(DoctorTest, ADamagedImageIsToldAndTheOthersAreUsable) {
   EXPECT_EQ(told.exit.code, 3) << told.out << told.err;
   EXPECT_THAT(told.out, HasSubstr("pull or import it again"));
   EXPECT_THAT(node_.Log(), HasSubstr("is damaged and no longer listed"));
-  ImportBusybox();
+  ASSERT_TRUE(Import(absl::StrCat(node_.directory(), "/busybox"), "busybox").ok());
   EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("exit 4"))).exit_code(), 4);
 }
 

@@ -117,7 +117,7 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
   const uint64_t foreign = foreign_groups.size();
   const uint64_t most = machine.MaxGroups();
   if (names.empty() || names.size() + foreign <= most) return absl::OkStatus();
-  if (most == 0) {
+  if (!machine.l2 && !machine.l3 && !machine.mb) {
     return absl::FailedPreconditionError(
         absl::StrCat("this machine's resctrl has nothing to divide; it can't have the rdt classes ",
                      absl::StrJoin(names, ", ")));
