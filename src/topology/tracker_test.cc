@@ -31,6 +31,8 @@ class TrackerTest : public ::testing::Test {
     files_.AddCaches({{3, 8192, "0-3", 0}});
     files_.AddNode({0, "0-3", 8 << 20, "10", {{2048, 0}}});
   }
+  // Before what it tells of things goes: members of those who inherit from this.
+  void TearDown() override { tracker_.reset(); }
   absl::Status Start() {
     TrackerOptions options = options_;
     options.partition = config_;
