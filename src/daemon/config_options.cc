@@ -180,7 +180,7 @@ constexpr Option kOptions[] = {
      },
      "events that are kept for plimsoll events"},
     {"registries.insecure", OptionKind::kTextList, AddInsecureRegistry,
-     "registries that are spoken to by plain HTTP",
+     "registries that may speak plain HTTP or have an unchecked certificate",
      [](Config& config) { config.insecure_registries.clear(); }},
     {"feature_gates", OptionKind::kGates,
      [](Config& config, const std::string& value) { return config.feature_gates.Set(value); },

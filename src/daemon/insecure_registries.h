@@ -14,7 +14,8 @@
 namespace plimsoll::daemon {
 
 // An image service that passes everything on, pulls with `insecure_registry` set where the
-// reference's registry is in the list. Thread-safe; the list may change at any time.
+// reference's registry is in the list; a pull that failed over TLS names the list. Thread-safe; the
+// list may change at any time.
 class InsecureRegistries : public image::ImageService {
  public:
   InsecureRegistries(std::unique_ptr<image::ImageService> images,
@@ -49,7 +50,7 @@ class InsecureRegistries : public image::ImageService {
   std::vector<std::string> Damaged() const override { return images_->Damaged(); }
 
  private:
-  bool IsInsecure(absl::string_view reference) const;
+  bool IsInsecure(const std::string& registry) const;
 
   const std::unique_ptr<image::ImageService> images_;
   mutable absl::Mutex mutex_;

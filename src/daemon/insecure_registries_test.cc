@@ -62,6 +62,23 @@ TEST_F(InsecureRegistriesTest, TheListCanBeReplaced) {
   ExpectPull("plain.example/a", false);
 }
 
+TEST_F(InsecureRegistriesTest, AFailureForTlsNamesTheList) {
+  const auto fail_with = [this](const char* words) {
+    EXPECT_CALL(*mock_, Pull).WillOnce(Return(absl::UnavailableError(words)));
+    return images_.Pull("other.example:5000/a", {}, nullptr).status();
+  };
+  EXPECT_EQ(fail_with("http: server gave HTTP response to HTTPS client"),
+            absl::UnavailableError("http: server gave HTTP response to HTTPS client; it speaks "
+                                   "plain HTTP: if it may, list other.example:5000 under "
+                                   "registries.insecure in the daemon's configuration"));
+  EXPECT_EQ(fail_with("x509: certificate signed by unknown authority"),
+            absl::UnavailableError("x509: certificate signed by unknown authority; add its "
+                                   "authority to this machine's trusted ones, or list "
+                                   "other.example:5000 under registries.insecure in the daemon's "
+                                   "configuration"));
+  EXPECT_EQ(fail_with("connection refused"), absl::UnavailableError("connection refused"));
+}
+
 TEST_F(InsecureRegistriesTest, EverythingElseIsPassedOn) {
   EXPECT_CALL(*mock_, Remove(absl::string_view("a"))).WillOnce(Return(absl::NotFoundError("mock")));
   EXPECT_CALL(*mock_, directory()).WillOnce(Return("/images"));
