@@ -1,25 +1,18 @@
 // plimsoll top and the CRI's statistics, on this machine's kernel.
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/watched_program.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -29,56 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int64_t kMiB = 1 << 20;
-
-// A program under way and what it has printed so far; killed at the end if it still runs.
-class Watched {
- public:
-  // `in` is read here, `out` is the program's; both are closed by whoever opened them.
-  Watched(std::vector<std::string> argv, UniqueFd here, UniqueFd there) : here_(std::move(here)) {
-    Command command;
-    command.argv = std::move(argv);
-    command.descriptors = {{there.get(), 1}, {there.get(), 2}};
-    command.new_session = true;
-    auto child = Spawn(command);
-    EXPECT_TRUE(child.ok()) << child.status();
-    if (child.ok()) child_ = *std::move(child);
-  }
-  ~Watched() {
-    if (child_.has_value()) child_->Signal(SIGKILL).IgnoreError();
-  }
-  // False if it has not come after a while.
-  bool Await(const std::function<bool(const std::string&)>& enough) {
-    return Eventually([&] {
-      Read();
-      return enough(printed_);
-    });
-  }
-  // Ctrl-C. The exit code; -1: it doesn't end.
-  int Interrupt() {
-    EXPECT_TRUE(child_->Signal(SIGINT).ok());
-    const auto exit = child_->Wait(absl::Now() + Patience(absl::Seconds(30)));
-    EXPECT_TRUE(exit.ok()) << exit.status();
-    Read();
-    return exit.ok() ? exit->code : -1;
-  }
-  const std::string& printed() const { return printed_; }
-  void Forget() { printed_.clear(); }
-
- private:
-  void Read() {
-    std::array<char, 4096> buffer;
-    pollfd ready = {here_.get(), POLLIN, 0};
-    while (poll(&ready, 1, /*timeout=*/0) > 0 && (ready.revents & POLLIN) != 0) {
-      const ssize_t count = read(here_.get(), buffer.data(), buffer.size());
-      if (count <= 0) return;
-      printed_.append(buffer.data(), static_cast<size_t>(count));
-    }
-  }
-
-  UniqueFd here_;
-  std::optional<Child> child_;
-  std::string printed_;
-};
 
 size_t Count(const std::string& text, const std::string& word) {
   size_t count = 0;
@@ -121,11 +64,8 @@ class TopTest : public NodeTest {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : RunResult{.exit = {.code = -1}};
   }
-  std::unique_ptr<Watched> Piped(std::vector<std::string> arguments) {
-    int ends[2];
-    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    return std::make_unique<Watched>(Argv(std::move(arguments)), UniqueFd(ends[0]),
-                                     UniqueFd(ends[1]));
+  std::unique_ptr<WatchedProgram> Piped(std::vector<std::string> arguments) {
+    return std::make_unique<WatchedProgram>(Argv(std::move(arguments)), OpenPipe());
   }
   // A container in a table of --once -o json.
   static nlohmann::json Find(const std::string& text, const std::string& id) {
@@ -204,17 +144,11 @@ TEST_F(TopTest, PipedItPrintsTableAfterTable) {
 
 TEST_F(TopTest, ATerminalIsDrawnOverAndLeftAsItWas) {
   Start(RunPod(), Busy());
-  UniqueFd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  ASSERT_TRUE(terminal.valid());
-  ASSERT_EQ(grantpt(terminal.get()), 0);
-  ASSERT_EQ(unlockpt(terminal.get()), 0);
-  UniqueFd side(open(ptsname(terminal.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
-  UniqueFd kept(fcntl(side.get(), F_DUPFD_CLOEXEC, 0));
-  const winsize size = {.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
-  ASSERT_EQ(ioctl(side.get(), TIOCSWINSZ, &size), 0);
+  Ends terminal = OpenTerminal(40);
+  const UniqueFd kept(fcntl(terminal.there.get(), F_DUPFD_CLOEXEC, 0));
   termios before = {};
   ASSERT_EQ(tcgetattr(kept.get(), &before), 0);
-  Watched top(Argv({"--interval", "0.1"}), std::move(terminal), std::move(side));
+  WatchedProgram top(Argv({"--interval", "0.1"}), std::move(terminal));
   ASSERT_TRUE(top.Await([](const std::string& text) { return Count(text, "CPU ASKED") >= 3; }))
       << top.printed();
   EXPECT_EQ(top.Interrupt(), 0);

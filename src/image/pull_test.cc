@@ -52,13 +52,8 @@ class PullTest : public ::testing::Test {
   void Push(const TestLayout& layout, const std::string& target,
             const std::vector<std::string>& options = {}) {
     layout.WriteTo(dir_.root(), "layout");
-    Command command;
-    command.argv = {"/usr/bin/skopeo", "--insecure-policy", "copy", "--dest-tls-verify=false"};
-    command.argv.insert(command.argv.end(), options.begin(), options.end());
-    command.argv.push_back(absl::StrCat("oci:", dir_.root().PathOf("layout"), ":v1"));
-    command.argv.push_back(absl::StrCat("docker://", target));
-    const auto pushed = RunChecked(command);
-    ASSERT_TRUE(pushed.ok()) << pushed.status();
+    const absl::Status pushed = image::Push(dir_.root().PathOf("layout"), target, options);
+    ASSERT_TRUE(pushed.ok()) << pushed;
   }
   static TestLayout Hello() {
     TestLayout layout;

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -52,6 +54,17 @@ inline bool Answers(uint16_t port) {
          0;
 }
 
+// Copies the image "v1" of an OCI layout on the disk into a registry.
+inline absl::Status Push(const std::string& layout, const std::string& target,
+                         const std::vector<std::string>& options = {}) {
+  Command command;
+  command.argv = {"/usr/bin/skopeo", "--insecure-policy", "copy", "--dest-tls-verify=false"};
+  command.argv.insert(command.argv.end(), options.begin(), options.end());
+  command.argv.push_back(absl::StrCat("oci:", layout, ":v1"));
+  command.argv.push_back(absl::StrCat("docker://", target));
+  return RunChecked(command).status();
+}
+
 // Runs as long as this lives.
 class Registry {
  public:
@@ -82,9 +95,13 @@ class Registry {
     child_->Signal(SIGKILL).IgnoreError();
     child_->Wait().IgnoreError();
   }
+  std::string host() const { return absl::StrCat("127.0.0.1:", port_); }
+  uint16_t port() const { return port_; }
   std::string Name(absl::string_view repository) const {
-    return absl::StrCat("127.0.0.1:", port_, "/", repository);
+    return absl::StrCat(host(), "/", repository);
   }
+  // From now on it takes requests and answers none.
+  void Hang() { EXPECT_TRUE(child_->Signal(SIGSTOP).ok()); }
 
  private:
   const uint16_t port_;
