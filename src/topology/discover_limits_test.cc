@@ -1,16 +1,70 @@
 // A large machine, and a container's part of one. Where files come from: machine_files_for_test.h.
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/discover.h"
 #include "topology/draw.h"
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
+#include "topology/topology_file.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
 namespace {
+
+using resources::Quantity;
+
+Zone CoreOf512(int package, int core, int cpu) {
+  return {.name = absl::StrCat("core-", package, "-", core),
+          .type = kCore,
+          .parent = absl::StrCat("cache-3-", cpu / 8),
+          .attributes = {{kCpuIds, absl::StrCat(cpu, ",", cpu + 256)}},
+          .resources = {{kCpu, Quantity::FromInt(2)}}};
+}
+
+Zone NodeOf512(int package, int node) {
+  Zone zone = {.name = absl::StrCat("numa-", node),
+               .type = kNumaNode,
+               .parent = absl::StrCat("package-", package),
+               .resources = {{kMemory, *Quantity::Parse("64Gi")},
+                             {"hugepages-2Mi", *Quantity::Parse("32Mi")}}};
+  for (int other = 0; other < 8; ++other) {
+    const uint32_t cost = other == node ? 10 : other / 4 == package ? 12 : 32;
+    zone.costs.push_back({absl::StrCat("numa-", other), cost});
+  }
+  return zone;
+}
+
+// The tree by the machine's plan: 2 packages of 4 nodes of 4 caches of 8 cores of 2 threads.
+std::vector<Zone> ZonesOf512() {
+  std::vector<Zone> zones = {{.name = "root",
+                              .type = kMachine,
+                              .attributes = {{"architecture", "x86_64"},
+                                             {kBootId, "11111111-2222-3333-4444-555555555555"},
+                                             {kMachineId, "0123456789abcdef0123456789abcdef"},
+                                             {kSystemUuid, "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"}},
+                              .resources = {{kSwap, Quantity()}}}};
+  for (int package = 0; package < 2; ++package) {
+    zones.push_back(
+        {.name = absl::StrCat("package-", package), .type = kPackage, .parent = "root"});
+    for (int node = package * 4; node < package * 4 + 4; ++node) {
+      zones.push_back(NodeOf512(package, node));
+      for (int cache = node * 4; cache < node * 4 + 4; ++cache) {
+        zones.push_back({.name = absl::StrCat("cache-3-", cache),
+                         .type = kCacheGroup,
+                         .parent = absl::StrCat("numa-", node),
+                         .attributes = {{"cache-level", "3"}, {"cache-size", "32Mi"}}});
+        for (int cpu = cache * 8; cpu < cache * 8 + 8; ++cpu) {
+          zones.push_back(CoreOf512(package, cpu - package * 128, cpu));
+        }
+      }
+    }
+  }
+  return zones;
+}
 
 TEST(DiscoverLimitsTest, AMachineOf512Cpus) {
   MachineFiles files;
@@ -18,28 +72,21 @@ TEST(DiscoverLimitsTest, AMachineOf512Cpus) {
   const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
   ASSERT_TRUE(machine.ok()) << machine.status();
   EXPECT_THAT(machine->missing, ::testing::IsEmpty());
-  const auto tree = ZoneTree::Build(MakeZones(*machine));
+  const Topology topology = MakeZones(*machine);
+  const std::vector<Zone> expected = ZonesOf512();
+  ASSERT_EQ(expected.size(), 1u + 2 + 8 + 32 + 256);
+  ASSERT_EQ(topology.zones.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(TopologyYaml({{topology.zones[i]}}), TopologyYaml({{expected[i]}})) << "zone " << i;
+  }
+  // And adds up to the machine.
+  const auto tree = ZoneTree::Build(topology);
   ASSERT_TRUE(tree.ok()) << tree.status();
-  std::map<std::string, int> of_type;
-  for (const Zone& zone : tree->topology().zones) ++of_type[zone.type];
-  EXPECT_EQ(of_type,
-            (std::map<std::string, int>{
-                {kMachine, 1}, {kPackage, 2}, {kNumaNode, 8}, {kCacheGroup, 32}, {kCore, 256}}));
   EXPECT_EQ(tree->Cpus().ToString(), "0-511");
-  const auto capacity = Capacity(tree->topology());
+  const auto capacity = Capacity(topology);
   EXPECT_EQ(capacity.at(kCpu).Canonical(), "512");
   EXPECT_EQ(capacity.at(kMemory).Canonical(), "512Gi");
   EXPECT_EQ(capacity.at("hugepages-2Mi").Canonical(), "256Mi");
-  // One way from the top to the bottom.
-  const size_t core = *tree->Find("core-1-127");
-  EXPECT_EQ(tree->Cpus(core).ToString(), "255,511");
-  const size_t cache = *tree->Parent(core);
-  EXPECT_EQ(tree->zone(cache).name, "cache-3-31");
-  EXPECT_EQ(tree->Cpus(cache).ToString(), "248-255,504-511");
-  const size_t node = *tree->Parent(cache);
-  EXPECT_EQ(tree->zone(node).name, "numa-7");
-  EXPECT_EQ(tree->zone(node).costs.size(), 8u);
-  EXPECT_EQ(tree->zone(*tree->Parent(node)).name, "package-1");
 }
 
 // As a container sees the machine of its host that lets it have CPUs 2-3 and node 1: all of it is
