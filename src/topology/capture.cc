@@ -1,7 +1,9 @@
 #include "topology/capture.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "topology/machine_file.h"
 #include "topology/zone.h"
@@ -20,6 +23,7 @@ namespace {
 
 constexpr char kCpus[] = "sys/devices/system/cpu";
 constexpr char kNodes[] = "sys/devices/system/node";
+constexpr char kDax[] = "sys/bus/dax";
 constexpr size_t kMaxBytes = 64 * 1024 * 1024;
 
 // "cpu12" or "node3".
@@ -41,6 +45,13 @@ class Capturer {
       PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(file.substr(0, slash), 0755));
     }
     return out_.ReplaceFile(file, text, 0644);
+  }
+  absl::Status Link(const std::string& directory, const std::string& name,
+                    const std::string& target) const {
+    PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(directory, 0755));
+    const std::string file = absl::StrCat(directory, "/", name);
+    if (symlinkat(target.c_str(), out_.fd(), file.c_str()) == 0) return absl::OkStatus();
+    return ErrnoStatus(errno, absl::StrCat("make link ", out_.PathOf(file)));
   }
   // A file that is not there, or that this machine doesn't tell, is none there either.
   absl::Status Copy(const std::string& file) const {
@@ -106,10 +117,39 @@ class Capturer {
       const std::string node = absl::StrCat(kNodes, "/", name);
       PLIMSOLL_RETURN_IF_ERROR(CopyAll(node, {"cpumap", "cpulist", "meminfo", "distance"}));
       PLIMSOLL_RETURN_IF_ERROR(CopyPools(node + "/hugepages"));
-      PLIMSOLL_RETURN_IF_ERROR(CopyTree(node + "/access0/initiators", 0));
-      PLIMSOLL_RETURN_IF_ERROR(CopyTree(node + "/access1/initiators", 0));
+      PLIMSOLL_RETURN_IF_ERROR(CopyInitiators(node + "/access0/initiators"));
+      PLIMSOLL_RETURN_IF_ERROR(CopyInitiators(node + "/access1/initiators"));
     }
     return CopyPools("sys/kernel/mm/hugepages");
+  }
+  // Nodes by their names: what they are is told elsewhere.
+  absl::Status CopyInitiators(const std::string& directory) const {
+    PLIMSOLL_RETURN_IF_ERROR(CopyTree(directory, 0));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                              ListMachineFiles(host_, directory));
+    for (const std::string& name : names) {
+      if (!IsNumbered(name, "node")) continue;
+      PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(absl::StrCat(directory, "/", name), 0755));
+    }
+    return absl::OkStatus();
+  }
+  // Devices whose memory is a node: of which kind, their place below sys/devices tells.
+  absl::Status CopyDax() const {
+    const std::string devices = absl::StrCat(kDax, "/devices");
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                              ListMachineFiles(host_, devices));
+    for (const std::string& name : names) {
+      const auto target = host_.ReadLink(absl::StrCat(devices, "/", name));
+      absl::string_view place = target.ok() ? absl::string_view(*target) : absl::string_view();
+      if (!absl::ConsumePrefix(&place, "../../../devices/")) continue;
+      PLIMSOLL_RETURN_IF_ERROR(Copy(absl::StrCat("sys/devices/", place, "/target_node")));
+      PLIMSOLL_RETURN_IF_ERROR(Link(devices, name, *target));
+      const std::string driver = absl::StrCat(kDax, "/drivers/kmem");
+      if (host_.Exists(absl::StrCat(driver, "/", name))) {
+        PLIMSOLL_RETURN_IF_ERROR(Link(driver, name, absl::StrCat("../", *target)));
+      }
+    }
+    return absl::OkStatus();
   }
 
   // Identities of nobody, where the machine has them.
@@ -157,6 +197,7 @@ absl::Status Capture(const FsRoot& host, const Machine& machine, const FsRoot& o
   const Capturer capturer(host, out);
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyCpus());
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyNodes());
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyDax());
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyAll("proc", {"cpuinfo", "meminfo"}));
   PLIMSOLL_RETURN_IF_ERROR(capturer.PutIdentity(machine));
   return capturer.PutLimits(machine);

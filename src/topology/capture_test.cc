@@ -48,6 +48,23 @@ TEST(CaptureTest, ACapturedMachineIsTheSame) {
   EXPECT_EQ(*out.root().Read("proc/self/cgroup"), "0::/\n");
 }
 
+// HBM is known by its speed and by where its device hangs, persistent memory by the latter.
+TEST(CaptureTest, KindsOfMemoryAreCaptured) {
+  for (const auto& add : {AddMachineWithHbm, AddMachineWithPmem}) {
+    MachineFiles files;
+    add(files);
+    const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+    ASSERT_EQ(machine.nodes.size(), 4u);
+    TestDir out;
+    const absl::Status captured = Capture(files.root(), machine, out.root());
+    ASSERT_TRUE(captured.ok()) << captured;
+    const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
+    EXPECT_TRUE(MakeZones(*again).zones.back().attributes.contains("memory-type"));
+  }
+}
+
 TEST(CaptureTest, WhatAMachineDoesNotTellIsNotMadeUp) {
   MachineFiles files;
   ASSERT_TRUE(files.root().RemoveTree("sys/class").ok());

@@ -39,6 +39,18 @@ std::string Tree(MachineFiles& files) {
   return Tree(machine);
 }
 
+// The firmware's distances, a line a node.
+std::string Costs(MachineFiles& files) {
+  std::string text = "\n";
+  for (const Zone& zone : MakeZones(Read(files)).zones) {
+    if (zone.costs.empty()) continue;
+    absl::StrAppend(&text, zone.name, ":");
+    for (const Cost& cost : zone.costs) absl::StrAppend(&text, " ", cost.name, "=", cost.value);
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
 std::vector<FakeCache> PrivateL2(uint32_t cpus) {
   std::vector<FakeCache> caches;
   for (uint32_t cpu = 0; cpu < cpus; ++cpu) {
@@ -271,6 +283,69 @@ TEST(DiscoverTest, MemoryWithoutCpusAndCpusWithoutMemory) {
 │  └─ numa-1 NUMANode  memory 0
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
 └─ numa-2 NUMANode  memory 64Gi
+)");
+}
+
+TEST(DiscoverTest, Hbm) {
+  MachineFiles files;
+  AddMachineWithHbm(files);
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 64Gi  memory-type=DRAM
+│     └─ core-0-0 Core  cpu 1  cpu-ids=0
+├─ package-1 Package
+│  └─ numa-1 NUMANode  memory 64Gi  memory-type=DRAM
+│     └─ core-1-0 Core  cpu 1  cpu-ids=1
+├─ numa-2 NUMANode  memory 32Gi  memory-type=HBM
+└─ numa-3 NUMANode  memory 32Gi  memory-type=HBM
+)");
+  EXPECT_EQ(Costs(files), R"(
+numa-0: numa-0=10 numa-1=21 numa-2=13 numa-3=23
+numa-1: numa-0=21 numa-1=10 numa-2=23 numa-3=13
+numa-2: numa-0=13 numa-1=23 numa-2=10 numa-3=23
+numa-3: numa-0=23 numa-1=13 numa-2=23 numa-3=10
+)");
+}
+
+// Without a word of how fast it is, memory for special purposes may be of any kind.
+TEST(DiscoverTest, MemoryForSpecialPurposes) {
+  MachineFiles files;
+  AddMachineWithHbm(files);
+  for (const int node : {0, 1, 2, 3}) {
+    ASSERT_TRUE(files.root()
+                    .RemoveTree(absl::StrCat("sys/devices/system/node/node", node, "/access0"))
+                    .ok());
+  }
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 64Gi
+│     └─ core-0-0 Core  cpu 1  cpu-ids=0
+├─ package-1 Package
+│  └─ numa-1 NUMANode  memory 64Gi
+│     └─ core-1-0 Core  cpu 1  cpu-ids=1
+├─ numa-2 NUMANode  memory 32Gi  memory-type=SPM
+└─ numa-3 NUMANode  memory 32Gi  memory-type=SPM
+)");
+}
+
+TEST(DiscoverTest, PersistentMemory) {
+  MachineFiles files;
+  AddMachineWithPmem(files);
+  EXPECT_EQ(Tree(files), R"(
+├─ package-0 Package
+│  └─ numa-0 NUMANode  memory 64Gi
+│     └─ core-0-0 Core  cpu 1  cpu-ids=0
+├─ package-1 Package
+│  └─ numa-1 NUMANode  memory 64Gi
+│     └─ core-1-0 Core  cpu 1  cpu-ids=1
+├─ numa-2 NUMANode  memory 256Gi  memory-type=NVM
+└─ numa-3 NUMANode  memory 256Gi  memory-type=NVM
+)");
+  EXPECT_EQ(Costs(files), R"(
+numa-0: numa-0=10 numa-1=21 numa-2=17 numa-3=28
+numa-1: numa-0=21 numa-1=10 numa-2=28 numa-3=17
+numa-2: numa-0=17 numa-1=28 numa-2=10 numa-3=28
+numa-3: numa-0=28 numa-1=17 numa-2=28 numa-3=10
 )");
 }
 

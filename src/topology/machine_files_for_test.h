@@ -1,9 +1,13 @@
 // A machine as Linux shows it in sysfs and procfs, written from a short description: what hwloc
 // reads of a captured machine. Formats are those of Documentation/admin-guide/cputopology.rst,
-// Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node.
+// Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node; of memory of several
+// kinds Documentation/admin-guide/mm/numaperf.rst and Documentation/ABI/testing/sysfs-bus-dax.
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
 #define PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "base/test_dir.h"
 #include "resources/cpu_set.h"
 
@@ -60,6 +65,12 @@ class MachineFiles {
     const size_t slash = file.rfind('/');
     if (slash != std::string::npos) Check(root().MakeDirs(file.substr(0, slash), 0755));
     Check(root().ReplaceFile(file, text));
+  }
+  void Link(const std::string& file, const std::string& target) {
+    Check(root().MakeDirs(file.substr(0, file.rfind('/')), 0755));
+    if (symlinkat(target.c_str(), root().fd(), file.c_str()) != 0) {
+      Check(ErrnoStatus(errno, file));
+    }
   }
 
   // Lists of CPUs: those online and those that there are.
@@ -117,6 +128,25 @@ class MachineFiles {
     nodes_.push_back(absl::StrCat(node.id));
     Put("sys/devices/system/node/online", absl::StrJoin(nodes_, ",") + "\n");
     Put("sys/devices/system/node/possible", absl::StrJoin(nodes_, ",") + "\n");
+  }
+
+  // What the firmware's HMAT says of the way from a node with CPUs to memory that is near to it.
+  void AddInitiator(uint32_t node, uint32_t initiator, int mb_per_second, int nanoseconds) {
+    const std::string directory =
+        absl::StrCat("sys/devices/system/node/node", node, "/access0/initiators/");
+    for (const char* way : {"read", "write"}) {
+      Put(absl::StrCat(directory, way, "_bandwidth"), absl::StrCat(mb_per_second, "\n"));
+      Put(absl::StrCat(directory, way, "_latency"), absl::StrCat(nanoseconds, "\n"));
+    }
+    Link(absl::StrCat(directory, "node", initiator), absl::StrCat("../../../node", initiator));
+  }
+
+  // A device whose memory the driver kmem has made that node; `parent` is below sys/devices.
+  void AddDax(const std::string& name, const std::string& parent, uint32_t node) {
+    const std::string device = absl::StrCat("devices/", parent, "/", name);
+    Put(absl::StrCat("sys/", device, "/target_node"), absl::StrCat(node, "\n"));
+    Link("sys/bus/dax/devices/" + name, "../../../" + device);
+    Link("sys/bus/dax/drivers/kmem/" + name, "../../../../" + device);
   }
 
   void Frequencies(uint32_t cpu, uint64_t base_khz, uint64_t max_khz) {
@@ -185,6 +215,38 @@ inline void AddCpus(MachineFiles& files, uint32_t packages, uint32_t cores, uint
   }
   const std::string all = cpus_of(0, all_cores).ToString();
   files.Cpus(all, all);
+}
+
+// Two sockets, each with a node of DRAM and one of HBM without CPUs: "flat mode", in which the
+// firmware marks HBM for special purposes and the driver hmem finds it.
+inline void AddMachineWithHbm(MachineFiles& files) {
+  AddCpus(files, 2, 1, 1);
+  files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1", 1}});
+  files.AddNode({0, "0", 64 << 20, "10 21 13 23", {}});
+  files.AddNode({1, "1", 64 << 20, "21 10 23 13", {}});
+  files.AddNode({2, "", 32 << 20, "13 23 10 23", {}});
+  files.AddNode({3, "", 32 << 20, "23 13 23 10", {}});
+  for (const uint32_t socket : {0, 1}) {
+    files.AddInitiator(socket, socket, 131072, 100);
+    files.AddInitiator(socket + 2, socket, 393216, 120);
+    files.AddDax(absl::StrCat("dax", socket, ".0"), absl::StrCat("platform/hmem.", socket),
+                 socket + 2);
+  }
+}
+
+// Two sockets, each with persistent memory that is used as memory: nodes without CPUs.
+inline void AddMachineWithPmem(MachineFiles& files) {
+  AddCpus(files, 2, 1, 1);
+  files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1", 1}});
+  files.AddNode({0, "0", 64 << 20, "10 21 17 28", {}});
+  files.AddNode({1, "1", 64 << 20, "21 10 28 17", {}});
+  files.AddNode({2, "", 256 << 20, "17 28 10 28", {}});
+  files.AddNode({3, "", 256 << 20, "28 17 28 10", {}});
+  for (const uint32_t socket : {0, 1}) {
+    files.AddDax(absl::StrCat("dax", socket, ".0"),
+                 absl::StrCat("LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0/region", socket),
+                 socket + 2);
+  }
 }
 
 // As a machine of two sockets with 128 cores each: per socket four NUMA nodes (NPS4), each with
