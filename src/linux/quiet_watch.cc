@@ -32,7 +32,7 @@ void Burst::Add(absl::Time now) {
 }
 
 absl::Time Burst::Over() const {
-  return std::min(last_ + quiet_, first_ + at_most_);
+  return std::max(std::min(last_ + quiet_, first_ + at_most_), held_);
 }
 
 absl::StatusOr<std::unique_ptr<QuietWatch>> QuietWatch::Start(Options options,
@@ -41,12 +41,12 @@ absl::StatusOr<std::unique_ptr<QuietWatch>> QuietWatch::Start(Options options,
   UniqueFd stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop.valid()) return ErrnoStatus(errno, "eventfd");
   return std::unique_ptr<QuietWatch>(
-      new QuietWatch(options, std::move(watched), std::move(stop), std::move(tell)));
+      new QuietWatch(std::move(options), std::move(watched), std::move(stop), std::move(tell)));
 }
 
 QuietWatch::QuietWatch(Options options, std::vector<Watched> watched, UniqueFd stop,
                        std::function<absl::Time()> tell)
-    : options_(options),
+    : options_(std::move(options)),
       watched_(std::move(watched)),
       stop_(std::move(stop)),
       tell_(std::move(tell)),
@@ -62,6 +62,11 @@ QuietWatch::~QuietWatch() {
 bool QuietWatch::Stopping() const {
   uint64_t count = 0;
   return read(stop_.get(), &count, sizeof(count)) > 0;
+}
+
+bool QuietWatch::MoreToCome(const Burst& burst, absl::Time now) const {
+  return !burst.Empty() && now < burst.first() + options_.wait_at_most && options_.more_to_come &&
+         options_.more_to_come();
 }
 
 bool QuietWatch::Listen(absl::Time until) {
@@ -90,6 +95,10 @@ void QuietWatch::Run() {
     const absl::Time now = absl::Now();
     if (event) burst.Add(now);
     if (now < (burst.Empty() ? idle : burst.Over())) continue;
+    if (MoreToCome(burst, now)) {
+      burst.Hold(now + options_.quiet);
+      continue;
+    }
     burst.Clear();
     idle = tell_();
   }

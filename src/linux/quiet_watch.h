@@ -29,13 +29,17 @@ class Burst {
   bool Empty() const { return last_ == absl::InfiniteFuture(); }
   // InfiniteFuture for an empty one.
   absl::Time Over() const;
-  void Clear() { first_ = last_ = absl::InfiniteFuture(); }
+  // Not over before that, `at_most` or not.
+  void Hold(absl::Time until) { held_ = until; }
+  absl::Time first() const { return first_; }
+  void Clear() { *this = Burst(quiet_, at_most_); }
 
  private:
   absl::Duration quiet_;
   absl::Duration at_most_;
   absl::Time first_ = absl::InfiniteFuture();
   absl::Time last_ = absl::InfiniteFuture();
+  absl::Time held_ = absl::InfinitePast();
 };
 
 class QuietWatch {
@@ -45,6 +49,10 @@ class QuietWatch {
     absl::Duration at_most = absl::Seconds(5);
     // When to tell for the first time although nothing was heard.
     absl::Time first = absl::InfiniteFuture();
+    // Asked when a burst is over, and again each `quiet` while it says yes: then it is not told
+    // yet, but no later than `wait_at_most` after its first event. May be null.
+    std::function<bool()> more_to_come = nullptr;
+    absl::Duration wait_at_most = absl::Seconds(10);
   };
   struct Watched {
     int fd = -1;       // open as long as the watch lives; -1: none
@@ -52,8 +60,8 @@ class QuietWatch {
     // Called with what poll(2) found; must leave nothing to be read. True: this is an event.
     std::function<bool(short found)> heard;
   };
-  // `tell` and all `heard` are called in the watch's thread. `tell` is called after each burst, and
-  // at the time that its last call returned, if nothing was heard by then.
+  // `tell`, `more_to_come` and all `heard` are called in the watch's thread. `tell` is called after
+  // each burst, and at the time that its last call returned, if nothing was heard by then.
   static absl::StatusOr<std::unique_ptr<QuietWatch>> Start(Options options,
                                                            std::vector<Watched> watched,
                                                            std::function<absl::Time()> tell);
@@ -68,6 +76,7 @@ class QuietWatch {
   void Run();
   // True when there was an event. Returns at `until` at the latest.
   bool Listen(absl::Time until);
+  bool MoreToCome(const Burst& burst, absl::Time now) const;
   bool Stopping() const;
 
   const Options options_;

@@ -37,6 +37,18 @@ TEST(BurstTest, ThatNeverRestsEndsAllTheSame) {
   EXPECT_EQ(burst.Over(), kStart + 100 * kMs);
 }
 
+TEST(BurstTest, ThatIsHeldIsNotOver) {
+  Burst burst(15 * kMs, 100 * kMs);
+  burst.Add(kStart);
+  burst.Hold(kStart + 200 * kMs);
+  EXPECT_EQ(burst.Over(), kStart + 200 * kMs);
+  EXPECT_EQ(burst.first(), kStart);
+  burst.Clear();
+  EXPECT_TRUE(burst.Empty());
+  burst.Add(kStart);
+  EXPECT_EQ(burst.Over(), kStart + 15 * kMs);
+}
+
 class QuietWatchTest : public ::testing::Test {
  protected:
   QuietWatchTest() {
@@ -98,6 +110,40 @@ TEST_F(QuietWatchTest, WhatIsThereAtOnceIsOne) {
   ASSERT_TRUE(AwaitTold(1));
   watch_.reset();
   EXPECT_EQ(told(), 1);
+}
+
+TEST_F(QuietWatchTest, WaitsWhileMoreIsToCome) {
+  int asked = 0;
+  ASSERT_TRUE(Start({.quiet = kMs,
+                     .at_most = kMs,
+                     .more_to_come = [&asked] { return ++asked < 5; },
+                     .wait_at_most = absl::Hours(1)},
+                    absl::InfiniteDuration())
+                  .ok());
+  Send("a");
+  ASSERT_TRUE(AwaitTold(1));
+  watch_.reset();
+  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(told(), 1);
+}
+
+TEST_F(QuietWatchTest, WaitsForMoreNoLongerThanItMay) {
+  ASSERT_TRUE(Start({.quiet = kMs, .more_to_come = [] { return true; }, .wait_at_most = 20 * kMs},
+                    absl::InfiniteDuration())
+                  .ok());
+  Send("a");
+  EXPECT_TRUE(AwaitTold(1));
+}
+
+// Nobody asks whether there is more of what hasn't begun.
+TEST_F(QuietWatchTest, WhatIsDueWaitsForNothing) {
+  ASSERT_TRUE(Start({.quiet = kMs,
+                     .first = absl::Now() + kMs,
+                     .more_to_come = [] { return true; },
+                     .wait_at_most = absl::Hours(1)},
+                    kMs)
+                  .ok());
+  EXPECT_TRUE(AwaitTold(3));
 }
 
 TEST_F(QuietWatchTest, TellsWhenItWasAskedTo) {

@@ -79,7 +79,11 @@ absl::Status Tracker::Watch() {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
       watch_, linux::QuietWatch::Start(
-                  {.quiet = options_.quiet, .at_most = options_.at_most, .first = first},
+                  {.quiet = options_.quiet,
+                   .at_most = options_.at_most,
+                   .first = first,
+                   .more_to_come = [this] { return memory_blocks_.AreMoving(options_.host); },
+                   .wait_at_most = options_.module_at_most},
                   std::move(watched), [this] { return LookAndRest(); }));
   return absl::OkStatus();
 }
@@ -89,6 +93,7 @@ bool Tracker::ReadEvents() {
   // What was lost by an error, the look finds.
   const bool failed = !options_.events->Read(&news).ok();
   if (failed) absl::SleepFor(options_.quiet);
+  for (const linux::Uevent& event : news.events) memory_blocks_.Heard(event);
   return failed || news.overrun || !news.events.empty();
 }
 
@@ -148,6 +153,7 @@ void Tracker::Note(std::string Tracker::*trouble, const absl::Status& status) {
 }
 
 absl::Time Tracker::LookAndRest() {
+  memory_blocks_.Forget();
   absl::MutexLock lock(&look_mutex_);
   // An error is kept for Troubles.
   Look().IgnoreError();

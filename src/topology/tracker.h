@@ -19,6 +19,7 @@
 #include "linux/quiet_watch.h"
 #include "linux/uevents.h"
 #include "topology/machine.h"
+#include "topology/memory_blocks.h"
 #include "topology/partition.h"
 #include "topology/publisher.h"
 #include "topology/source.h"
@@ -33,6 +34,8 @@ struct TrackerOptions {
   absl::Duration quiet = absl::Milliseconds(15);
   // A burst that does not end is looked at all the same.
   absl::Duration at_most = absl::Seconds(1);
+  // A memory module is waited for until all of it is there, or gone, but no longer than that.
+  absl::Duration module_at_most = absl::Seconds(10);
   // For what the kernel has no event of: huge page pools, and memory that a balloon takes or gives.
   absl::Duration poll_interval = absl::Seconds(5);
   // Null: the kernel's. A test has its own.
@@ -121,6 +124,8 @@ class Tracker {
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
   std::string source_error_ ABSL_GUARDED_BY(mutex_);
   std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
+
+  MemoryBlocks memory_blocks_;  // of the watch's thread
 
   std::unique_ptr<linux::QuietWatch> watch_;  // last, so that it ends first
 };
