@@ -134,10 +134,7 @@ topology::Publisher* NodeResources::publisher() {
 std::vector<std::string> NodeResources::Misfits() const {
   std::vector<std::string> misfits;
   if (tracker_ != nullptr) misfits = tracker_->Misfits();
-  absl::MutexLock lock(&mutex_);
-  if (!refused_.empty()) {
-    misfits.push_back(absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
-  }
+  AddRefusal(misfits);
   return misfits;
 }
 
@@ -146,12 +143,14 @@ std::vector<std::string> NodeResources::Troubles() const {
     return {"the node's topology is not told: it could not be read at start"};
   }
   std::vector<std::string> troubles = tracker_->Troubles();
-  absl::MutexLock lock(&mutex_);
-  if (!refused_.empty()) {
-    troubles.push_back(
-        absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
-  }
+  AddRefusal(troubles);
   return troubles;
+}
+
+void NodeResources::AddRefusal(std::vector<std::string>& sentences) const {
+  absl::MutexLock lock(&mutex_);
+  if (refused_.empty()) return;
+  sentences.push_back(absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
 }
 
 absl::Status NodeResources::Ready() const {

@@ -50,6 +50,7 @@ class NodeResources {
   NodeResources(runtime::Engine* engine, Log* log) : engine_(engine), log_(log) {}
   absl::Status TryReload(const topology::NodeResourcesConfig& config);
   std::vector<std::string> Misfits() const;
+  void AddRefusal(std::vector<std::string>& sentences) const;
   void Tell(const topology::TrackerNews& news);
   void SetPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
