@@ -19,6 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = topology::ParseTopology(topology::TopologyYaml(*read), "again.yaml");
   FUZZ_CHECK(again.ok(), again.status().ToString());
   FUZZ_CHECK(*again == *read, "is another after it was written and read");
+  for (const topology::Zone& zone : read->zones) {
+    for (const topology::ZoneResource& each : zone.resources) {
+      FUZZ_CHECK(each.capacity.text() == each.capacity.Canonical(), each.capacity.text());
+    }
+  }
   const auto tree = topology::ZoneTree::Build(*read);
   if (!tree.ok()) {
     CheckRefusal(tree.status());

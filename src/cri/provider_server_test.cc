@@ -169,6 +169,14 @@ TEST_F(ProviderServerTest, ASecondIsToldOfTheFirst) {
   EXPECT_TRUE(WaitUntil([&] { return Provider(socket_).Push(OneZone("1")) == "ok"; }));
 }
 
+TEST_F(ProviderServerTest, CapacitiesAreToldInCanonicalForm) {
+  Provider provider(socket_);
+  EXPECT_EQ(provider.Push(OneZone("0", "1000m")), "ok");
+  const topology::SourceView view = source_->Look(machine_);
+  ASSERT_TRUE(view.topology);
+  EXPECT_EQ(view.topology->zones.at(0).resources.at(0).capacity.text(), "1");
+}
+
 // Who only connects is in nobody's way.
 TEST_F(ProviderServerTest, OneWithoutANameIsNone) {
   Provider silent(socket_);

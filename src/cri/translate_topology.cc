@@ -45,7 +45,7 @@ absl::StatusOr<topology::Topology> TopologyFrom(const ::runtime::v1::ResourceTop
                                                        resource.name(),
                                                        "\": ", capacity.status().message()));
       }
-      added.resources.push_back({resource.name(), *std::move(capacity)});
+      added.resources.push_back({resource.name(), capacity->InCanonicalForm()});
     }
   }
   return topology;

@@ -8,10 +8,10 @@
 
 namespace plimsoll::cri {
 
-// Quantities go out as they were written.
 void FillTopology(const topology::Topology& topology, ::runtime::v1::ResourceTopology* out);
 
-// INVALID_ARGUMENT names the zone and the resource whose capacity is no quantity. What else can be
+// Quantities are in canonical form, as others than the kernel needn't write them. INVALID_ARGUMENT
+// names the zone and the resource whose capacity is no quantity. What else can be
 // wrong with a topology, ZoneTree::Build tells.
 absl::StatusOr<topology::Topology> TopologyFrom(const ::runtime::v1::ResourceTopology& message);
 

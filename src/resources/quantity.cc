@@ -252,6 +252,12 @@ std::string Quantity::CanonicalDecimal(Format format) const {
   return digits;
 }
 
+Quantity Quantity::InCanonicalForm() const {
+  Quantity same = *this;
+  same.text_ = Canonical();
+  return same;
+}
+
 std::string Quantity::Canonical() const {
   if (IsZero()) return "0";
   const std::string sign = negative_ ? "-" : "";

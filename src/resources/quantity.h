@@ -41,6 +41,8 @@ class Quantity {
   // What Parse was given, byte for byte; the canonical form for a computed value.
   const std::string& text() const { return text_; }
   std::string Canonical() const;
+  // The same with its canonical form as its text.
+  Quantity InCanonicalForm() const;
   Format format() const { return format_; }
 
   // -1, 0 or 1.

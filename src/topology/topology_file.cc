@@ -41,7 +41,7 @@ std::optional<resources::Quantity> ReadCapacity(YamlReader& reader, const YAML::
   const auto text = reader.AsText(node, path);
   if (!text) return std::nullopt;
   auto quantity = resources::Quantity::Parse(*text);
-  if (quantity.ok()) return *std::move(quantity);
+  if (quantity.ok()) return quantity->InCanonicalForm();
   reader.Fail(node, path, quantity.status().message());
   return std::nullopt;
 }

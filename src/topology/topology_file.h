@@ -8,7 +8,8 @@
 //     attributes: {cpu-ids: "0,4"}
 //     resources: [{name: cpu, capacity: 2}]
 //
-// A capacity may be {string: "2"} too, as in the CRI's messages.
+// A capacity may be {string: "2"} too, as in the CRI's messages. However it was written, it is kept
+// in canonical form.
 #ifndef PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 #define PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 

@@ -18,6 +18,18 @@ std::string Why(absl::string_view text) {
   return std::string(topology.status().message());
 }
 
+TEST(TopologyFileTest, CapacitiesAreCanonical) {
+  const auto topology = ParseTopology(
+      "zones: [{name: numa-0, resources: [{name: memory, capacity: 2048Mi}, {name: cpu, capacity: "
+      "{string: 2000m}}, {name: disks, capacity: '+1000'}, {name: part, capacity: 0.50}]}]",
+      "t.yaml");
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  std::vector<std::string> texts;
+  for (const ZoneResource& each : topology->zones[0].resources)
+    texts.push_back(each.capacity.text());
+  EXPECT_THAT(texts, ::testing::ElementsAre("2Gi", "2", "1k", "500m"));
+}
+
 // The proposal's example, word for word in its keys: no zone "root", a bare number.
 TEST(TopologyFileTest, ReadsTheProposalsExample) {
   const auto topology = ParseTopology(R"(
