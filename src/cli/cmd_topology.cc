@@ -1,4 +1,6 @@
 // plimsoll topology
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -15,6 +17,7 @@
 #include "topology/capture.h"
 #include "topology/discover.h"
 #include "topology/draw.h"
+#include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
 #include "topology/topology_file.h"
 #include "topology/zone_tree.h"
@@ -25,15 +28,27 @@ namespace {
 struct ShowArguments {
   bool watch = false;
   std::string svg;
-  std::string machine;  // a directory of `plimsoll topology capture`; empty: ask the daemon
+  // A directory of `plimsoll topology capture`, or XML of hwloc's; empty: ask the daemon.
+  std::string machine;
 };
 
-absl::StatusOr<topology::Machine> ReadMachine(const std::string& directory) {
-  if (directory.empty()) {
+absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml, ReadUserFile(path));
+  auto machine = topology::ReadHwlocXml(xml);
+  if (!machine.ok()) return Annotate(machine.status(), path == "-" ? "standard input" : path);
+  return machine;
+}
+
+// A path as --machine takes it; empty: this machine.
+absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
+  if (path.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
     return topology::Discover(host, "");
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(directory));
+  struct stat info = {};
+  const bool is_there = path != "-" && stat(path.c_str(), &info) == 0;
+  if (path == "-" || (is_there && !S_ISDIR(info.st_mode))) return ReadXml(path);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(absolute));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string program, FindOwnProgram("plimsoll-hwloc"));
   return topology::Discover(root, program);
@@ -198,9 +213,11 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
                    "those of each running container; - is standard output")
       ->type_name("FILE");
   topology
-      ->add_option("--machine", arguments->machine,
-                   "Not the daemon's, but that of a directory that `capture` has made")
-      ->type_name("DIR")
+      ->add_option(
+          "--machine", arguments->machine,
+          "Not the daemon's, but that of a directory that `capture` has made, or of a file "
+          "that hwloc's `lstopo --of xml` has; - is such a file on standard input")
+      ->type_name("FILE")
       ->excludes(watch);
   context.Act(topology, [&context, arguments] {
     return arguments->machine.empty() ? ShowTopology(context, *arguments)

@@ -17,6 +17,9 @@
 #include "cli/lookup.h"
 #include "cli/pod_runner.h"
 #include "cli/standalone.h"
+#include "topology/hwloc_reader.h"
+#include "topology/topology_file.h"
+#include "topology/zone_tree.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -112,6 +115,26 @@ TEST(Command, ACapturedMachineCanBeLookedAt) {
   EXPECT_THAT(shown.out, AllOf(HasSubstr("root Machine"), HasSubstr("cpu-ids=")));
   ASSERT_EQ(RunMain({"topology", "--machine", machine, "--svg", machine + "/t.svg"}).code, kExitOk);
   EXPECT_THAT(*dir.root().Read("machine/t.svg"), HasSubstr("</svg>"));
+}
+
+TEST(Command, AMachineMayBeXmlOfHwlocs) {
+  const TestDir dir;
+  const auto xml = topology::ExportHwlocXml();
+  ASSERT_TRUE(xml.ok()) << xml.status();
+  ASSERT_TRUE(dir.root().ReplaceFile("machine.xml", *xml).ok());
+  const std::string file = dir.path() + "/machine.xml";
+  EXPECT_THAT(RunMain({"topology", "--machine", file}).out, HasSubstr("root Machine"));
+  const Printed shown = RunMain({"-o", "yaml", "topology", "--machine", file});
+  ASSERT_EQ(shown.code, kExitOk) << shown.err;
+  const auto told = topology::ParseTopology(shown.out, "printed");
+  ASSERT_TRUE(told.ok()) << told.status();
+  const auto tree = topology::ZoneTree::Build(*told);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->Cpus(), topology::ReadWithHwloc()->cpus);
+  ASSERT_TRUE(dir.root().ReplaceFile("machine.xml", "zones: []\n").ok());
+  const Printed none = RunMain({"topology", "--machine", file});
+  EXPECT_EQ(none.code, kExitError);
+  EXPECT_THAT(none.err, AllOf(HasSubstr(file), HasSubstr("not an XML topology of hwloc 2")));
 }
 
 TEST(Command, UsageErrorsSuggest) {
