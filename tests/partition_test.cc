@@ -51,6 +51,10 @@ class PartitionTest : public NodeTest {
   std::string AllowedIn(const std::string& id) {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2");
   }
+  // NUMA nodes whose memory the kernel lets the container's first process have.
+  std::string MemoryOfInit(const std::string& id) {
+    return ExecOutput(id, "grep Mems_allowed_list /proc/1/status | cut -f2");
+  }
   std::string AllowedOfInit(const std::string& id) {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2");
   }
@@ -163,6 +167,28 @@ TEST_F(PartitionTest, ThoseThatRunFollowAReload) {
   EXPECT_TRUE(Eventually([&] {
     return AllowedOfInit(all) != first() + "\n" && AllowedOfInit(all) != to_last;
   })) << AllowedOfInit(all);
+}
+
+// Those of the zones that its CPUs are of.
+TEST_F(PartitionTest, MemoryNodesAreEnforced) {
+  if (!Host().Exists("sys/devices/system/node/node1/cpulist")) {
+    GTEST_SKIP() << "needs NUMA nodes 0 and 1";
+  }
+  const std::string pod = RunPod();
+  const std::string before = Start(pod, Shell("sleep 1000"));
+  ASSERT_EQ(MemoryOfInit(before), "0-1\n");
+  ReloadWith(absl::StrCat("{reserved: \"", first(), "\"}"), "{zones: [numa-1]}");
+  EXPECT_TRUE(Eventually([&] { return MemoryOfInit(before) == "1\n"; })) << MemoryOfInit(before);
+  EXPECT_EQ(Status(before).resources().linux().cpuset_mems(), "1");
+  const std::string after = Start(pod, Shell("sleep 1000"));
+  EXPECT_EQ(MemoryOfInit(after), "1\n");
+  EXPECT_EQ(ExecOutput(after, "grep Mems_allowed_list /proc/self/status | cut -f2"), "1\n");
+  ReloadWith("{zones: [numa-1]}", "{zones: [numa-0]}");
+  for (const std::string& id : {before, after}) {
+    EXPECT_TRUE(Eventually([&] { return MemoryOfInit(id) == "0\n"; })) << MemoryOfInit(id);
+  }
+  ReloadWith("{zones: [numa-0]}", "{}");
+  EXPECT_TRUE(Eventually([&] { return MemoryOfInit(before) == "0-1\n"; })) << MemoryOfInit(before);
 }
 
 // As a v1 kernel moves them when the last CPU of their group goes.

@@ -1,11 +1,19 @@
 // Topologies that come from elsewhere than the kernel (`nodeResources.source`).
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -153,9 +161,9 @@ class ProviderTest : public NodeTest {
 };
 
 TEST_F(ProviderTest, WhatItPushesIsToldAndEnforcedAndOutlivesIt) {
-  EXPECT_EQ(Push("8Gi"), "accepted");
+  EXPECT_EQ(Push("8192Mi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi");
+  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi") << "in canonical form";
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
             absl::StrCat(LastCpu(), "\n"));
@@ -187,6 +195,51 @@ TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
   }));
   EXPECT_TRUE(absl::StrContains(Limitations(node_), "topology provider \"example\" is gone"))
       << Limitations(node_);
+}
+
+constexpr char kGroup[] = "tty";  // every system has it
+constexpr uid_t kNobody = 65534;
+
+struct PublicDirectory {
+  PublicDirectory() { EXPECT_EQ(fchmod(directory.root().fd(), 0755), 0); }
+  TestDir directory;
+};
+
+class ProviderGroupTest : protected PublicDirectory, public NodeTest {
+ protected:
+  ProviderGroupTest()
+      : NodeTest(absl::StrCat("nodeResources: {source: {provider: {socket: ", directory.path(),
+                              "/topology.sock, group: ", kGroup, "}}}\n")) {}
+  // 0 or errno of connect(2) by a process of no rights but those of its groups; -1: the test itself
+  // could not do it.
+  int ConnectAs(gid_t gid, const std::vector<gid_t>& further) const {
+    int result = -1;
+    // The kernel keeps working directory and credentials by thread; only the C library does not.
+    std::thread([&] {
+      if (unshare(CLONE_FS) != 0 || fchdir(directory.root().fd()) != 0 ||
+          syscall(SYS_setgroups, further.size(), further.data()) != 0 ||
+          syscall(SYS_setresgid, gid, gid, gid) != 0 ||
+          syscall(SYS_setresuid, kNobody, kNobody, kNobody) != 0) {
+        return;
+      }
+      const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "topology.sock"};
+      const int connected =
+          connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+      result = connected == 0 ? 0 : errno;
+    }).join();
+    return result;
+  }
+};
+
+TEST_F(ProviderGroupTest, WhoIsInTheGroupMayConnectAndNobodyElse) {
+  const group* found = getgrnam(kGroup);
+  ASSERT_NE(found, nullptr);
+  const gid_t gid = found->gr_gid;
+  EXPECT_EQ(ConnectAs(gid, {}), 0);
+  EXPECT_EQ(ConnectAs(kNobody, {gid}), 0);
+  EXPECT_EQ(ConnectAs(kNobody, {}), EACCES);
+  EXPECT_EQ(ConnectAs(0, {}), EACCES) << "root's group is not root";
 }
 
 class ForgottenProviderTest : public ProviderTest {
