@@ -55,7 +55,7 @@ class TopologyFeedTest : public ServerFixture {
     if (!stream.reader->Read(&response)) return "end";
     const auto topology = TopologyFrom(response.resource_topology());
     EXPECT_TRUE(topology.ok()) << topology.status();
-    return topology->zones.at(0).resources.at(0).capacity.text();
+    return response.resource_topology().zones(0).resources(0).capacity().string();
   }
   static bool WaitFor(const std::function<bool()>& condition) {
     for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
