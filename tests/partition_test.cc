@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
+#include "harness/metrics.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
 
@@ -250,6 +252,28 @@ TEST_F(RefusingPartitionTest, OutsideIsRefusedFromTheStart) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("(nodeResources)"));
   EXPECT_TRUE(TryCreate(pod, Pinned(last()), &id).ok());
+}
+
+class ClippingPartitionTest : public PartitionTest {
+ protected:
+  ClippingPartitionTest()
+      : PartitionTest(absl::StrCat("  outsidePartition: clip\n", MetricsConfig())) {}
+};
+
+TEST_F(ClippingPartitionTest, OutsideIsClippedWhoeverHasTakenTheTopology) {
+  cri::ResourceTopology topology;
+  TopologyStream client(node_);
+  ASSERT_TRUE(client.Next(&topology));
+  // It counts as one that has taken it from when the message has left.
+  ASSERT_TRUE(Eventually([] {
+    return absl::StrContains(ReadMetrics(), "\ncri_dynamic_runtime_config_responses_total 1\n");
+  }));
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Pinned(both()));
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+  std::string other;
+  const grpc::Status none = TryCreate(pod, Pinned(first()), &other);
+  EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "nothing would be left";
 }
 
 // What is told is one thing, what is enforced another.

@@ -139,6 +139,14 @@ TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   EXPECT_FALSE(dir_.root().Exists("state"));
 }
 
+TEST_F(ProgramTest, CheckConfigHoldsThePartitionAgainstTheMachine) {
+  ASSERT_TRUE(
+      dir_.root().ReplaceFile("config.yaml", "nodeResources: {cpus: {list: \"4000\"}}\n").ok());
+  const RunResult checked = Run(Flags({"--check-config"}));
+  EXPECT_NE(checked.exit.code, 0);
+  EXPECT_THAT(checked.err, HasSubstr("cpus.list: CPUs 4000 are not there"));
+}
+
 // What a start would refuse is told before: a daemon that doesn't come back leaves its pods alone.
 TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   const std::string file = dir_.path() + "/blockio.yaml";
