@@ -46,6 +46,15 @@ absl::StatusCode CodeOf(int err) {
   }
 }
 
+absl::Status Reworded(const absl::Status& status, absl::string_view message) {
+  if (status.ok()) return status;
+  absl::Status reworded(status.code(), message);
+  status.ForEachPayload([&reworded](absl::string_view url, const absl::Cord& payload) {
+    reworded.SetPayload(url, payload);
+  });
+  return reworded;
+}
+
 }  // namespace
 
 absl::Status ErrnoStatus(int err, absl::string_view what) {
@@ -62,12 +71,11 @@ int ErrnoOf(const absl::Status& status) {
 }
 
 absl::Status Annotate(const absl::Status& status, absl::string_view context) {
-  if (status.ok()) return status;
-  absl::Status annotated(status.code(), absl::StrCat(context, ": ", status.message()));
-  status.ForEachPayload([&annotated](absl::string_view url, const absl::Cord& payload) {
-    annotated.SetPayload(url, payload);
-  });
-  return annotated;
+  return Reworded(status, absl::StrCat(context, ": ", status.message()));
+}
+
+absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath) {
+  return Reworded(status, absl::StrCat(status.message(), "; ", aftermath));
 }
 
 absl::Status FirstError(absl::Status first, absl::Status second) {

@@ -27,6 +27,10 @@ int ErrnoOf(const absl::Status& status);
 // Puts "<context>: " in front of the message; code and payloads stay. OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
+// Puts "; <aftermath>" behind the message, for what failed after it, on the way back: "; and the
+// group stays: ...". Code and payloads stay. OK stays OK.
+absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath);
+
 // Keeps `first` if it is an error, else `second`. For clean-up that goes on after a failure.
 absl::Status FirstError(absl::Status first, absl::Status second);
 

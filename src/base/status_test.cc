@@ -26,6 +26,14 @@ TEST(AnnotateTest, KeepsCodeAndErrno) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "x").ok());
 }
 
+TEST(AlsoSayTest, WhatFailedComesFirst) {
+  const absl::Status status = AlsoSay(ErrnoStatus(ENOENT, "open a"), "and b stays: it is busy");
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_EQ(status.message(), "open a: No such file or directory; and b stays: it is busy");
+  EXPECT_EQ(ErrnoOf(status), ENOENT);
+  EXPECT_TRUE(AlsoSay(absl::OkStatus(), "x").ok());
+}
+
 TEST(ErrnoOfTest, ZeroWithoutErrno) {
   EXPECT_EQ(ErrnoOf(absl::NotFoundError("x")), 0);
 }

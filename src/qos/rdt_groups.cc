@@ -135,7 +135,8 @@ class RdtGroups::Change {
     for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
       const absl::Status undone = (*undo)();
       if (undone.ok()) continue;
-      status = Annotate(status, absl::StrCat("(and not undone: ", undone.message(), ")"));
+      status = AlsoSay(status, absl::StrCat("and undoing what had been done before failed too: ",
+                                            undone.message()));
     }
     return status;
   }

@@ -138,8 +138,8 @@ absl::StatusOr<RdtMove> RdtMover::Move(const Target& target, const RdtPlace& to,
   absl::Status returned = Add(move.threads, back, undone);
   if (!frozen && returned.ok()) returned = Again(target, back);
   return returned.ok() ? status
-                       : Annotate(status, absl::StrCat("(and not all threads could be put back: ",
-                                                       returned.message(), ")"));
+                       : AlsoSay(status, absl::StrCat("and not all threads could be put back: ",
+                                                      returned.message()));
 }
 
 absl::Status RdtMover::Again(const Target& target, const RdtPlace& to) const {

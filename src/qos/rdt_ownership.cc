@@ -120,13 +120,13 @@ absl::Status RdtOwnership::Make(const std::string& group) {
     if (made.ok()) return made;
     const absl::Status removed = resctrl_.RemoveGroup(group);
     if (!removed.ok()) {
-      return Annotate(made, absl::StrCat("(and the group stays: ", removed.message(), ")"));
+      return AlsoSay(made, absl::StrCat("and the group stays: ", removed.message()));
     }
   }
   const absl::Status struck_out = Disclaim(group);
   return struck_out.ok()
              ? made
-             : Annotate(made, absl::StrCat("(and its record stays: ", struck_out.message(), ")"));
+             : AlsoSay(made, absl::StrCat("and its record stays: ", struck_out.message()));
 }
 
 absl::Status RdtOwnership::RecordInode(const std::string& group) {

@@ -216,8 +216,8 @@ absl::Status Registry::Undo(const Target& target, const std::vector<Step>& steps
     const absl::Status undone = step.from.empty() ? step.type->Release(target, step.to)
                                                   : step.type->Assign(target, step.to, step.from);
     if (!undone.ok()) {
-      status = Annotate(status, absl::StrCat("and what was done before could not be undone (",
-                                             undone.message(), ")"));
+      status = AlsoSay(
+          status, absl::StrCat("and what was done before could not be undone: ", undone.message()));
     }
   }
   return status;

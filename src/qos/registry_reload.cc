@@ -92,8 +92,8 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     for (size_t k = i; k-- > 0;) {
       const absl::Status reverted = prepared[k].reload->Revert(prepared[k].holders);
       if (!reverted.ok()) {
-        status = Annotate(status, absl::StrCat("and another type could not be put back (",
-                                               reverted.message(), ")"));
+        status = AlsoSay(
+            status, absl::StrCat("and another type could not be put back: ", reverted.message()));
       }
     }
     return status;

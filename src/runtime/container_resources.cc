@@ -44,7 +44,7 @@ void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& as
 // `status`, and that undoing what was done before it has failed as well.
 absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
   if (undone.ok() || absl::IsNotFound(undone)) return status;  // nothing is there to be put back
-  return Annotate(status, absl::StrCat("(and not set back: ", undone.message(), ")"));
+  return plimsoll::AlsoSay(status, absl::StrCat("and not set back: ", undone.message()));
 }
 
 // The analysis of locks can't follow one that is let go of by whoever comes first.

@@ -86,7 +86,7 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (undone.ok()) return Annotate(done, what);
-    return Annotate(done, absl::StrCat(what, " (and not set back: ", undone.message(), ")"));
+    return Annotate(AlsoSay(done, absl::StrCat("and not set back: ", undone.message())), what);
   }
   std::move(tell_back).Cancel();
   ShowPicture(record.id);

@@ -236,7 +236,7 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
   absl::Status failure = TranslateCreateFailure(created.status(), *request.spec, arguments[0]);
   const absl::Status swept = Delete(request.id, request.cgroup_path);
   if (swept.ok()) return failure;
-  return Annotate(failure, absl::StrCat("(and leftovers remain: ", swept.message(), ")"));
+  return AlsoSay(failure, absl::StrCat("and leftovers remain: ", swept.message()));
 }
 
 absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_view id) {
