@@ -106,6 +106,35 @@ TEST_F(ClassesTest, AClassThatIsDeniedToAnnotationsIsForMessages) {
   EXPECT_TRUE(Create(request).ok());
 }
 
+// What the node permits to no annotation is a refusal as that of a class is, and counted as one.
+TEST_F(ClassesTest, AnAnnotationThatTheNodeDoesNotPermitIsCounted) {
+  v1::PodSandboxConfig config = PodConfig();
+  (*config.mutable_annotations())["rdt.class.plimsoll.dev/container.web"] = "silver";
+  sandbox_.client_config = config.SerializeAsString();
+  ON_CALL(engine_, GetSandbox).WillByDefault(Return(sandbox_));
+  Start();
+  EXPECT_CALL(engine_, CreateContainer).Times(0);
+  const grpc::Status denied = Create(Request());
+  EXPECT_EQ(denied.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(denied.error_message(),
+            "container web: annotation rdt.class.plimsoll.dev/container.web: the configuration of "
+            "this node does not permit it (classes.rdt.annotations would have to list "
+            "\"container\")");
+  EXPECT_EQ(registry_->Refusals().at({"rdt", "annotation"}), 1u);
+  v1::RunPodSandboxRequest run;
+  *run.mutable_config() = PodConfig();
+  (*run.mutable_config()->mutable_annotations())["blockio.class.plimsoll.dev/sandbox"] = "gold";
+  v1::RunPodSandboxResponse none;
+  EXPECT_CALL(engine_, RunSandbox).Times(0);
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &none).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(registry_->Refusals().at({"blockio", "annotation"}), 1u);
+  // A type that there isn't is no label of its own: a client can think of any number.
+  (*run.mutable_config()->mutable_annotations())["a.class.plimsoll.dev/sandbox"] = "gold";
+  EXPECT_FALSE(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &none).ok());
+  EXPECT_EQ(registry_->Refusals().at({"", "annotation"}), 1u);
+}
+
 TEST_F(ClassesTest, NamesThatCannotBeAreInvalid) {
   Start();
   v1::CreateContainerRequest request = Request();

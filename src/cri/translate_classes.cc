@@ -34,11 +34,15 @@ qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& ma
   return qos::Annotations(map.begin(), map.end());
 }
 
+// `found` in the annotations, where `refused` is the type of one that made it an error.
 absl::StatusOr<qos::ClassNames> Permitted(qos::Level level, const std::string& who,
-                                          const qos::AnnotatedClasses& found,
-                                          const ClassSupport& support) {
+                                          const absl::StatusOr<qos::AnnotatedClasses>& found,
+                                          const std::string& refused, const ClassSupport& support) {
+  if (!found.ok()) {
+    return support.registry->RefuseAnnotation(level, refused, Annotate(found.status(), who));
+  }
   qos::ClassNames classes;
-  for (const auto& [type, one] : found) {
+  for (const auto& [type, one] : *found) {
     PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(one.key, one.name));
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(support.registry->CheckSource(level, type, one.name, one.source),
@@ -75,11 +79,11 @@ absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& 
   if (support.registry == nullptr) return qos::ClassNames();
   const std::string who = absl::StrCat("container ", config.metadata().name());
   if (!config.has_class_resources()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        const qos::AnnotatedClasses found,
+    std::string refused;
+    const auto found =
         qos::ContainerClassesFrom(ToMap(config.annotations()), ToMap(sandbox.annotations()),
-                                  config.metadata().name(), support.annotations));
-    return Permitted(qos::Level::kContainer, who, found, support);
+                                  config.metadata().name(), support.annotations, &refused);
+    return Permitted(qos::Level::kContainer, who, found, refused, support);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
       qos::ClassNames classes,
@@ -95,10 +99,10 @@ absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& conf
   const std::string who =
       absl::StrCat("pod ", config.metadata().namespace_(), "/", config.metadata().name());
   if (!config.has_class_resources()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        const qos::AnnotatedClasses found,
-        qos::PodClassesFrom(ToMap(config.annotations()), support.annotations));
-    return Permitted(qos::Level::kPod, who, found, support);
+    std::string refused;
+    const auto found =
+        qos::PodClassesFrom(ToMap(config.annotations()), support.annotations, &refused);
+    return Permitted(qos::Level::kPod, who, found, refused, support);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
       qos::ClassNames classes,

@@ -26,18 +26,19 @@ absl::string_view TypeOf(absl::string_view key, absl::string_view place) {
 }
 
 absl::Status TakeOurs(const Annotations& annotations, const std::string& place,
-                      const std::string& permission, ClassSource source,
-                      const AnnotationPolicy& policy, AnnotatedClasses* found) {
+                      const std::string& permission, const AnnotationPolicy& policy,
+                      AnnotatedClasses* found, std::string* refused) {
   for (const auto& [key, unused] : annotations) {
     const std::string type(TypeOf(key, place));
     if (type.empty()) continue;
     const auto permitted = policy.find(type);
     if (permitted == policy.end() || !permitted->second.contains(permission)) {
+      if (refused != nullptr) *refused = type;
       return absl::FailedPreconditionError(absl::StrCat(
           "annotation ", key, ": the configuration of this node does not permit it (classes.", type,
           ".annotations would have to list \"", permission, "\")"));
     }
-    Take(annotations, key, type, source, found);
+    Take(annotations, key, type, ClassSource::kPodAnnotation, found);
   }
   return absl::OkStatus();
 }
@@ -51,7 +52,8 @@ void DropEmpty(AnnotatedClasses* found) {
 absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& container,
                                                       const Annotations& pod,
                                                       absl::string_view container_name,
-                                                      const AnnotationPolicy& policy) {
+                                                      const AnnotationPolicy& policy,
+                                                      std::string* refused) {
   AnnotatedClasses found;
   for (const std::string type : {kRdt, kBlockio}) {
     Take(container, absl::StrCat("io.kubernetes.cri.", type, "-class"), type,
@@ -66,18 +68,17 @@ absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& contain
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(TakeOurs(pod, absl::StrCat("container.", container_name), "container",
-                                    ClassSource::kPodAnnotation, policy, &found));
-  PLIMSOLL_RETURN_IF_ERROR(
-      TakeOurs(pod, "default", "default", ClassSource::kPodAnnotation, policy, &found));
+                                    policy, &found, refused));
+  PLIMSOLL_RETURN_IF_ERROR(TakeOurs(pod, "default", "default", policy, &found, refused));
   DropEmpty(&found);
   return found;
 }
 
 absl::StatusOr<AnnotatedClasses> PodClassesFrom(const Annotations& pod,
-                                                const AnnotationPolicy& policy) {
+                                                const AnnotationPolicy& policy,
+                                                std::string* refused) {
   AnnotatedClasses found;
-  PLIMSOLL_RETURN_IF_ERROR(
-      TakeOurs(pod, "sandbox", "sandbox", ClassSource::kPodAnnotation, policy, &found));
+  PLIMSOLL_RETURN_IF_ERROR(TakeOurs(pod, "sandbox", "sandbox", policy, &found, refused));
   DropEmpty(&found);
   return found;
 }

@@ -65,6 +65,16 @@ TEST(ContainerClassesFrom, OurKeysNeedPermission) {
   EXPECT_TRUE(ContainerClassesFrom({}, pod, "web", {{"oom", {"default"}}}).ok());
 }
 
+TEST(ContainerClassesFrom, WhoseKeyWasRefusedIsTold) {
+  const Annotations pod = {{"oom.class.plimsoll.dev/default", "low"},
+                           {"rdt.class.plimsoll.dev/sandbox", "gold"}};
+  std::string refused;
+  EXPECT_FALSE(ContainerClassesFrom({}, pod, "web", {}, &refused).ok());
+  EXPECT_EQ(refused, "oom");
+  EXPECT_FALSE(PodClassesFrom(pod, {}, &refused).ok());
+  EXPECT_EQ(refused, "rdt");
+}
+
 TEST(PodClassesFrom, ReadsTheSandboxsKeyAlone) {
   Annotations pod = kPod;
   EXPECT_THAT(*PodClassesFrom(pod, kAll), IsEmpty());

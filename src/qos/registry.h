@@ -119,6 +119,9 @@ class Registry {
   // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
                            ClassSource source);
+  // Counts `status`, a refusal of the configuration's to take any class of the type from that
+  // annotation, and returns it.
+  absl::Status RefuseAnnotation(Level level, const std::string& type, absl::Status status);
   bool Has(Level level, const std::string& type) const;
   // What is configured and can't be had here, with the reasons.
   const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
@@ -138,8 +141,8 @@ class Registry {
   // Whoever holds classes in the kernel now, as last told, sorted by id.
   std::vector<Target> Targets() const;
 
-  // How often a request was refused, by type and reason: "unknown_type", "unknown_class",
-  // "annotation", "immutable", "capacity", "kernel".
+  // How often a request was refused, by type ("" for one that there isn't) and reason:
+  // "unknown_type", "unknown_class", "annotation", "immutable", "capacity", "kernel".
   std::map<std::pair<std::string, std::string>, uint64_t> Refusals() const;
 
   // Every measured value of a type: (holder's id, or empty for a whole class; class; metric;

@@ -150,6 +150,11 @@ absl::Status Registry::CheckSource(Level level, const std::string& type,
   return Refuse(type, "annotation", std::move(status));
 }
 
+absl::Status Registry::RefuseAnnotation(Level level, const std::string& type, absl::Status status) {
+  absl::MutexLock lock(&mutex_);
+  return Refuse(Has(level, type) ? type : "", "annotation", std::move(status));
+}
+
 std::map<std::pair<std::string, std::string>, uint64_t> Registry::Refusals() const {
   absl::MutexLock lock(&mutex_);
   return refusals_;
