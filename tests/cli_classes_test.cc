@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -13,6 +14,8 @@
 #include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "linux/resctrl.h"
+#include "linux/schemata.h"
 #include "resctrlfs/fixture.h"
 
 namespace plimsoll::testing {
@@ -20,7 +23,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 RunResult Plimsoll(std::vector<std::string> arguments) {
@@ -140,6 +145,156 @@ TEST_F(GateOffTest, AssignDoesNotPretend) {
   EXPECT_THAT(Plimsoll({"--address", node_.address(), "classes"}).out,
               AllOf(HasSubstr("There are no class types: none is configured"),
                     HasSubstr("or the feature gate ClassResources is off")));
+}
+
+constexpr char kGoldAndBronze[] = R"(partitions:
+  all:
+    l3Allocation: 100%
+    classes:
+      gold: {}
+      bronze: {l3Allocation: 50%}
+)";
+
+// A machine with resctrl and the class file, before the daemon is started.
+class StandIn {
+ protected:
+  StandIn() {
+    why_not_ = resctrlfs::ResctrlFsFixture::WhyNot();
+    if (!why_not_.empty()) return;
+    resctrlfs::Layout layout;
+    layout.caches[0].ids = {0, 1};
+    auto started = resctrlfs::ResctrlFsFixture::Start(layout);
+    if (!started.ok()) {
+      why_not_ = started.status().ToString();
+      return;
+    }
+    resctrl_ = *std::move(started);
+    fs_ = *linux::Resctrl::Open(resctrl_->root());
+    WriteClasses(kGoldAndBronze);
+  }
+  ~StandIn() {
+    fs_.reset();
+    if (resctrl_ == nullptr) return;
+    const absl::Status stopped = resctrl_->Stop();
+    EXPECT_TRUE(stopped.ok()) << stopped;
+  }
+
+  void WriteClasses(absl::string_view text) {
+    const absl::Status written = dir_.root().ReplaceFile("rdt.yaml", text);
+    EXPECT_TRUE(written.ok()) << written;
+  }
+  std::string Config() const {
+    return absl::StrCat(
+        "classes:\n  rdt:\n    config_file: ", dir_.path(),
+        "/rdt.yaml\n    resctrl_root: ", resctrl_ == nullptr ? "/" : resctrl_->root().path(), "\n");
+  }
+  std::string Lines(const std::string& group) const {
+    const auto schemata = fs_->ReadSchemata(group);
+    return schemata.ok() ? linux::SchemataText(*schemata) : schemata.status().ToString();
+  }
+
+  TestDir dir_;
+  std::string why_not_;
+  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
+  std::unique_ptr<linux::Resctrl> fs_;
+};
+
+class ReloadTest : private StandIn, public NodeTest {
+ protected:
+  ReloadTest() : NodeTest(Config()) {}
+  void SetUp() override {
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    NodeTest::SetUp();
+  }
+
+  RunResult Reload(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"--address", node_.address(), "classes", "reload"};
+    words.insert(words.end(), options.begin(), options.end());
+    return Plimsoll(std::move(words));
+  }
+  // What `-o json` says has changed.
+  std::vector<std::string> Changes() {
+    const RunResult result = Reload({"-o", "json"});
+    EXPECT_EQ(result.exit.code, 0) << result.err;
+    const auto document = Document(result);
+    if (!document.is_object()) return {"no document"};
+    return document.value("changes", std::vector<std::string>());
+  }
+
+  using StandIn::fs_;
+  using StandIn::Lines;
+  using StandIn::WriteClasses;
+};
+
+// For people in a test of its own: once told, a change is no change any more.
+constexpr char kChanged[] = R"(partitions:
+  all:
+    l3Allocation: 100%
+    classes:
+      gold: {l3Allocation: 50%}
+      tin: {l3Allocation: 10%}
+)";
+
+TEST_F(ReloadTest, WhatHasChangedIsTold) {
+  WriteClasses(kChanged);
+  const RunResult changed = Reload();
+  EXPECT_EQ(changed.exit.code, 0) << changed.err;
+  EXPECT_EQ(changed.out,
+            "rdt: class gold: L3 0=0x3ff,1=0x3ff (was L3 0=0xfffff,1=0xfffff)\n"
+            "rdt: new class tin: L3 0=0x3,1=0x3\n"
+            "rdt: class bronze is gone\n");
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold", "tin"));
+  WriteClasses(kGoldAndBronze);
+  EXPECT_THAT(Changes(),
+              ElementsAre("rdt: new class bronze: L3 0=0x3ff,1=0x3ff",
+                          "rdt: class gold: L3 0=0xfffff,1=0xfffff (was L3 0=0x3ff,1=0x3ff)",
+                          "rdt: class tin is gone"));
+  EXPECT_THAT(Changes(), IsEmpty());
+}
+
+TEST_F(ReloadTest, ABadFileIsToldByFileAndLineAndChangesNothing) {
+  WriteClasses("partitions:\n  all:\n    l3Allocation: 101%\n    classes: {tin: {}}\n");
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>(), std::vector<std::string>{"-o", "json"}}) {
+    const RunResult bad = Reload(options);
+    EXPECT_EQ(bad.exit.code, 1);
+    EXPECT_EQ(bad.out, "");
+    EXPECT_THAT(bad.err, AllOf(HasSubstr("/rdt.yaml:3:"), HasSubstr("101%"),
+                               HasSubstr("nothing was reloaded")));
+  }
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fffff;1=fffff\n");
+  WriteClasses(kGoldAndBronze);
+  EXPECT_EQ(Reload().out, "Nothing has changed.\n");
+}
+
+TEST_F(ReloadTest, AClassThatIsHeldStays) {
+  cri::ContainerConfig config = Shell("sleep 1000");
+  (*config.mutable_class_resources()->mutable_classes())["rdt"] = "bronze";
+  Start(RunPod(), config);
+  WriteClasses(kChanged);
+  const RunResult refused = Reload();
+  EXPECT_EQ(refused.exit.code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("class \"bronze\" of type \"rdt\" is held by container "),
+                    HasSubstr("is not in the new file; nothing was reloaded")));
+  EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fffff;1=fffff\n");
+}
+
+TEST_F(ReloadTest, WhatIsPutRightIsTold) {
+  ASSERT_TRUE(fs_->WriteSchemata("bronze", {{"L3", {{0, 0x1}}}}).ok());
+  const RunResult put_right = Reload();
+  EXPECT_EQ(put_right.exit.code, 0) << put_right.err;
+  EXPECT_EQ(put_right.out,
+            "rdt: class bronze is put right (found: resctrl group /bronze: L3 of cache 0 is 0x1, "
+            "should be 0x3ff)\n");
+  EXPECT_EQ(Lines("bronze"), "L3:0=3ff;1=3ff\n");
+  ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
+  EXPECT_THAT(Changes(),
+              ElementsAre("rdt: class gold is put right (found: resctrl group /gold is gone)"));
+  EXPECT_EQ(Reload().out, "Nothing has changed.\n");
 }
 
 // A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.

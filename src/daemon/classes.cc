@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,11 +51,16 @@ absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& en
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot resctrl, config.resctrl_root == "/"
                                                 ? absl::StatusOr<FsRoot>(environment.host)
                                                 : FsRoot::Open(config.resctrl_root));
+  std::function<void(const std::string&)> warn;
+  if (environment.warn != nullptr) {
+    warn = [tell = environment.warn](const std::string& warning) { tell(qos::kRdt, warning); };
+  }
   auto type = qos::MakeRdtType(options, {.host = environment.host,
                                          .resctrl_root = std::move(resctrl),
                                          .cgroups = environment.cgroups,
                                          .owned = environment.owned,
-                                         .freezer = environment.freezer});
+                                         .freezer = environment.freezer,
+                                         .warn = std::move(warn)});
   if (absl::IsFailedPrecondition(type.status())) {
     found->unavailable.push_back(
         {qos::Level::kContainer, qos::kRdt, std::string(type.status().message())});

@@ -24,6 +24,9 @@ struct ClassEnvironment {
   qos::ContainerFreezer* freezer = nullptr;  // the daemon's only one
   // Nothing may go below this process's own oom_score_adj (see OciOptions).
   std::string restrict_oom_score_adj = "auto";
+  // Gets what the administrator should know of a type that writes as it is made, before it does;
+  // may be null.
+  qos::Registry::WarnFn warn;
 };
 
 // INVALID_ARGUMENT for a class file that is wrong: the daemon must not start then. A type that this

@@ -24,6 +24,7 @@
 #include "base/subprocess.h"
 #include "cri/grpc_status.h"
 #include "cri/server.h"
+#include "daemon/class_warnings.h"
 #include "daemon/classes.h"
 #include "daemon/directory_lock.h"
 #include "daemon/find_group.h"
@@ -263,7 +264,8 @@ class DaemonImpl final : public Daemon {
       metrics_->ObservePhase(phase, duration);
     };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
-    WarnOfClasses();
+    // What is known only of containers that run already.
+    class_warnings_.Tell(classes_->Describe(/*look=*/true));
     if (config.classes.blockio) WatchDevices();
     return absl::OkStatus();
   }
@@ -275,13 +277,19 @@ class DaemonImpl final : public Daemon {
       log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
                   {{"error", std::string(thawed.message())}});
     }
+    const auto warn = [this](const std::string& type, const std::string& warning) {
+      class_warnings_.Tell(type, warning);
+    };
     PLIMSOLL_ASSIGN_OR_RETURN(
         classes_, MakeClasses(options_.config.classes,
                               {.host = host_,
                                .cgroups = cgroups_.get(),
                                .owned = store_.get(),
                                .freezer = &*freezer_,
-                               .restrict_oom_score_adj = options_.config.restrict_oom_score_adj}));
+                               .restrict_oom_score_adj = options_.config.restrict_oom_score_adj,
+                               .warn = warn}));
+    classes_->WarnWith(warn);
+    class_warnings_.Tell(classes_->Describe(/*look=*/true));
     return absl::OkStatus();
   }
 
@@ -394,6 +402,7 @@ class DaemonImpl final : public Daemon {
   }
 
   void ReloadClasses() {
+    class_warnings_.Forget();
     const absl::StatusOr<std::vector<std::string>> changes = classes_->Reload();
     if (!changes.ok()) {
       log_->Write(LogLevel::kError, "classes not reloaded, the old ones stay in force",
@@ -403,16 +412,7 @@ class DaemonImpl final : public Daemon {
     for (const std::string& change : *changes) {
       log_->Write(LogLevel::kInfo, "class changed", {{"change", change}});
     }
-    WarnOfClasses();
-  }
-
-  // What this machine can't do of what is configured.
-  void WarnOfClasses() {
-    for (const qos::TypeReport& type : classes_->Describe(/*look=*/true)) {
-      for (const std::string& warning : type.warnings) {
-        log_->Write(LogLevel::kWarning, "class type", {{"type", type.name}, {"warning", warning}});
-      }
-    }
+    class_warnings_.Tell(classes_->Describe(/*look=*/true));
   }
 
   void OnExhausted(const cri::LaneState& lane) {
@@ -544,6 +544,7 @@ class DaemonImpl final : public Daemon {
   std::optional<runtime::EventLog> events_;
   std::unique_ptr<InsecureRegistries> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  ClassWarnings class_warnings_{log_};
   std::optional<qos::ContainerFreezer> freezer_;  // before those who use it
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<cdi::Registry> cdi_;

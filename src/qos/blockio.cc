@@ -68,17 +68,44 @@ class BlockioType::Reload : public PendingReload {
     return lines;
   }
 
+  std::vector<std::string> warnings() const override {
+    return type_->WarningsOf(after_->config, after_->machine);
+  }
+  std::vector<std::string> put_right() const override { return put_right_; }
+
   absl::Status Commit(const Holders& holders) override {
-    return type_->Replace(before_, after_, holders);
+    std::vector<std::string> wrong = WhatIsWrong(holders);
+    PLIMSOLL_RETURN_IF_ERROR(type_->Replace(before_, after_, holders));
+    put_right_ = std::move(wrong);
+    return absl::OkStatus();
   }
   absl::Status Revert(const Holders& holders) override {
     return type_->Replace(after_, before_, holders);
   }
 
  private:
+  // How the groups of those differ whose class stays as it is.
+  std::vector<std::string> WhatIsWrong(const Holders& holders) const {
+    std::vector<std::string> lines;
+    for (const auto& [target, name] : holders) {
+      const auto before = before_->plans.find(name);
+      const auto after = after_->plans.find(name);
+      if (before == before_->plans.end() || after == after_->plans.end() ||
+          before->second.Meaning() != after->second.Meaning()) {
+        continue;
+      }
+      const auto drift = type_->Drift(target, name);
+      if (!drift.ok() || drift->empty()) continue;
+      lines.push_back(absl::StrCat("blockio class ", name, " of ", target.name,
+                                   " is put right (found: ", *drift, ")"));
+    }
+    return lines;
+  }
+
   BlockioType* const type_;
   const StatePtr before_;
   const StatePtr after_;
+  std::vector<std::string> put_right_;
 };
 
 BlockioType::BlockioType(FsRoot host, linux::CgroupManager* cgroups, BlockioOptions options)
@@ -152,10 +179,14 @@ std::vector<std::string> BlockioType::warnings() const {
   const StatePtr now = state();
   // A scheduler can be changed without anybody being told.
   const auto machine = LookAtMachine();
+  return WarningsOf(now->config, machine.ok() ? *machine : now->machine);
+}
+
+std::vector<std::string> BlockioType::WarningsOf(const BlockioConfig& config,
+                                                 const BlockioMachine& machine) const {
   std::vector<std::string> lines;
-  for (const BlockioClass& each : now->config.classes) {
-    const BlockioPlan plan = machine.ok() ? PlanBlockio(each, *machine) : now->plans.at(each.name);
-    for (const std::string& warning : plan.warnings) {
+  for (const BlockioClass& each : config.classes) {
+    for (const std::string& warning : PlanBlockio(each, machine).warnings) {
       lines.push_back(
           absl::StrCat("blockio class ", each.name, " of a ", LevelName(level()), ": ", warning));
     }

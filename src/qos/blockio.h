@@ -77,6 +77,8 @@ class BlockioType : public ClassType {
   BlockioType(FsRoot host, linux::CgroupManager* cgroups, BlockioOptions options);
   absl::StatusOr<BlockioMachine> LookAtMachine() const;
   static StatePtr Compile(BlockioConfig config, BlockioMachine machine);
+  std::vector<std::string> WarningsOf(const BlockioConfig& config,
+                                      const BlockioMachine& machine) const;
   absl::StatusOr<StatePtr> LoadState() const;
   StatePtr state() const;
 

@@ -271,6 +271,42 @@ TEST_P(BlockioTest, ReloadChangesHolders) {
   EXPECT_EQ(type->classes().size(), 3u);
 }
 
+TEST_P(BlockioTest, AReloadSaysWhatItPutsRight) {
+  const auto type = *Make();
+  ASSERT_TRUE(type->Assign(Container(), "", "writes").ok());
+  const auto reload = [&] {
+    const auto pending = type->PrepareReload();
+    if (!pending.ok()) return std::vector<std::string>{pending.status().ToString()};
+    EXPECT_THAT((*pending)->changes(), IsEmpty());
+    EXPECT_TRUE((*pending)->Commit({{Container(), "writes"}}).ok());
+    return (*pending)->put_right();
+  };
+  EXPECT_THAT(reload(), IsEmpty());
+  const auto right = Set();
+  const absl::Status written =
+      v2_ ? tree_->Write(kGroup, "io.max", "8:0 wbps=2000")
+          : tree_->Write(kGroup, "blkio.throttle.write_bps_device", "8:0 2000");
+  ASSERT_TRUE(written.ok()) << written;
+  EXPECT_THAT(
+      reload(),
+      ElementsAre(AllOf(HasSubstr("blockio class writes of container web is put right (found: "),
+                        HasSubstr(" of 8:0 is "), HasSubstr("2000"), HasSubstr(" instead of "))));
+  EXPECT_EQ(Set(), right);
+  EXPECT_THAT(reload(), IsEmpty());
+}
+
+// Of what the new file means, told before it is in force.
+TEST_P(BlockioTest, AReloadKnowsItsWarnings) {
+  const auto type = *Make();
+  PutClasses("Classes:\n  writes:\n  - {Devices: [/dev/sdz], ThrottleReadIOPS: 7}\n");
+  const auto pending = type->PrepareReload();
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  EXPECT_THAT(
+      (*pending)->warnings(),
+      ElementsAre(HasSubstr("blockio class writes of a container: device pattern /dev/sdz")));
+  EXPECT_THAT(type->warnings(), Not(Contains(HasSubstr("/dev/sdz"))));
+}
+
 TEST_P(BlockioTest, AReloadThatOneHolderRefusesChangesNone) {
   const auto type = *Make();
   ASSERT_TRUE(cgroups_->Create("/pod/d").ok());

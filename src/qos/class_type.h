@@ -62,6 +62,11 @@ class PendingReload {
   virtual std::vector<std::string> class_names() const = 0;
   // Lines for the log: what would change. Empty: nothing.
   virtual std::vector<std::string> changes() const = 0;
+  // What of ClassType::warnings() is known before it is in force.
+  virtual std::vector<std::string> warnings() const { return {}; }
+  // After a Commit, lines for the log: what the kernel had otherwise, although the definition stays
+  // as it was, and has as it should again.
+  virtual std::vector<std::string> put_right() const { return {}; }
   // Puts it in force, for those too that hold a class now. On error everything
   // is as before.
   virtual absl::Status Commit(const Holders& holders) = 0;

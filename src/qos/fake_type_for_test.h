@@ -88,6 +88,8 @@ class FakeType : public ClassType {
   // What the "file" holds when it is read again.
   std::vector<ClassInfo> next_classes;
   std::vector<std::string> next_files;
+  std::vector<std::string> next_warnings;
+  std::vector<std::string> put_right;  // by every Commit
   absl::Status next_status;
   absl::Status commit_status;
   absl::Status revert_status;
@@ -107,6 +109,8 @@ class FakeType : public ClassType {
       return names;
     }
     std::vector<std::string> changes() const override { return {"changed"}; }
+    std::vector<std::string> warnings() const override { return type_->next_warnings; }
+    std::vector<std::string> put_right() const override { return type_->put_right; }
     absl::Status Commit(const Holders& holders) override {
       if (!type_->commit_status.ok()) return type_->commit_status;
       PLIMSOLL_RETURN_IF_ERROR(Check(holders));

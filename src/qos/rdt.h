@@ -8,6 +8,7 @@
 #define PLIMSOLL_QOS_RDT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,9 @@ struct RdtEnvironment {
   linux::CgroupManager* cgroups = nullptr;  // this and the others outlive the type
   OwnedObjects* owned = nullptr;            // kind "resctrl"
   ContainerFreezer* freezer = nullptr;
+  // Gets each warning of the file's classes once all is known, before anything is written; may be
+  // null. A reload's are PendingReload::warnings.
+  std::function<void(const std::string& warning)> warn;
 };
 
 // Compiles the file for this machine and makes the groups. Errors are those of ParseRdtConfig and

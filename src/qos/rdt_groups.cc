@@ -48,6 +48,25 @@ linux::Schemata RdtGroups::Defaults() const {
   return defaults;
 }
 
+linux::Schemata RdtGroups::GoalOf(const RdtClassGroup& group) const {
+  linux::Schemata goal =
+      Defaults();  // an earlier definition may have restricted more than this one
+  for (const auto& [resource, values] : group.schemata) goal[resource] = values;
+  return goal;
+}
+
+std::string RdtGroups::Difference(const RdtClassGroup& group) const {
+  if (group.foreign || !ownership_.IsOurs(group.path)) return "";
+  if (!resctrl_.HasGroup(group.path)) {
+    return absl::StrCat("resctrl group /", group.path, " is gone");
+  }
+  const auto now = resctrl_.ReadSchemata(group.path);
+  if (!now.ok()) return "";  // who writes it is told
+  const std::vector<std::string> differences = linux::SchemataDifferences(GoalOf(group), *now);
+  if (differences.empty()) return "";
+  return absl::StrCat("resctrl group /", group.path, ": ", absl::StrJoin(differences, ", "));
+}
+
 absl::Status RdtGroups::AddConfigured(const RdtCompiledClass& compiled, RdtClasses& classes) const {
   RdtClassGroup group = {.schemata = compiled.schemata,
                          .deny_pod_annotation = compiled.deny_pod_annotation,
@@ -205,16 +224,15 @@ absl::Status RdtGroups::MakeGroup(const RdtClasses& classes, const std::string& 
 absl::Status RdtGroups::MakeAndWrite(const RdtClasses& classes, const RdtClassGroup& group,
                                      Change& change) {
   const std::string& path = group.path;
-  linux::Schemata goal;
+  linux::Schemata goal = group.schemata;
   if (path.empty() && !ownership_.IsOurs(path)) {
     PLIMSOLL_RETURN_IF_ERROR(ownership_.Claim(path));
     change.OnUndo([this, path] { return ownership_.Disclaim(path); });
   } else if (!ownership_.IsOurs(path) || !resctrl_.HasGroup(path)) {
     PLIMSOLL_RETURN_IF_ERROR(MakeGroup(classes, path, change));
   } else {
-    goal = Defaults();  // an earlier definition may have restricted more than this one
+    goal = GoalOf(group);
   }
-  for (const auto& [resource, values] : group.schemata) goal[resource] = values;
   if (goal.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::Schemata before, resctrl_.ReadSchemata(path));
   if (linux::SchemataDifferences(goal, before).empty()) return absl::OkStatus();

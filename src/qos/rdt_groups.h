@@ -63,6 +63,9 @@ class RdtGroups {
   // CLOSID and made again then, so that open files of groups are to be opened anew (Reopen). One
   // call at a time.
   absl::Status Apply(RdtClasses& classes);
+  // How the kernel's group differs from what Apply would make of it ("resctrl group /gold: L3 of
+  // cache 0 is ff, should be f"); empty: it doesn't, or isn't ours to write. Changes nothing.
+  std::string Difference(const RdtClassGroup& group) const;
   // Opens the `tasks` of every group that is there.
   void Reopen(RdtClasses& classes) const;
 
@@ -79,6 +82,8 @@ class RdtGroups {
   void RemoveUnwanted(RdtClasses& classes);
 
   linux::Schemata Defaults() const;
+  // All that a group of ours which is there already has to have.
+  linux::Schemata GoalOf(const RdtClassGroup& group) const;
   absl::Status AddConfigured(const RdtCompiledClass& compiled, RdtClasses& classes) const;
   absl::Status AddForeign(const std::vector<std::string>& groups, RdtClasses& classes) const;
 

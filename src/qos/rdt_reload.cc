@@ -1,6 +1,7 @@
 #include "qos/rdt_reload.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "qos/rdt_type.h"
 
 namespace plimsoll::qos {
@@ -31,8 +32,23 @@ std::vector<std::string> RdtReload::changes() const {
   return lines;
 }
 
+std::vector<std::string> RdtReload::WhatIsWrong() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, group] : after_.by_name) {
+    const RdtClassGroup* const before = before_->Find(name);
+    if (before == nullptr || before->schemata != group.schemata) continue;
+    const std::string difference = type_.Difference(group);
+    if (difference.empty()) continue;
+    lines.push_back(absl::StrCat("class ", name, " is put right (found: ", difference, ")"));
+  }
+  return lines;
+}
+
 absl::Status RdtReload::Commit(const Holders& holders) {
-  return type_.PutInForce(after_, holders);
+  std::vector<std::string> wrong = WhatIsWrong();
+  PLIMSOLL_RETURN_IF_ERROR(type_.PutInForce(after_, holders));
+  put_right_ = std::move(wrong);
+  return absl::OkStatus();
 }
 
 absl::Status RdtReload::Revert(const Holders& holders) {

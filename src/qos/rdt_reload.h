@@ -22,13 +22,19 @@ class RdtReload : public PendingReload {
 
   std::vector<std::string> class_names() const override;
   std::vector<std::string> changes() const override;
+  std::vector<std::string> warnings() const override { return after_.warnings; }
+  std::vector<std::string> put_right() const override { return put_right_; }
   absl::Status Commit(const Holders& holders) override;
   absl::Status Revert(const Holders& holders) override;
 
  private:
+  // Of the classes that stay as they are defined, how the kernel differs.
+  std::vector<std::string> WhatIsWrong() const;
+
   RdtType& type_;
   const std::shared_ptr<const RdtClasses> before_;
   const RdtClasses after_;
+  std::vector<std::string> put_right_;
 };
 
 }  // namespace plimsoll::qos

@@ -40,6 +40,9 @@ absl::StatusOr<std::unique_ptr<RdtType>> RdtType::Create(const RdtOptions& optio
   PLIMSOLL_ASSIGN_OR_RETURN(const RdtConfig config, type->ReadConfig());
   PLIMSOLL_ASSIGN_OR_RETURN(RdtClasses classes, type->groups_.Plan(config));
   PLIMSOLL_RETURN_IF_ERROR(type->CheckNames(classes));
+  if (environment.warn != nullptr) {
+    for (const std::string& warning : classes.warnings) environment.warn(warning);
+  }
   std::set<std::string> missing = type->MissingIn(classes);
   absl::Status made = type->RemoveDeadMonitors();
   if (made.ok()) made = type->PutInForce(std::move(classes), {});

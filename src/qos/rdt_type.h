@@ -50,6 +50,8 @@ class RdtType : public ClassType {
   // group somebody has removed is put into the new one.
   std::shared_ptr<const RdtClasses> Current() const;
   absl::Status PutInForce(RdtClasses classes, const Holders& holders);
+  // See RdtGroups::Difference.
+  std::string Difference(const RdtClassGroup& group) const { return groups_.Difference(group); }
 
  private:
   // A container that holds a class, or is about to.

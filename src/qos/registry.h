@@ -128,8 +128,12 @@ class Registry {
 
   // Reads all class files again: every one is read and compared before any is put in force. A class
   // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
-  // changed; on error nothing has.
+  // changed, and what differed in the kernel and was put right; on error nothing has.
   absl::StatusOr<std::vector<std::string>> Reload();
+  // What Reload calls with each warning of the new definitions once all are read, before anything
+  // is written. Set once, before the first reload.
+  using WarnFn = std::function<void(const std::string& type, const std::string& warning)>;
+  void WarnWith(WarnFn warn);
   // What is called, under the registry's locks, when a reload has changed which files the classes
   // of a holder set: they are on its record, for a start that knows another definition. Set once,
   // before the first reload.
@@ -212,6 +216,7 @@ class Registry {
   const std::vector<UnavailableType> unavailable_;
   absl::Mutex reloading_;  // one Reload at a time
   std::function<absl::Status(const Target&, const HeldClasses&)> save_;
+  WarnFn warn_;
   mutable absl::Mutex definitions_;
   // Held for reading by whatever asks the kernel, for writing by Reload.
   mutable absl::Mutex reload_;

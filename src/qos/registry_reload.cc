@@ -73,8 +73,13 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
   std::vector<Prepared> prepared;
   std::vector<std::string> changes;
   for (const auto& type : types_) {  // reading may take its time: nobody waits for it
-    PLIMSOLL_ASSIGN_OR_RETURN(auto reload, type->PrepareReload());
-    if (reload != nullptr) prepared.push_back({type.get(), std::move(reload), {}});
+    auto reload = type->PrepareReload();
+    if (!reload.ok()) return AlsoSay(reload.status(), "nothing was reloaded");
+    if (*reload != nullptr) prepared.push_back({type.get(), *std::move(reload), {}});
+  }
+  for (const Prepared& one : prepared) {
+    if (warn_ == nullptr) break;
+    for (const std::string& warning : one.reload->warnings()) warn_(one.type->name(), warning);
   }
   absl::MutexLock no_update(&definitions_);
   absl::MutexLock alone(&reload_);
@@ -98,8 +103,17 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     }
     return status;
   }
+  for (const Prepared& one : prepared) {
+    for (const std::string& line : one.reload->put_right()) {
+      changes.push_back(absl::StrCat(one.type->name(), ": ", line));
+    }
+  }
   SaveFiles();
   return changes;
+}
+
+void Registry::WarnWith(WarnFn warn) {
+  warn_ = std::move(warn);
 }
 
 void Registry::SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save) {

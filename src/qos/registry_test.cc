@@ -426,6 +426,36 @@ TEST_F(RegistryTest, ReloadIsAllOrNothing) {
   EXPECT_TRUE(Create("b", {{"blockio", "new"}}).ok());
 }
 
+TEST_F(RegistryTest, AReloadWarnsOfAllTypesBeforeAnythingIsWritten) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"blockio", "gold"}}).ok());
+  std::vector<std::string> told;
+  registry_->WarnWith([&](const std::string& type, const std::string& warning) {
+    EXPECT_THAT(fakes_[0]->committed, IsEmpty()) << "nothing is in force yet";
+    told.push_back(absl::StrCat(type, ": ", warning));
+  });
+  fakes_[0]->next_warnings = {"nobody heeds weights"};
+  fakes_[1]->next_warnings = {"13% is 8% here", "devices use way 3 too"};
+  fakes_[0]->commit_status = absl::InternalError("refused");
+  EXPECT_FALSE(registry_->Reload().ok());
+  EXPECT_THAT(told, ElementsAre("blockio: nobody heeds weights", "rdt: 13% is 8% here",
+                                "rdt: devices use way 3 too"));
+  // Of a file that can't be read there is nothing to be told, nor of the others with it.
+  told.clear();
+  fakes_[1]->next_status = absl::InvalidArgumentError("line 3");
+  EXPECT_EQ(registry_->Reload().status().message(), "line 3; nothing was reloaded");
+  EXPECT_THAT(told, IsEmpty());
+}
+
+TEST_F(RegistryTest, WhatAReloadPutsRightIsAmongWhatChanged) {
+  Make({{.name = "blockio"}, {.name = "rdt"}});
+  fakes_[0]->put_right = {"class gold is put right"};
+  const auto changes = registry_->Reload();
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_THAT(*changes,
+              ElementsAre("blockio: changed", "rdt: changed", "blockio: class gold is put right"));
+}
+
 TEST_F(RegistryTest, AReloadKnowsWhoHoldsWhatAfterARestart) {
   Make({{.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());

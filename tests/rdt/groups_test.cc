@@ -120,6 +120,69 @@ TEST_F(RdtGroupsTest, TooManyClassesAreNamedBeforeAnythingIsMade) {
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("a", "b"));
 }
 
+// 13% of 12 ways are no whole number of ways; the upper ways are a device's too.
+constexpr char kRoundedAndShared[] = R"(
+partitions:
+  exclusive: {l3Allocation: 60%, classes: {gold: {l3Allocation: 13%}}}
+  shared: {l3Allocation: 40%, classes: {bronze: }}
+)";
+
+TEST_F(RdtGroupsTest, WarningsAreToldBeforeAnythingIsWritten) {
+  PLIMSOLL_NEEDS_STAND_IN();
+  resctrlfs::Layout layout;
+  layout.caches[0].ids = {0, 1};
+  layout.caches[0].shareable_bits = 0xc0000;
+  Mount(layout);
+  WriteConfig(kRoundedAndShared);
+  const auto rounded = HasSubstr("class gold: L3 of caches 0-1: 13.0% asked");
+  const auto shared = HasSubstr("partition shared: L3 of caches 0-1: devices use the ways 0xc0000");
+  std::vector<std::string> told;
+  warn_ = [&](const std::string& warning) {
+    EXPECT_THAT(*fs_->ControlGroups(), IsEmpty());
+    EXPECT_THAT(owned_.All(), IsEmpty());
+    told.push_back(warning);
+  };
+  ASSERT_TRUE(resctrl_->TakeJournal().ok());
+  ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "bronze", EIO).ok());
+  EXPECT_FALSE(Make().ok());
+  EXPECT_THAT(told, AllOf(Contains(rounded), Contains(shared)));
+  EXPECT_THAT(*resctrl_->TakeJournal(), ElementsAre(HasSubstr("mkdir bronze")));
+  // As with a reload.
+  WriteConfig("partitions: {p: {l3Allocation: 50%, classes: {bronze: }}}");
+  warn_ = nullptr;
+  Start();
+  ASSERT_TRUE(resctrl_->TakeJournal().ok());
+  WriteConfig(kRoundedAndShared);
+  const auto pending = type_->PrepareReload();
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  EXPECT_THAT((*pending)->warnings(), AllOf(Contains(rounded), Contains(shared)));
+  EXPECT_THAT(*resctrl_->TakeJournal(), IsEmpty());
+}
+
+// What a reload finds other than it should be is told, and only that.
+TEST_F(RdtGroupsTest, AReloadSaysWhatItPutsRight) {
+  PLIMSOLL_NEEDS_STAND_IN();
+  Start();
+  const auto reload = [&] {
+    const auto pending = type_->PrepareReload();
+    if (!pending.ok()) return std::vector<std::string>{pending.status().ToString()};
+    const absl::Status committed = (*pending)->Commit({});
+    if (!committed.ok()) return std::vector<std::string>{committed.ToString()};
+    EXPECT_THAT((*pending)->changes(), IsEmpty());
+    return (*pending)->put_right();
+  };
+  EXPECT_THAT(reload(), IsEmpty());
+  ASSERT_TRUE(fs_->WriteSchemata("gold", {{"L3", {{1, 0x3}}}}).ok());
+  ASSERT_TRUE(fs_->RemoveGroup("bronze").ok());
+  EXPECT_THAT(reload(),
+              ElementsAre("class bronze is put right (found: resctrl group /bronze is gone)",
+                          "class gold is put right (found: resctrl group /gold: L3 of cache 1 is "
+                          "0x3, should be 0xfff)"));
+  EXPECT_EQ(Lines("gold"), "L3:0=fff;1=fff\n");
+  EXPECT_EQ(Lines("bronze"), "L3:0=ff000;1=ff000\n");
+  EXPECT_THAT(reload(), IsEmpty());
+}
+
 TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
   PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EINVAL).ok());

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -167,7 +168,7 @@ class RdtFixture : public ::testing::Test {
   }
   absl::StatusOr<std::unique_ptr<ClassType>> Make() {
     if (!freezer_) freezer_.emplace(cgroups_.get(), &owned_);
-    return MakeRdtType(options_, {host_, *root_, cgroups_.get(), &owned_, &*freezer_});
+    return MakeRdtType(options_, {host_, *root_, cgroups_.get(), &owned_, &*freezer_, warn_});
   }
   // As after a restart of the daemon.
   void Start() {
@@ -206,6 +207,7 @@ class RdtFixture : public ::testing::Test {
   std::optional<FsRoot> root_;
   std::unique_ptr<linux::Resctrl> fs_;
   RdtOptions options_;
+  std::function<void(const std::string&)> warn_;
   std::optional<ContainerFreezer> freezer_;
   std::unique_ptr<ClassType> type_;
 };

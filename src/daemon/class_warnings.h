@@ -1,0 +1,36 @@
+// What the administrator should know of the class types, in the log.
+#ifndef PLIMSOLL_DAEMON_CLASS_WARNINGS_H_
+#define PLIMSOLL_DAEMON_CLASS_WARNINGS_H_
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/logging.h"
+#include "qos/registry.h"
+
+namespace plimsoll::daemon {
+
+// A type is looked at before its classes are written and again after; what it says both times is
+// told once. Thread-safe.
+class ClassWarnings {
+ public:
+  explicit ClassWarnings(Log* log) : log_(*log) {}
+
+  void Tell(const std::string& type, const std::string& warning);
+  void Tell(const std::vector<qos::TypeReport>& types);
+  // From here on everything is told again.
+  void Forget();
+
+ private:
+  Log& log_;
+  absl::Mutex mutex_;
+  std::set<std::pair<std::string, std::string>> told_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_CLASS_WARNINGS_H_
