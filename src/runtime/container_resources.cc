@@ -272,21 +272,30 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
                                                       "; exec needs one that is Running"));
   }
   // A change of class freezes it for some milliseconds; the OCI runtime refuses to enter it then.
-  const bool limited = request.timeout > absl::ZeroDuration();
-  const absl::Time end = absl::Now() + (limited ? std::min(request.timeout, kFrozen) : kFrozen);
+  // What it waits for that, and each further try, is the command's own time.
+  ExecRequest limited = request;
+  const absl::Time start = absl::Now();
+  if (request.timeout > absl::ZeroDuration()) limited.deadline = start + request.timeout;
+  const absl::Time end = std::min(limited.deadline, start + kFrozen);
   for (int tries = 0; true; ++tries) {
-    const absl::Duration hold = std::min(tries * kHold, kLongestHold);
-    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, request, hold);
+    const absl::Duration hold =
+        std::min({tries * kHold, kLongestHold, limited.deadline - absl::Now()});
+    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, limited, hold);
     if (!absl::IsAborted(result.status())) return result;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
       return absl::CancelledError(
           absl::StrCat(result.status().message(), ", and whoever asked has gone"));
     }
+    if (absl::Now() >= limited.deadline) {
+      return absl::DeadlineExceededError(absl::StrCat(result.status().message(), ", and \"",
+                                                      request.argv[0], "\" was not started within ",
+                                                      absl::FormatDuration(request.timeout)));
+    }
     if (absl::Now() >= end) {
       return absl::FailedPreconditionError(
           absl::StrCat(result.status().message(), " by somebody who doesn't let it go on"));
     }
-    absl::SleepFor(kThawed);
+    absl::SleepFor(std::min(kThawed, end - absl::Now()));
   }
 }
 

@@ -69,7 +69,9 @@ struct ExitRecord {
 struct ExecRequest {
   std::vector<std::string> argv;
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
-  size_t max_output_bytes = 16 * 1024 * 1024;     // of each stream; then it is cut, with a mark
+  // When it is over, if it began before this call; the earlier of the two counts.
+  absl::Time deadline = absl::InfiniteFuture();
+  size_t max_output_bytes = 16 * 1024 * 1024;  // of each stream; then it is cut, with a mark
   // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
   std::vector<std::string> entry_files;
   // What the command is to have; crun leaves it its caller's. nullopt: that.

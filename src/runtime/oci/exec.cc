@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,9 @@ namespace {
 
 constexpr int kSilentFailure = 255;  // of crun, when its own part of it is killed
 constexpr absl::Duration kEnding = absl::Milliseconds(100);
+constexpr absl::Duration kKilling = absl::Seconds(10);
+constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // which most likely is in vain
+constexpr absl::Duration kCrunEnds = absl::Milliseconds(200);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
 constexpr int kEnteredDescriptor = 5;
@@ -131,11 +135,12 @@ Ending Collect(int pidfd, const CancelFds& cancel, absl::Time deadline, Output* 
 // The usual case: the group dies, crun sees it and ends. If crun was still on its way into the
 // container, its children are not in the group yet. Without a group (a call without a timeout that
 // is cancelled) what the command left in the background stays until its container goes.
-absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group, Child* child) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
+                      absl::Duration patience, Child* child) {
+  const absl::Time deadline = absl::Now() + patience;
   const auto kill_group = [&] { return group ? group->Kill(deadline) : absl::OkStatus(); };
   absl::Status killed = kill_group();
-  if (!child->Wait(absl::Now() + absl::Milliseconds(200)).ok()) {
+  if (!child->Wait(absl::Now() + kCrunEnds).ok()) {
     const auto table = linux::ListProcessTable(host);
     child->Signal(SIGKILL).IgnoreError();
     if (table.ok()) {
@@ -143,10 +148,18 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
         killed = FirstError(killed, linux::KillProcess(host, each.id));
       }
     }
-    child->Wait(deadline).IgnoreError();
+    child->Wait(std::max(deadline, absl::Now() + kCrunEnds)).IgnoreError();
     killed = FirstError(killed, kill_group());
   }
   return killed;
+}
+
+// SIGKILL ends what cgroup v1 has frozen only when it goes on.
+bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path) {
+  if (tools.layout == linux::CgroupLayout::kV2) return false;
+  const auto state =
+      tools.host.Read(absl::StrCat("sys/fs/cgroup/freezer/", cgroup_path, "/freezer.state"));
+  return state.ok() && absl::StripAsciiWhitespace(*state) != "THAWED";
 }
 
 // crun's own words, which it writes as JSON lines into a file of ours: standard error is the
@@ -264,7 +277,7 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   absl::Time deadline = absl::InfiniteFuture();
   std::optional<ExecGroup> group;
   if (request.timeout > absl::ZeroDuration()) {
-    deadline = absl::Now() + request.timeout;
+    deadline = std::min(absl::Now() + request.timeout, request.deadline);
     PLIMSOLL_ASSIGN_OR_RETURN(group, ExecGroup::Make(tools.host, tools.layout, cgroup_path));
   }
   Descriptors own;
@@ -288,11 +301,15 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   if (tools.entering != nullptr) entry.emplace(tools.entering, id, child->pid());
   const CancelFds cancel = {tools.cancel_fd,
                             request.cancellation == nullptr ? -1 : request.cancellation->fd()};
-  own.entered.Await(cancel);
+  own.entered.Await(cancel, deadline);
   if (request.entered) request.entered();
   const Ending ending = Collect(child->pidfd(), cancel, deadline, &out, &err);
   absl::Status killed;
-  if (ending != Ending::kExit) killed = KillTree(tools.host, group, &*child);
+  if (ending != Ending::kExit) {
+    const bool frozen = IsFrozen(tools, cgroup_path);
+    killed = KillTree(tools.host, group, frozen ? kKillingFrozen : kKilling, &*child);
+    if (frozen) killed = AlsoSay(killed, "the container is frozen, and they end when it goes on");
+  }
   if (group) group->Remove();
   const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
   const std::string end = killed.ok() ? ", killed" : absl::StrCat(": ", killed.message());

@@ -50,11 +50,11 @@ absl::Status LaunchSignal::Open() {
   return absl::OkStatus();
 }
 
-void LaunchSignal::Await(absl::Span<const int> cancel_fds) {
+void LaunchSignal::Await(absl::Span<const int> cancel_fds, absl::Time deadline) {
   writer_.Reset();
   std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
   for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
-  const absl::Time end = absl::Now() + kPatience;
+  const absl::Time end = std::min(absl::Now() + kPatience, deadline);
   while (reader_.valid()) {
     const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(end - absl::Now()), 0);
     if (poll(polls.data(), polls.size(), static_cast<int>(wait)) >= 0 || errno != EINTR) break;

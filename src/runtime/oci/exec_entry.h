@@ -55,9 +55,9 @@ class LaunchSignal {
   // For the launcher's descriptor of the plan's "entered".
   int writer() const { return writer_.get(); }
   // In the parent, once the launcher has it. Returns when it has become the OCI runtime or has
-  // ended, when one of `cancel_fds` is readable, or when it takes longer than a second: somebody
-  // has frozen the group that it entered.
-  void Await(absl::Span<const int> cancel_fds);
+  // ended, when one of `cancel_fds` is readable, at the deadline, or when it takes longer than a
+  // second: somebody has frozen the group that it entered.
+  void Await(absl::Span<const int> cancel_fds, absl::Time deadline);
 
  private:
   UniqueFd reader_;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/cancellation.h"
 #include "base/fault_injection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +17,7 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -214,6 +216,42 @@ TEST_F(ExecTest, TimeoutBeforeCrunIsInTheContainer) {
 TEST_F(ExecTest, OutputWithoutEndDoesNotPutTheTimeoutOff) {
   const auto result = Exec("yes", absl::Seconds(1), 1000);
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
+}
+
+// On v1 nothing that is frozen can be killed: it has its SIGKILL, and nobody waits for its end.
+TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
+  const bool is_v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
+  if (!is_v2 && !absl::c_linear_search(machine_->cgroups().Controllers(), "freezer")) {
+    GTEST_SKIP() << "no freezer controller";
+  }
+  Cancellation cancellation;
+  absl::StatusOr<ExecResult> result;
+  std::thread call([&] {
+    result = machine_->runtime().Exec("a", machine_->group("a"),
+                                      {.argv = {"/bin/sh", "-c", "exec sleep 601"},
+                                       .timeout = absl::Hours(1),
+                                       .cancellation = &cancellation});
+  });
+  EXPECT_TRUE(WaitUntil([&] {
+    const auto pids = machine_->cgroups().Processes(machine_->group("a"), /*recursive=*/true);
+    return pids.ok() && absl::c_any_of(*pids, [&](pid_t pid) {
+             const auto words = machine_->host().Read(absl::StrCat("proc/", pid, "/cmdline"));
+             return words.ok() && absl::StrContains(*words, "601") &&
+                    absl::StartsWith(*words, "sleep");
+           });
+  }));
+  const auto frozen =
+      machine_->cgroups().Freeze(machine_->group("a"), absl::Now() + absl::Seconds(20));
+  EXPECT_TRUE(frozen.ok()) << frozen.status();
+  cancellation.Cancel();
+  call.join();
+  EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
+  EXPECT_THAT(std::string(result.status().message()),
+              is_v2 ? EndsWith(", killed")
+                    : EndsWith("survive SIGKILL; the container is frozen, and they end when it "
+                               "goes on"));
+  if (frozen.ok()) EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
+  EXPECT_TRUE(WaitUntil([&] { return Processes() == 1; })) << Processes();
 }
 
 TEST_F(ExecTest, ContainerThatDoesNotRun) {
