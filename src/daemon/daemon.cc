@@ -28,6 +28,7 @@
 #include "daemon/classes.h"
 #include "daemon/directory_lock.h"
 #include "daemon/find_group.h"
+#include "daemon/held_news.h"
 #include "daemon/insecure_registries.h"
 #include "daemon/metrics.h"
 #include "daemon/node_resources.h"
@@ -237,6 +238,8 @@ class DaemonImpl final : public Daemon {
                             .descriptor_limit = descriptor_limit_};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
+    // First: what changes while the classes look at the disks is not to be missed.
+    if (config.classes.blockio) HearOfDevices();
     PLIMSOLL_RETURN_IF_ERROR(OpenClasses());
     cdi_ = std::make_unique<cdi::Registry>(host_, config.cdi_spec_dirs);
 
@@ -266,7 +269,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
     // What is known only of containers that run already.
     class_warnings_.Tell(classes_->Describe(/*look=*/true));
-    if (config.classes.blockio) WatchDevices();
+    device_news_.Listen([this] { LookAtDevicesAgain(); });
     return absl::OkStatus();
   }
 
@@ -378,20 +381,22 @@ class DaemonImpl final : public Daemon {
 
   // Classes of block I/O mean other things when disks come and go. Without that news they are
   // looked at again by a reload only.
-  void WatchDevices() {
-    const auto look_again = [this](const linux::UeventNews&) {
-      const absl::Status status = classes_->Refresh();
-      if (status.ok()) return;
-      log_->WriteLimited(LogLevel::kWarning, "not all classes were brought up to new devices",
-                         {{"error", std::string(status.message())}});
-    };
-    auto devices = linux::UeventWatcher::Start({.subsystems = {"block"}}, look_again);
+  void HearOfDevices() {
+    auto devices = linux::UeventWatcher::Start(
+        {.subsystems = {"block"}}, [this](const linux::UeventNews&) { device_news_.Tell(); });
     if (devices.ok()) {
       devices_ = *std::move(devices);
       return;
     }
     log_->Write(LogLevel::kWarning, "no news of devices that come and go",
                 {{"error", std::string(devices.status().message())}});
+  }
+
+  void LookAtDevicesAgain() {
+    const absl::Status status = classes_->Refresh();
+    if (status.ok()) return;
+    log_->WriteLimited(LogLevel::kWarning, "not all classes were brought up to new devices",
+                       {{"error", std::string(status.message())}});
   }
 
   void ReloadNodeResources(const topology::NodeResourcesConfig& config) {
@@ -549,7 +554,8 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<cdi::Registry> cdi_;
   std::unique_ptr<runtime::Engine> engine_;
-  std::unique_ptr<linux::UeventWatcher> devices_;  // asks `classes_`
+  HeldNews device_news_;                           // asks `classes_`
+  std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
   std::unique_ptr<NodeResources> node_;  // asks `engine_`
