@@ -24,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -88,6 +89,8 @@ TEST_F(CliClassesTest, AssignShowsWhatIsNow) {
   const RunResult assigned = OnNode({"assign", "web/a", "oom=soon"});
   EXPECT_EQ(assigned.exit.code, 0) << assigned.err;
   EXPECT_THAT(assigned.out, HasSubstr("soon"));
+  EXPECT_THAT(Document(OnNode({"assign", "web/a", "oom=first", "-o", "json"})).dump(),
+              HasSubstr("\"oom\":\"first\""));
   const RunResult unknown = OnNode({"assign", "web/a", "foo=soon"});
   EXPECT_EQ(unknown.exit.code, 1);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("no class type \"foo\""), HasSubstr("oom")));
@@ -102,6 +105,14 @@ TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
   EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("web/a\n"));
   EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("default/web\n"));
   EXPECT_THAT(OnNode({"classes"}).out, ContainsRegex("soon +1 of 1 +oom_score_adj 300"));
+  const auto listed = Document(OnNode({"classes", "-o", "json"}));
+  std::vector<std::string> holders;
+  for (const auto& type : listed.at("types")) {
+    for (const auto& one : type.at("classes")) {
+      if (one.at("name") == "soon") holders = one.at("holders").get<std::vector<std::string>>();
+    }
+  }
+  EXPECT_THAT(holders, ElementsAre(EndsWith("web/a")));
   for (const char* name : {"web", "web/a"}) {
     const std::string out = OnNode({"inspect", name}).out;
     EXPECT_THAT(out, ContainsRegex("class oom: +soon\n")) << name;

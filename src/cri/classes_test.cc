@@ -166,7 +166,12 @@ TEST_F(ClassesTest, StatusListsTypesAndClasses) {
   ASSERT_EQ(info.container_class_resources_size(), 1);
   ASSERT_EQ(info.pod_class_resources_size(), 1);
   EXPECT_EQ(info.container_class_resources(0).name(), "rdt");
+  EXPECT_FALSE(info.container_class_resources(0).immutable());
+  EXPECT_EQ(info.container_class_resources(0).default_class(), "");
+  ASSERT_EQ(info.container_class_resources(0).classes_size(), 3);
+  EXPECT_EQ(info.container_class_resources(0).classes(0).capacity(), 0u) << "any number";
   EXPECT_EQ(info.container_class_resources(0).classes(1).name(), "silver");
+  EXPECT_EQ(info.container_class_resources(0).classes(1).capacity(), 2u);
   EXPECT_EQ(info.container_class_resources(0).classes(1).capacity(), 2u);
   EXPECT_TRUE(info.pod_class_resources(0).immutable());
   EXPECT_EQ(info.pod_class_resources(0).default_class(), "gold");

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_QOS_FAKE_TYPE_FOR_TEST_H_
 #define PLIMSOLL_QOS_FAKE_TYPE_FOR_TEST_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@ namespace plimsoll::qos {
 struct FakeKernel {
   std::map<std::string, std::string> members;  // id -> class
   int refuse_after = -1;                       // so many assignments are taken, then none; -1: all
+  std::function<void()> on_assign;             // before it is taken or refused
   std::string drift;
   int looks = 0;  // for drift
 };
@@ -45,6 +47,7 @@ class FakeType : public ClassType {
   std::vector<ClassInfo> classes() const override { return options_.classes; }
   std::vector<std::string> OwnedFiles(absl::string_view) const override { return options_.files; }
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override {
+    if (kernel_->on_assign) kernel_->on_assign();
     if (kernel_->refuse_after == 0) return absl::InternalError("the kernel said no");
     if (kernel_->refuse_after > 0) --kernel_->refuse_after;
     const auto at = kernel_->members.find(target.id);

@@ -215,6 +215,34 @@ TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
   EXPECT_THAT(Compiled(kTwo).warnings, Not(Contains(HasSubstr("L2"))));
 }
 
+TEST(RdtCompileTest, L2IsDividedByItselfAndMayBeMissing) {
+  constexpr char kText[] = R"(
+options: {l2: {optional: true}, mb: {optional: true}}
+partitions:
+  a:
+    l2Allocation: 50%
+    l3Allocation: 40%
+    classes: {x: {l2Allocation: 50%}}
+  b:
+    l2Allocation: 50%
+    l3Allocation: 60%
+    mbAllocation: [50%]
+    classes: {y: {}}
+)";
+  ResctrlInfo machine = Machine();
+  machine.l2 = ResctrlCacheInfo{.ids = {0, 4}, .cbm_mask = 0xff, .num_closids = 8};
+  const RdtCompiled compiled = Compiled(kText, machine);
+  EXPECT_EQ(Lines(compiled, "x"), "L2:0=3;4=3\nL3:0=ff;1=ff\nMB:0=100;1=100\n");
+  EXPECT_EQ(Lines(compiled, "y"), "L2:0=f0;4=f0\nL3:0=fff00;1=fff00\nMB:0=50;1=50\n");
+  machine.l2.reset();
+  machine.mb.reset();
+  const RdtCompiled lacking = Compiled(kText, machine);
+  EXPECT_EQ(Lines(lacking, "x"), "L3:0=ff;1=ff\n");
+  EXPECT_THAT(lacking.warnings,
+              AllOf(Contains(HasSubstr("every l2Allocation of the file is without effect")),
+                    Contains(HasSubstr("every mbAllocation of the file is without effect"))));
+}
+
 TEST(RdtCompileTest, TooManyClassesAreNamed) {
   ResctrlInfo machine = Machine();
   machine.mb->num_closids = 4;

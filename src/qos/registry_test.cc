@@ -139,6 +139,25 @@ TEST_F(RegistryTest, CapacityIsCountedAndComesBack) {
   EXPECT_TRUE(Change("c", {{"rdt", "bronze"}}).ok());
 }
 
+TEST_F(RegistryTest, AChangeTakesTheNewPlaceBeforeItGivesUpTheOld) {
+  Make({{.name = "rdt"}});
+  ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
+  int looks = 0;
+  kernels_["rdt"].on_assign = [&] {
+    // A client of its own, while the kernel is being asked.
+    std::thread other([&] {
+      ++looks;
+      EXPECT_TRUE(absl::IsResourceExhausted(Create("b", {{"rdt", "bronze"}})));
+    });
+    other.join();
+  };
+  EXPECT_TRUE(Change("a", {{"rdt", "bronze"}}).ok());
+  EXPECT_TRUE(Change("a", {{"rdt", "gold"}}).ok());
+  EXPECT_EQ(looks, 2);
+  kernels_["rdt"].on_assign = nullptr;
+  EXPECT_TRUE(Create("b", {{"rdt", "bronze"}}).ok());
+}
+
 TEST_F(RegistryTest, AChangeOfSeveralTypesIsAtomic) {
   Make({{.name = "blockio"}, {.name = "oom", .immutable = true}, {.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"oom", "gold"}, {"blockio", "gold"}}).ok());

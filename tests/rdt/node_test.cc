@@ -342,6 +342,21 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("node.gold")), "L3:0=3f;1=3f\n");
 }
 
+// Also where the kernel then refuses to have it so.
+TEST_F(RdtNodeTest, TheLogWarnsBeforeAnythingIsWritten) {
+  ASSERT_TRUE(resctrl_->RefuseNext("write", "node.gold/schemata", EINVAL).ok());
+  WriteClasses(
+      "partitions: {p: {l3Allocation: 60%, classes: {gold: {l3Allocation: 13%}, silver: , bronze: "
+      "}}}");
+  ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(node_.Log(), "classes not reloaded"); }));
+  const std::string log = node_.Log();
+  const size_t warned = log.find("class gold: L3 of caches 0-1: 13.0% asked");
+  ASSERT_NE(warned, std::string::npos) << log;
+  EXPECT_LT(warned, log.find("classes not reloaded"));
+  EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("node.gold")), "L3:0=fff;1=fff\n");
+}
+
 TEST_F(RdtNodeTest, AnAdministratorsGroupIsAClassAndStaysHis) {
   ASSERT_TRUE(node_.StopDaemon().ok());
   ASSERT_TRUE(fs_->MakeGroup("admins").ok());
