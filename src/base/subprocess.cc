@@ -95,20 +95,21 @@ absl::StatusOr<std::pair<UniqueFd, UniqueFd>> MakePipe() {
   return std::make_pair(UniqueFd(fds[0]), UniqueFd(fds[1]));
 }
 
-// Writes input and reads both outputs until they are closed, the child has exited, or the deadline.
-// Who never stops writing puts off neither end.
-void Pump(int pidfd, UniqueFd input_fd, absl::string_view input, Stream* out, Stream* err,
-          absl::Time deadline) {
+// Writes input and reads both outputs until they are closed and the child has exited, `cancelled`
+// polls readable, or the deadline. Who never stops writing puts off no end.
+void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, Stream* out,
+          Stream* err, absl::Time deadline) {
   if (input.empty()) input_fd.Reset();
   bool exited = false;
   while (out->fd.valid() || err->fd.valid() || !exited) {
-    struct pollfd polls[4] = {{out->fd.get(), POLLIN, 0},
+    struct pollfd polls[5] = {{out->fd.get(), POLLIN, 0},
                               {err->fd.get(), POLLIN, 0},
                               {input_fd.get(), POLLOUT, 0},
-                              {exited ? -1 : pidfd, POLLIN, 0}};
+                              {exited ? -1 : pidfd, POLLIN, 0},
+                              {exited ? -1 : cancelled, POLLIN, 0}};
     // After the exit, a grandchild may hold the pipes: take only what is there already.
     const int64_t left = exited ? 0 : absl::ToInt64Milliseconds(deadline - absl::Now()) + 1;
-    const int ready = poll(polls, 4, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
+    const int ready = poll(polls, 5, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return;
     if (polls[0].revents != 0) out->Drain();
@@ -122,6 +123,7 @@ void Pump(int pidfd, UniqueFd input_fd, absl::string_view input, Stream* out, St
       exited = true;
       deadline = absl::Now() + kLastWords;
     }
+    if (polls[4].revents != 0 && !exited) return;
     if (absl::Now() > deadline) return;
   }
 }
@@ -235,14 +237,19 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   const absl::Time deadline = absl::Now() + limits.timeout;
   Stream out{std::move(out_pipe.first), &result.out, limits.max_output_bytes, &result.truncated};
   Stream err{std::move(err_pipe.first), &result.err, limits.max_output_bytes, &result.truncated};
-  Pump(child.pidfd(), std::move(in_pipe.second), limits.input, &out, &err, deadline);
+  Pump(child.pidfd(), limits.cancellation == nullptr ? -1 : limits.cancellation->fd(),
+       std::move(in_pipe.second), limits.input, &out, &err, deadline);
 
-  absl::StatusOr<ExitStatus> exit = child.Wait(deadline);
+  const bool cancelled = limits.cancellation != nullptr && limits.cancellation->cancelled();
+  absl::StatusOr<ExitStatus> exit = child.Wait(cancelled ? absl::InfinitePast() : deadline);
   if (!exit.ok()) {
     const absl::Status killed = child.KillGroup(absl::Now() + kEndTimeout);
-    return absl::DeadlineExceededError(absl::StrCat(command.argv[0], ": not finished after ",
-                                                    absl::FormatDuration(limits.timeout),
-                                                    killed.ok() ? "" : "; ", killed.message()));
+    const std::string why =
+        cancelled ? "cancelled"
+                  : absl::StrCat("not finished after ", absl::FormatDuration(limits.timeout));
+    const std::string message =
+        absl::StrCat(command.argv[0], ": ", why, killed.ok() ? "" : "; ", killed.message());
+    return cancelled ? absl::CancelledError(message) : absl::DeadlineExceededError(message);
   }
   result.exit = *exit;
   return result;

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/cancellation.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll {
@@ -79,6 +80,7 @@ struct RunLimits {
   absl::Duration timeout = absl::Seconds(60);
   size_t max_output_bytes = 1024 * 1024;  // of each stream; the rest is read and dropped
   std::string input;                      // written to standard input
+  Cancellation* cancellation = nullptr;   // ends it before its time; null: nobody does
 };
 
 struct RunResult {
@@ -88,9 +90,9 @@ struct RunResult {
   bool truncated = false;
 };
 
-// Runs to the end and collects both outputs. DEADLINE_EXCEEDED after the timeout, with the
-// process group killed; the message says so when it doesn't end of that within some seconds. A
-// non-zero exit is a result, not an error.
+// Runs to the end and collects both outputs. DEADLINE_EXCEEDED after the timeout, CANCELLED where
+// it was cancelled, with the process group killed; the message says so when it doesn't end of that
+// within some seconds. A non-zero exit is a result, not an error.
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits = {});
 
 // As RunProgram, but a failed exit is an error: "<argv[0]>: <exit>: <last lines of stderr>".

@@ -49,6 +49,29 @@ TEST(RunTest, KillsTheGroupAtTheTimeout) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
 }
 
+TEST(RunTest, KillsTheGroupWhenItIsCancelled) {
+  Cancellation cancellation;
+  std::thread canceller([&] {
+    absl::SleepFor(absl::Milliseconds(50));
+    cancellation.Cancel();
+  });
+  const auto result = RunProgram(Shell("sleep 100 & sleep 100"),
+                                 {.timeout = absl::Seconds(90), .cancellation = &cancellation});
+  canceller.join();
+  EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
+  // One that is cancelled before it began ends at once, too.
+  EXPECT_TRUE(absl::IsCancelled(
+      RunProgram(Shell("sleep 100"), {.timeout = absl::Seconds(90), .cancellation = &cancellation})
+          .status()));
+}
+
+TEST(RunTest, WhatNobodyCancelsEndsByItself) {
+  Cancellation cancellation;
+  const auto result = RunProgram(Shell("echo out"), {.cancellation = &cancellation});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->out, "out\n");
+}
+
 TEST(RunTest, DoesNotWaitForAGrandchildThatHoldsThePipe) {
   const absl::Time before = absl::Now();
   const auto result = RunProgram(Shell("sleep 20 & echo done"));
