@@ -147,12 +147,22 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   }
 }
 
+void NoteAnnotation(YamlReader& reader, YamlMapping& metadata, const std::string& key,
+                    absl::string_view why) {
+  const std::optional<YAML::Node> annotations = metadata.Get("annotations");
+  if (!annotations.has_value() || !annotations->IsMap() || !(*annotations)[key]) return;
+  reader.Note((*annotations)[key], absl::StrCat("metadata.annotations.", key),
+              absl::StrCat("ignored: ", why));
+}
+
 void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   YamlMapping metadata(reader, node, "metadata");
   metadata.Required("name", pod.name);
   metadata.String("namespace", pod.pod_namespace);
   metadata.StringMap("labels", pod.labels);
   metadata.StringMap("annotations", pod.annotations);
+  NoteAnnotation(reader, metadata, "plimsoll.dev/pod-resources",
+                 "the manifest itself says what its containers need");
   metadata.Refuse("generateName", "give it a name");
   for (const char* key : {"uid", "resourceVersion", "creationTimestamp", "generation",
                           "ownerReferences", "finalizers", "managedFields", "selfLink"}) {

@@ -227,6 +227,19 @@ TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
       ElementsAre(HasSubstr("pod.yaml:6:17: spec.nodeSelector: ignored: there is one node")));
 }
 
+// The message that it makes stands before the annotation.
+TEST(Manifest, AnAnnotationWithWhatThePodNeedsIsNoted) {
+  const auto pods = ParseManifests(
+      PodWith("metadata", "annotations: {a: b, plimsoll.dev/pod-resources: '{}'}"), "pod.yaml");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  EXPECT_THAT(pods->front().notes,
+              ElementsAre(::testing::AllOf(
+                  HasSubstr("metadata.annotations.plimsoll.dev/pod-resources: ignored: "),
+                  HasSubstr("pod.yaml:"))));
+  EXPECT_EQ(pods->front().annotations.size(), 2u) << "it is the pod's all the same";
+  EXPECT_EQ(ErrorOf(PodWith("metadata", "annotations: {a: b}")), "no error");
+}
+
 TEST(Manifest, WhatOnlyLooksLikeANumberIsAString) {
   for (const char* word : {"-c", "-e", "0xyz", "1.2.3", "10m", "--", "+x", "a", "face", "-"}) {
     EXPECT_EQ(ErrorOf(PodWith("container", absl::StrCat("args: [", word, "]"))), "no error");
