@@ -245,6 +245,29 @@ TEST_F(FaultsTest, StopSandbox) {
             .leaves_nothing = false});
 }
 
+TEST_F(FaultsTest, UpdateSandboxResources) {
+  std::string pod;
+  linux::CgroupSettings before;
+  const auto held = [&] { return *Cgroups().Read(engine_->GetSandbox(pod)->cgroup_path); };
+  FailEach({.prepare =
+                [&] {
+                  pod = RunPod();
+                  before = held();
+                },
+            .call =
+                [&] {
+                  const absl::Status updated = engine_->UpdateSandboxResources(
+                      pod, {.resources = {.cpu_shares = 300,
+                                          .cpu_quota_us = 50000,
+                                          .memory_limit_bytes = 128 << 20}});
+                  EXPECT_EQ(held() == before, !updated.ok());
+                  EXPECT_EQ(engine_->GetSandbox(pod)->spec.resources == PodSpec().resources,
+                            !updated.ok());
+                  return updated;
+                },
+            .undo = [&] { ExpectOk(engine_->RemoveSandbox(pod)); }});
+}
+
 TEST_F(FaultsTest, RemoveSandbox) {
   ImportBusybox();
   std::string pod = RunPod();
