@@ -308,6 +308,7 @@ bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const CallOff call_off(TurnsOf(*container), container->id);
   ContainerState state;
   {
     // A start under way is waited for. Not held longer: a second stop may have less patience.
@@ -330,6 +331,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
 
 absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const CallOff call_off(TurnsOf(*container), container->id);
   PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
   absl::MutexLock operation(&container->operation);
   if (!FindContainer(container->id).ok()) return absl::OkStatus();  // another call was quicker

@@ -3,7 +3,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -199,6 +198,14 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  bool told = false;
+  const absl::Status done = UpdateResources(container, update, &told);
+  if (!done.ok() && told) TellBack(container->sandbox_id, container->id);
+  return done;
+}
+
+absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& container,
+                                         const ResourceUpdate& update, bool* told) {
   absl::MutexLock operation(&container->operation);
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
@@ -215,19 +222,17 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   linux::MergeInto(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
-  // Without one, a lost row's among them, the pod is an empty record, of which nothing is checked
-  // or told.
+  // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             SandboxThatTakesTurns(record.sandbox_id));
-  std::optional<absl::MutexLock> turn;
-  if (sandbox != nullptr) turn.emplace(&sandbox->handler);
-  const SandboxRecord pod = sandbox == nullptr ? SandboxRecord() : sandbox->Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
-  bool told = false;
-  absl::Cleanup tell_back = [&] {
-    if (told) Warn(pod.id, record.id, TellHandler(pod, &record.spec));
-  };
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, &told), what));
+  std::optional<HandlerTurn> turn;
+  if (sandbox != nullptr) {
+    turn.emplace(sandbox->turns, container->id);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
+    const SandboxRecord pod = sandbox->Snapshot();
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, *turn, told), what));
+  }
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PutLimitBack(*options_.cgroups, options_.run, record), what));
@@ -238,7 +243,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   given.cgroup = confined->settings;
   const absl::Status done = ApplyUpdate(*container, record, given, &mark);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
-  std::move(tell_back).Cancel();
+  if (*told) ToldWhatHolds(record.sandbox_id);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");

@@ -1,7 +1,12 @@
 // Runtime handlers of kind vm and with fixed resources, over stand-ins; tests/ has real containers.
 #include <sys/stat.h>
 
+#include <thread>
+
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/wait_until_for_test.h"
 #include "cdi/registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -71,6 +76,38 @@ class EngineHandlersTest : public EngineTest {
   void ExitWith(int code) {
     ASSERT_TRUE(dir_.root().ReplaceFile("exit", absl::StrCat(code, "\n")).ok());
   }
+  // One that, where `slow` is there, notes what it is given and then takes longer than any test.
+  void SetSlowCommand(const std::string& handler) {
+    SetUpdateCommand(handler);
+    const std::string script =
+        absl::StrCat("#!/bin/sh\nif [ -e ", dir_.path(), "/slow ]; then rm ", dir_.path(),
+                     "/slow; cat \"$2\" >> ", dir_.path(),
+                     "/told; exec sleep 300; fi\ncat \"$2\" >> ", dir_.path(), "/told\n");
+    ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
+    handlers_[handler].update_timeout_seconds = 200;
+  }
+  // What `update` comes to, which runs until `meanwhile` has ended the slow command.
+  absl::Status Slowly(absl::FunctionRef<absl::Status()> update,
+                      absl::FunctionRef<void()> meanwhile) {
+    EXPECT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
+    absl::Status status;
+    std::thread client([&] { status = update(); });
+    EXPECT_TRUE(WaitUntil([&] {
+      return !dir_.root().Exists("slow") && !dir_.root().Read("told").value_or("").empty();
+    }));
+    meanwhile();
+    client.join();
+    return status;
+  }
+  static size_t Times(const std::string& text, const std::string& what) {
+    size_t times = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+      ++times;
+    return times;
+  }
+  std::string WantedFile(const std::string& pod) {
+    return absl::StrCat("sandboxes/", pod, "/wanted-resources.json");
+  }
   // Since the last call.
   std::string Told() {
     const std::string told = dir_.root().Read("told").value_or("");
@@ -104,11 +141,12 @@ TEST_F(EngineHandlersTest, ADeviceThatIsNotThereMakesNoSandbox) {
   Pod(spec);  // its name is free
 }
 
-// What containers have of it they keep; only the size can't be told.
-TEST_F(EngineHandlersTest, ACdiFileThatIsRemovedIsNoMissingContainer) {
+// Of a container that is there, and of one that is to come.
+TEST_F(EngineHandlersTest, AnUpdateNeedsNoCdiFileAnyMore) {
   const std::string file = "cdi/gpu.json";
-  const std::string text = R"({"cdiVersion":"0.5.0","kind":"v.com/gpu","devices":[{"name":"a",)"
-                           R"("containerEdits":{"env":["A=1"]}}]})";
+  const std::string text =
+      R"({"cdiVersion":"0.5.0","kind":"v.com/gpu","devices":[{"name":"a",)"
+      R"("containerEdits":{"deviceNodes":[{"path":"/dev/gpu","hostPath":"/dev/null"}]}}]})";
   ASSERT_TRUE(dir_.root().MakeDirs("cdi").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
   devices_ = std::make_unique<cdi::Registry>(host_, std::vector{dir_.path() + "/cdi"});
@@ -117,17 +155,31 @@ TEST_F(EngineHandlersTest, ACdiFileThatIsRemovedIsNoMissingContainer) {
   SandboxSpec spec = Spec("vm");
   spec.pod_resources.containers[0].cdi_devices = {"v.com/gpu=a"};
   const std::string pod = Pod(spec);
+  const std::string kept = absl::StrCat("sandboxes/", pod, "/cdi-devices.json");
+  EXPECT_EQ(run_.Read(kept).value_or("none"), R"({"v.com/gpu=a":["/dev/null"]})");
+  const std::string job = Create(pod, EngineTest::Spec("job"));
   ContainerSpec web = Web();
   web.cdi_devices = {"v.com/gpu=a"};
+  // What the file says when the container is made is what it has.
+  ASSERT_TRUE(dir_.root().ReplaceFile(file, absl::StrReplaceAll(text, {{"/null", "/zero"}})).ok());
   const std::string id = Create(pod, web);
-  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  EXPECT_EQ(run_.Read(kept).value_or("none"), R"({"v.com/gpu=a":["/dev/zero"]})");
   ASSERT_TRUE(dir_.root().RemoveFile(file).ok());
-  const absl::Status refused = engine_->UpdateResources(id, To("2", "1Gi"));
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(refused.message(), HasSubstr("container container: no CDI device v.com/gpu=a"));
-  EXPECT_THAT(refused.message(), HasSubstr("put its file (back) there"));
-  ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
-  EXPECT_TRUE(engine_->UpdateResources(id, To("2", "1Gi")).ok());
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(engine_->UpdateResources(id, To("2", "1Gi")), absl::OkStatus());
+    EXPECT_EQ(engine_->UpdateResources(job, To("1", "1Gi")), absl::OkStatus());
+    SandboxUpdate update = {.pod_resources = spec.pod_resources};
+    EXPECT_EQ(engine_->UpdateSandboxResources(pod, update), absl::OkStatus());
+    update.pod_resources->containers[1].cdi_devices = {"v.com/gpu=b"};
+    const absl::Status refused = engine_->UpdateSandboxResources(pod, update);
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("container job: no CDI device v.com/gpu=b"));
+    EXPECT_EQ(run_.Read(kept).value_or("none"), R"({"v.com/gpu=a":["/dev/zero"]})");
+    StartEngine();
+  }
+  // A new attempt has to be given the device itself.
+  web.attempt = 1;
+  EXPECT_TRUE(absl::IsNotFound(engine_->CreateContainer(pod, web, "").status()));
 }
 
 TEST_F(EngineHandlersTest, OtherHandlersAreAsTheyWere) {
@@ -180,6 +232,60 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
       HasSubstr("limits of memory would be"));
   EXPECT_TRUE(
       engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "512Mi")}).ok());
+}
+
+// No single one is above what was announced in all.
+TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
+  const std::string pod = Pod(Spec("fixed"));
+  ContainerSpec web = Web();
+  web.resources = {.cpu_quota_us = 100000, .memory_limit_bytes = int64_t{1} << 30};
+  ContainerSpec job = EngineTest::Spec("job");
+  job.resources = {.cpu_quota_us = 50000, .memory_limit_bytes = int64_t{512} << 20};
+  const std::string id = Create(pod, web);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_->StartContainer(Create(pod, job)).ok());
+  const auto update = [&](const linux::CgroupSettings& limits) {
+    return engine_->UpdateResources(id, {.cgroup = limits});
+  };
+  const absl::Status memory = update({.memory_limit_bytes = int64_t{1280} << 20});
+  EXPECT_TRUE(absl::IsFailedPrecondition(memory)) << memory;
+  EXPECT_THAT(memory.message(), HasSubstr("limits of memory would be 1792Mi in all in the kernel, "
+                                          "announced were 1536Mi"));
+  const absl::Status cpu = update({.cpu_quota_us = 130000});
+  EXPECT_TRUE(absl::IsFailedPrecondition(cpu)) << cpu;
+  EXPECT_THAT(cpu.message(), HasSubstr("limits of cpu would be 1800m in all in the kernel, "
+                                       "announced were 1500m"));
+  EXPECT_EQ(engine_->GetContainer(id)->spec, web);
+  // As much as there was, in other words; less; and back again.
+  EXPECT_EQ(update({.cpu_quota_us = 50000, .cpu_period_us = 50000}), absl::OkStatus());
+  EXPECT_EQ(update({.memory_limit_bytes = int64_t{512} << 20}), absl::OkStatus());
+  EXPECT_EQ(update({.memory_limit_bytes = int64_t{1} << 30}), absl::OkStatus());
+}
+
+// A client may have made it with more, of which later updates may make less by and by.
+TEST_F(EngineHandlersTest, OfFixedResourcesWhatIsAboveMayBecomeLess) {
+  const std::string pod = Pod(Spec("fixed"));
+  ContainerSpec web = Web();
+  web.resources.memory_limit_bytes = int64_t{1400} << 20;
+  const std::string id = Create(pod, web);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const auto update = [&](int64_t mib) {
+    return engine_->UpdateResources(id, {.cgroup = {.memory_limit_bytes = mib << 20}});
+  };
+  EXPECT_EQ(update(1300), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(update(1350)));
+  EXPECT_EQ(update(1300), absl::OkStatus());
+}
+
+// The kernel takes no quota below a hundredth of a CPU.
+TEST_F(EngineHandlersTest, OfFixedResourcesARoundedQuotaIsNoGrowth) {
+  SandboxSpec spec = Spec("fixed");
+  for (AnnouncedContainer& each : spec.pod_resources.containers) {
+    each.kubernetes_resources.limits["cpu"] = "5m";
+  }
+  const std::string id = Create(Pod(spec), Web("5m"));
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  EXPECT_EQ(engine_->UpdateResources(id, {.cgroup = {.cpu_quota_us = 1000}}), absl::OkStatus());
 }
 
 TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
@@ -351,6 +457,119 @@ TEST_F(EngineHandlersTest, AnUpdateCommandThatIsNotThereIsCalledOnce) {
   const absl::Status refused = engine_->UpdateResources(id, To("2", "1Gi"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
+}
+
+// A command may take ten minutes; it also waits for another's turn.
+TEST_F(EngineHandlersTest, AStopDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string web = Create(pod, Web());
+  const std::string job = Create(pod, EngineTest::Spec("job"));
+  ASSERT_TRUE(engine_->StartContainer(web).ok());
+  ASSERT_TRUE(engine_->StartContainer(job).ok());
+  const absl::Status cancelled = Slowly(
+      [&] { return engine_->UpdateResources(web, To("3500m", "1Gi")); },
+      [&] {
+        // It waits for its turn, unless the stop has been quicker.
+        absl::Status waited;
+        std::thread waiting([&] { waited = engine_->UpdateResources(job, To("2500m", "1Gi")); });
+        EXPECT_TRUE(engine_->StopContainer(job, absl::ZeroDuration()).ok());
+        waiting.join();
+        EXPECT_TRUE(absl::IsFailedPrecondition(waited)) << waited;
+        EXPECT_TRUE(engine_->StopContainer(web, absl::ZeroDuration()).ok());
+      });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+  EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
+  EXPECT_EQ(engine_->GetContainer(web)->spec.kubernetes_resources, Web().kubernetes_resources);
+  // The pod goes on, so its machine is told what holds.
+  const std::string told = Told();
+  const size_t first = told.find(R"("vcpus":4)");
+  EXPECT_NE(first, std::string::npos) << told;
+  EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+  EXPECT_FALSE(run_.Exists(WantedFile(pod)));
+}
+
+TEST_F(EngineHandlersTest, ARemovalOfAContainerDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());  // of one that was never started
+  const absl::Status cancelled =
+      Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
+             [&] { EXPECT_TRUE(engine_->RemoveContainer(id).ok()); });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+  EXPECT_THAT(engine_->ListContainers(), IsEmpty());
+}
+
+TEST_F(EngineHandlersTest, ARemovalOfThePodDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  PodResources wanted = Announcing("1", "1Gi");
+  wanted.containers[1].kubernetes_resources.limits["cpu"] = "3";
+  for (const bool is_stopped_first : {true, false}) {
+    const std::string pod = Pod(Spec("vm"));
+    const absl::Status cancelled =
+        Slowly([&] { return engine_->UpdateSandboxResources(pod, {.pod_resources = wanted}); },
+               [&] {
+                 if (is_stopped_first) {
+                   EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+                   EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, Announcing("1", "1Gi"));
+                 }
+                 EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+               });
+    EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+    EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
+    EXPECT_EQ(Times(Told(), R"("vcpus":)"), 1u) << "of a pod that goes nothing is told back";
+  }
+  for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineHandlersTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
+  StartEngine();  // which tells what holds, beside what it serves
+  ASSERT_TRUE(WaitUntil([&] { return !dir_.root().Read("told").value_or("").empty(); }));
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
+  EXPECT_EQ(Times(Told(), R"("vcpus":2)"), 2u);
+}
+
+// As after a kill between the update command and the update: the handler was told of more.
+TEST_F(EngineHandlersTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextStart) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  // The command sees the file that stays there until its update is whole.
+  bool was_there = false;
+  cgroups_.on_apply = [&] { was_there = run_.Exists(WantedFile(pod)); };
+  ResourceUpdate update = To("3500m", "1Gi");
+  update.cgroup.cpu_shares = 100;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  cgroups_.on_apply = nullptr;
+  EXPECT_TRUE(was_there);
+  EXPECT_FALSE(run_.Exists(WantedFile(pod)));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":4)"));
+  ASSERT_TRUE(engine_->UpdateResources(id, To("1", "1Gi")).ok());
+  Told();
+
+  ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
+  ExitWith(3);
+  StartEngine();
+  const auto warns = [&] {
+    for (const Event& event : events_.Since(0)) {
+      if (event.type == EventType::kWarning && event.sandbox_id == pod) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(WaitUntil(warns)) << "the command has failed";
+  EXPECT_TRUE(run_.Exists(WantedFile(pod))) << "so the next start tries again";
+  ExitWith(0);
+  Told();
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":2)"));
 }
 
 TEST_F(EngineHandlersTest, AHandlerThatIsGoneIsNamed) {

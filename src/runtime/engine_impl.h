@@ -1,11 +1,12 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
-// container_cpuset.cc, class_operations.cc, handler_operations.cc, picture_files.cc and
-// recovery.cc.
+// container_cpuset.cc, class_operations.cc, handler_operations.cc, handler_updates.cc,
+// picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,12 +21,15 @@
 #include "linux/cgroup_readier.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
+#include "runtime/handler_turns.h"
 #include "runtime/id_map.h"
 #include "runtime/pause.h"
 #include "runtime/pod_objects.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
+
+struct PodSize;  // runtime/handlers/pod_size.h
 
 // How long the kernel and the monitor may take to end what SIGKILL was sent to.
 constexpr absl::Duration kKillTimeout = absl::Seconds(20);
@@ -39,6 +43,7 @@ class EngineImpl : public Engine {
   ~EngineImpl() override {
     ending_ = true;
     presence_->End();
+    CallOffAll();
   }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
@@ -170,7 +175,10 @@ class EngineImpl : public Engine {
   absl::Status FinishUpdate(const SandboxRecord& record);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
   absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
-  // `also`: a container that is being made; may be null.
+  // Of each container of the pod its newest attempt. `also`: one that is being made or changed; may
+  // be null.
+  std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
+                                         const ContainerSpec* also) const;
   PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
   // For the event log; empty: none. Before the container is among those that are there.
   std::string DifferenceFromAnnounced(const SandboxRecord& sandbox,
@@ -183,12 +191,18 @@ class EngineImpl : public Engine {
   void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update, UpdateMark* mark);
-  // Runtime handlers (handler_operations.cc). Null: nothing is configured about the sandbox's.
-  // FAILED_PRECONDITION: it had one that isn't there any more.
+  // Under the locks of its operation. `told`: the runtime handler knows of it.
+  absl::Status UpdateResources(const std::shared_ptr<Container>& container,
+                               const ResourceUpdate& update, bool* told);
+  absl::Status UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
+                                      const SandboxUpdate& update, bool* told);
+  // Runtime handlers (handler_operations.cc, handler_updates.cc). Null: nothing is configured about
+  // the sandbox's. FAILED_PRECONDITION: it had one that isn't there any more.
   absl::StatusOr<const Handler*> HandlerOf(const SandboxRecord& sandbox) const;
   // Before anything of the sandbox is made: whether it can be as large as it needs to be.
   absl::Status CheckSize(const SandboxRecord& sandbox) const;
-  // What later updates of a handler with fixed resources are held against.
+  // What later updates need to know: what those of a handler with fixed resources are held against,
+  // and a virtual machine's devices.
   absl::Status KeepAnnounced(const SandboxRecord& sandbox) const;
   // For the OCI runtime that makes the container: the handler's program, the sandbox's size.
   absl::Status ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
@@ -209,10 +223,28 @@ class EngineImpl : public Engine {
   absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
   // Null: there is none with that id that does.
   absl::StatusOr<std::shared_ptr<Sandbox>> SandboxThatTakesTurns(absl::string_view id) const;
-  // Runs the handler's update command, if it has one. `ran`: it was started, whatever it came to;
-  // may be null.
+  // How large the sandbox's virtual machine must be. `also` as with PictureOf; `request`: for that,
+  // with its CDI devices as they are now.
+  absl::StatusOr<PodSize> SizeOf(const Handler& handler, const SandboxRecord& sandbox,
+                                 const ContainerSpec* also,
+                                 const CreateRequest* request = nullptr) const;
+  // The device nodes of all containers, those of CDI devices as they were when they were asked for.
+  absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& sandbox_id,
+                                                   const PodResources& pod,
+                                                   const CreateRequest* request) const;
+  // Runs the handler's update command, if it has one, with a file that stays: as long as it is
+  // there, the handler may know something else than what holds. `ran`: it was started, whatever it
+  // came to.
   absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
-                           bool* ran = nullptr) const;
+                           HandlerTurn& turn, bool* ran) const;
+  // What the handler was told last is what holds.
+  void ToldWhatHolds(const std::string& sandbox_id) const;
+  // Tells it what holds, after an update that failed or was cut off. No operation's lock is held.
+  void TellBack(const std::string& sandbox_id, const std::string& container_id);
+  // The turns of the container's pod, for CallOff; null: its pod is not known.
+  std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
+  // From now on, since the engine is ending.
+  void CallOffAll();
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;
@@ -316,6 +348,10 @@ class EngineImpl : public Engine {
   std::atomic<bool> ending_ = false;
   // Told at the beginning of what ends with a process in a new group.
   linux::CgroupReadier readier_;
+  // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
+  // the CDI registry.
+  mutable absl::Mutex kept_devices_mutex_;
+  std::list<CallOff> called_off_;  // by the end of this
   absl::Mutex releases_mutex_;
   int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;  // that are announced and not done
   // For what of an exit takes time, and for those that follow the node's share.

@@ -1,28 +1,24 @@
-// What is particular to a sandbox's runtime handler: how large its virtual machine must be, what of
-// it is fixed, and who is told before it changes.
+// What is particular to a sandbox's runtime handler: how large its virtual machine must be, and
+// what of it is fixed.
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
+#include "runtime/kept_devices.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::runtime {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What a virtual machine costs the host itself is not for the pod to have.
 SandboxRecord WithoutOverhead(SandboxRecord sandbox) {
@@ -47,36 +43,6 @@ absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& wri
     PLIMSOLL_ASSIGN_OR_RETURN(total.limits[name], resources::Quantity::Parse(text));
   }
   return total;
-}
-
-// The device nodes of all containers, those of CDI devices too.
-absl::StatusOr<std::vector<std::string>> NodesOf(const PodResources& pod, cdi::Registry* devices) {
-  std::vector<std::string> nodes;
-  for (const AnnouncedContainer& container : pod.containers) {
-    for (const Device& device : container.devices) nodes.push_back(device.host_path);
-    if (container.cdi_devices.empty() || devices == nullptr) continue;
-    const absl::StatusOr<cdi::ContainerEdits> edits = devices->Resolve(container.cdi_devices);
-    // To clients NOT_FOUND is the container's or the pod's end.
-    if (absl::IsNotFound(edits.status())) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("container ", container.name, ": ", edits.status().message(),
-                       "; without it nobody can tell how large the pod's virtual machine must be: "
-                       "put its file (back) there"));
-    }
-    if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", container.name));
-    for (const cdi::DeviceNode& node : edits->device_nodes) {
-      nodes.push_back(node.host_path.empty() ? node.path : node.host_path);
-    }
-  }
-  return nodes;
-}
-
-absl::StatusOr<PodSize> SizeOf(const FsRoot& host, const Handler& handler, cdi::Registry* devices,
-                               const PodPicture& picture) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(picture.now, devices));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
-                            FindVfioGroups(host, nodes, handler.ports));
-  return SizeFor(handler, picture.total, std::move(groups));
 }
 
 // -1 for one that has had none says nothing: so clients write what was never limited.
@@ -156,6 +122,56 @@ KubernetesResources AnnouncedOf(const SandboxSpec& pod, const std::string& conta
   return {};
 }
 
+// What is written of a container, with the limits of its group where those are above that. Of what
+// has no limit nothing is added: a limit of its group makes it less.
+KubernetesResources InForce(KubernetesResources written, const linux::CgroupSettings& group) {
+  const absl::StatusOr<resources::Requirements> parsed = ParseResources(written);
+  if (!parsed.ok()) return written;
+  const auto memory = parsed->limits.find("memory");
+  if (memory != parsed->limits.end() &&
+      group.memory_limit_bytes.value_or(-1) > memory->second.Value()) {
+    written.limits["memory"] = resources::Quantity::FromInt(*group.memory_limit_bytes,
+                                                            resources::Quantity::Format::kBinarySi)
+                                   .Canonical();
+  }
+  const auto cpu = parsed->limits.find("cpu");
+  if (cpu == parsed->limits.end() || group.cpu_quota_us.value_or(-1) <= 0) return written;
+  // By the quota that it makes: the kernel takes none below a hundredth of a CPU.
+  const std::optional<int64_t> quota = resources::MilliCpuToQuota(cpu->second.MilliValue());
+  const int64_t milli = resources::QuotaToMilliCpu(
+      *group.cpu_quota_us, group.cpu_period_us.value_or(resources::kDefaultPeriodUs));
+  if (quota.has_value() &&
+      milli > resources::QuotaToMilliCpu(*quota, resources::kDefaultPeriodUs)) {
+    written.limits["cpu"] = absl::StrCat(milli, "m");
+  }
+  return written;
+}
+
+// The pod's total, with the limits of containers' groups where those are above what is written.
+resources::Requirements InForce(const SandboxSpec& pod, std::vector<ContainerSpec> containers) {
+  for (ContainerSpec& spec : containers) {
+    if (spec.kubernetes_resources.empty()) {
+      spec.kubernetes_resources = AnnouncedOf(pod, spec.name);
+    }
+    spec.kubernetes_resources = InForce(std::move(spec.kubernetes_resources), spec.resources);
+  }
+  return MakePicture(pod, containers).total;
+}
+
+// Limits that are above what was announced, and above what they were.
+void AddGrowthInAll(const resources::Requirements& announced, const resources::Requirements& had,
+                    const resources::Requirements& wanted, std::vector<std::string>* growth) {
+  for (const auto& [name, amount] : wanted.limits) {
+    const auto most = announced.limits.find(name);
+    const auto before = had.limits.find(name);
+    if (most == announced.limits.end() || amount <= most->second) continue;
+    if (before != had.limits.end() && amount <= before->second) continue;
+    growth->push_back(absl::StrCat("limits of ", name, " would be ", amount.Canonical(),
+                                   " in all in the kernel, announced were ",
+                                   most->second.Canonical()));
+  }
+}
+
 absl::Status RefuseGrowth(const SandboxRecord& sandbox, const std::vector<std::string>& growth) {
   if (growth.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -174,17 +190,51 @@ absl::StatusOr<const Handler*> EngineImpl::HandlerOf(const SandboxRecord& sandbo
                                                     sandbox.id, " is not configured (any more)"));
 }
 
+absl::StatusOr<std::vector<std::string>> EngineImpl::NodesOf(const std::string& sandbox_id,
+                                                             const PodResources& pod,
+                                                             const CreateRequest* request) const {
+  const std::string file = KeptDevicesFileOf(sandbox_id);
+  absl::MutexLock lock(&kept_devices_mutex_);
+  KeptDevices before;
+  const absl::StatusOr<std::string> text = options_.run.Read(file);
+  // What can't be read is looked up anew, as that of a pod that an earlier version made.
+  if (text.ok()) before = KeptDevices::FromJson(*text).value_or(KeptDevices());
+  KeptDevices kept = before;
+  if (request != nullptr && !request->spec->cdi_devices.empty()) {
+    kept.Set(request->spec->cdi_devices, request->edits);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> nodes, kept.NodesOf(pod, options_.devices));
+  if (kept == before) return nodes;
+  const absl::Status written = options_.run.ReplaceFile(file, kept.ToJson(), 0600);
+  // The sandbox has no place yet.
+  if (!absl::IsNotFound(written)) PLIMSOLL_RETURN_IF_ERROR(written);
+  return nodes;
+}
+
+absl::StatusOr<PodSize> EngineImpl::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
+                                           const ContainerSpec* also,
+                                           const CreateRequest* request) const {
+  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), also);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
+                            NodesOf(sandbox.id, picture.now, request));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
+                            FindVfioGroups(options_.host, nodes, handler.ports));
+  return SizeFor(handler, picture.total, std::move(groups));
+}
+
 absl::Status EngineImpl::CheckSize(const SandboxRecord& sandbox) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
   if (handler == nullptr || !handler->is_vm) return absl::OkStatus();
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
-  return Annotate(SizeOf(options_.host, *handler, options_.devices, picture).status(),
+  return Annotate(SizeOf(*handler, sandbox, nullptr).status(),
                   absl::StrCat("pod ", sandbox.spec.pod_namespace, "/", sandbox.spec.name));
 }
 
 absl::Status EngineImpl::KeepAnnounced(const SandboxRecord& sandbox) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
-  if (handler == nullptr || !handler->is_fixed) return absl::OkStatus();
+  if (handler == nullptr) return absl::OkStatus();
+  // It keeps what CDI devices are, now that there is a place for that.
+  if (handler->is_vm) PLIMSOLL_RETURN_IF_ERROR(SizeOf(*handler, sandbox, nullptr).status());
+  if (!handler->is_fixed) return absl::OkStatus();
   const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
   if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
   return options_.run.ReplaceFile(
@@ -198,9 +248,7 @@ absl::Status EngineImpl::ApplyHandler(const SandboxRecord& sandbox, ContainerSpe
   if (handler == nullptr) return absl::OkStatus();
   request->program = handler->program;
   if (!handler->is_vm) return absl::OkStatus();
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), made);
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size,
-                            SizeOf(options_.host, *handler, options_.devices, picture));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, SizeOf(*handler, sandbox, made, request));
   for (auto& [name, value] : AnnotationsFor(*handler, size)) made->annotations[name] = value;
   return absl::OkStatus();
 }
@@ -240,6 +288,11 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const Containe
         AddLifted(*announced, before, wanted.kubernetes_resources, "", &growth));
   }
   AddGrowth(limits, had.resources, *announced, &growth);
+  if (growth.empty()) {
+    const SandboxRecord pod = WithoutOverhead(sandbox);
+    AddGrowthInAll(*announced, InForce(pod.spec, NewestSpecs(pod, &had)),
+                   InForce(pod.spec, NewestSpecs(pod, &wanted)), &growth);
+  }
   return RefuseGrowth(sandbox, growth);
 }
 
@@ -257,59 +310,6 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecor
   }
   AddGrowth(limits, had.spec.resources, *announced, &growth);
   return RefuseGrowth(had, growth);
-}
-
-absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {
-  const absl::StatusOr<const Handler*> handler = HandlerOf(sandbox);
-  if (handler.ok()) {
-    return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
-  }
-  // It is not configured any more, and so has no command. That its resources were fixed still
-  // holds.
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
-  if (is_held) return handler.status();
-  return false;
-}
-
-absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::SandboxThatTakesTurns(
-    absl::string_view id) const {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(id);
-  if (!sandbox.ok()) return nullptr;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns((*sandbox)->Snapshot()));
-  return takes_turns ? *sandbox : nullptr;
-}
-
-absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
-                                     bool* ran) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
-  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
-  const PodPicture size_of = PictureOf(WithoutOverhead(sandbox), also);
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size,
-                            SizeOf(options_.host, *handler, options_.devices, size_of));
-  Json told = {{"id", sandbox.id},
-               {"name", sandbox.spec.name},
-               {"namespace", sandbox.spec.pod_namespace},
-               {"uid", sandbox.spec.uid},
-               {"runtime_handler", sandbox.spec.runtime_handler}};
-  told["size"] = Json::parse(ToJson(size), nullptr, /*allow_exceptions=*/false);
-  told.update(Json::parse(ToJson(PictureOf(sandbox, also)), nullptr, /*allow_exceptions=*/false));
-  const std::string file = WantedFileOf(sandbox.id);
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.ReplaceFile(
-      file, told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", 0600));
-  const absl::Cleanup remove = [&] { options_.run.RemoveFile(file).IgnoreError(); };
-  Command command;
-  command.argv = handler->update_command;
-  command.argv.push_back(options_.run.PathOf(file));
-  const absl::Status done =
-      RunChecked(std::move(command), {.timeout = absl::Seconds(handler->update_timeout_seconds)})
-          .status();
-  // A command that fails may have acted before; one that could not be started has its errno.
-  if (ran != nullptr) *ran = ErrnoOf(done) == 0;
-  if (done.ok()) return absl::OkStatus();
-  const std::string why = absl::StrCat("the update command of runtime handler ",
-                                       sandbox.spec.runtime_handler, ": ", done.message());
-  return absl::IsDeadlineExceeded(done) ? absl::DeadlineExceededError(why)
-                                        : absl::FailedPreconditionError(why);
 }
 
 }  // namespace plimsoll::runtime

@@ -24,7 +24,8 @@ bool IsShownInAFile(const SandboxSpec& spec) {
 
 }  // namespace
 
-PodPicture EngineImpl::PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const {
+std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
+                                                   const ContainerSpec* also) const {
   std::map<std::string, ContainerSpec> newest;
   const auto add = [&newest](ContainerSpec spec) {
     const auto known = newest.find(spec.name);
@@ -39,7 +40,11 @@ PodPicture EngineImpl::PictureOf(const SandboxRecord& sandbox, const ContainerSp
   if (also != nullptr) add(*also);
   std::vector<ContainerSpec> specs;
   for (auto& [name, spec] : newest) specs.push_back(std::move(spec));
-  return MakePicture(sandbox.spec, specs);
+  return specs;
+}
+
+PodPicture EngineImpl::PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const {
+  return MakePicture(sandbox.spec, NewestSpecs(sandbox, also));
 }
 
 absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {

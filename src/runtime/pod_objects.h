@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "image/image_service.h"
+#include "runtime/handler_turns.h"
 #include "runtime/store/records.h"
 
 namespace plimsoll::runtime {
@@ -22,10 +23,9 @@ struct Sandbox {
   const std::string id;
   // Held for writing by run, stop and remove; for reading by whatever makes or starts a container.
   absl::Mutex operation;
-  // Held by an update of the pod or of a container in it, where its runtime handler has fixed
-  // resources or is told of updates.
-  // After Container::operation.
-  absl::Mutex handler;
+  // Taken by an update of the pod or of a container in it, where its runtime handler has fixed
+  // resources or is told of updates. After Container::operation.
+  const std::shared_ptr<HandlerTurns> turns = std::make_shared<HandlerTurns>(id);
   // Held while its picture is drawn and written, so that the last one written is the last one
   // drawn.
   absl::Mutex picture;

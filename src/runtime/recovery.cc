@@ -314,7 +314,12 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     default:
       break;
   }
-  Trouble(finding, WatchPause(Adopt(std::move(record), finding)));
+  const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
+  Trouble(finding, WatchPause(sandbox));
+  if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
+  // A command may take minutes, for which nobody is to be kept from being served.
+  const auto tell = [this, id = sandbox->id] { TellBack(id, ""); };
+  if (!patient_.TrySchedule(tell)) tell();
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {

@@ -241,6 +241,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
 
 absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
   return StopSandboxLocked(sandbox);
@@ -248,6 +249,7 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
 
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
   // One that was half made or half removed may still have its PID namespace.

@@ -131,6 +131,10 @@ std::string WantedFileOf(const std::string& id) {
   return absl::StrCat(DirectoryOf(id), "/wanted-resources.json");
 }
 
+std::string KeptDevicesFileOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/cdi-devices.json");
+}
+
 std::string PictureDirectoryOf(const std::string& id) {
   return absl::StrCat(DirectoryOf(id), "/", kPictureDirectory);
 }

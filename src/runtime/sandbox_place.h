@@ -39,10 +39,11 @@ inline constexpr char kPictureFile[] = "pod-resources.json";
 // Opens it, made if need be. NOT_FOUND when the sandbox has no place (any more).
 absl::StatusOr<FsRoot> OpenPictureDirectory(const FsRoot& run, const std::string& id);
 
-// Below `run`: what a pod with fixed resources needed in all when it was made, and what the update
-// command of a runtime handler reads.
+// Below `run`: what a pod with fixed resources needed in all when it was made, what the update
+// command of a runtime handler reads, and a virtual machine's CDI devices (kept_devices.h).
 std::string AnnouncedFileOf(const std::string& id);
 std::string WantedFileOf(const std::string& id);
+std::string KeptDevicesFileOf(const std::string& id);
 
 // The host name that processes of the pod see; empty: the host's own.
 std::string HostnameOf(const SandboxSpec& spec);

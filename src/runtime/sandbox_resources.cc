@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
@@ -53,6 +52,14 @@ absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
 
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  bool told = false;
+  const absl::Status done = UpdateSandboxResources(sandbox, update, &told);
+  if (!done.ok() && told) TellBack(sandbox->id, "");
+  return done;
+}
+
+absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
+                                                const SandboxUpdate& update, bool* told) {
   absl::MutexLock operation(&sandbox->operation);
   const SandboxRecord record = sandbox->Snapshot();
   if (record.state != SandboxState::kReady) {
@@ -68,16 +75,13 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   SandboxRecord wanted = record;
   wanted.spec = asked;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
-  std::optional<absl::MutexLock> turn;
+  std::optional<HandlerTurn> turn;
   if (takes_turns) {
-    turn.emplace(&sandbox->handler);
+    turn.emplace(sandbox->turns, sandbox->id);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
     PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, *turn, told), what));
   }
-  bool told = false;
-  absl::Cleanup tell_back = [&] {
-    if (told) Warn(record.id, "", TellHandler(record, nullptr));
-  };
-  if (takes_turns) PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, &told), what));
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
@@ -88,7 +92,7 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
     if (undone.ok()) return Annotate(done, what);
     return Annotate(AlsoSay(done, absl::StrCat("and not set back: ", undone.message())), what);
   }
-  std::move(tell_back).Cancel();
+  if (*told) ToldWhatHolds(record.id);
   ShowPicture(record.id);
   return absl::OkStatus();
 }

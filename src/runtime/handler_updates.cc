@@ -1,0 +1,120 @@
+// How a sandbox's runtime handler hears of updates: the command that is told before one is made,
+// and again where it wasn't.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "runtime/engine_impl.h"
+#include "runtime/handlers/handler.h"
+#include "runtime/handlers/pod_size.h"
+#include "runtime/pod_picture.h"
+#include "runtime/sandbox_place.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Parsed(const std::string& json) {
+  return Json::parse(json, nullptr, /*allow_exceptions=*/false);
+}
+
+// What the command reads.
+std::string WantedText(const SandboxRecord& sandbox, const PodSize& size,
+                       const PodPicture& picture) {
+  Json told = {{"id", sandbox.id},
+               {"name", sandbox.spec.name},
+               {"namespace", sandbox.spec.pod_namespace},
+               {"uid", sandbox.spec.uid},
+               {"runtime_handler", sandbox.spec.runtime_handler}};
+  told["size"] = Parsed(ToJson(size));
+  told.update(Parsed(ToJson(picture)));
+  return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {
+  const absl::StatusOr<const Handler*> handler = HandlerOf(sandbox);
+  if (handler.ok()) {
+    return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
+  }
+  // It is not configured any more, and so has no command. That its resources were fixed still
+  // holds.
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
+  if (is_held) return handler.status();
+  return false;
+}
+
+absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::SandboxThatTakesTurns(
+    absl::string_view id) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(id);
+  if (!sandbox.ok()) return nullptr;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns((*sandbox)->Snapshot()));
+  return takes_turns ? *sandbox : nullptr;
+}
+
+absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
+                                     HandlerTurn& turn, bool* ran) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, SizeOf(*handler, sandbox, also));
+  const std::string file = WantedFileOf(sandbox.id);
+  const bool was_there = options_.run.Exists(file);
+  PLIMSOLL_RETURN_IF_ERROR(
+      options_.run.ReplaceFile(file, WantedText(sandbox, size, PictureOf(sandbox, also)), 0600));
+  Command command;
+  command.argv = handler->update_command;
+  command.argv.push_back(options_.run.PathOf(file));
+  RunLimits limits = {.timeout = absl::Seconds(handler->update_timeout_seconds)};
+  limits.cancellation = turn.cancellation();
+  const absl::Status done = RunChecked(std::move(command), limits).status();
+  // A command that fails may have acted before; one that could not be started has its errno.
+  *ran = ErrnoOf(done) == 0;
+  if (done.ok()) return absl::OkStatus();
+  if (!*ran && !was_there) ToldWhatHolds(sandbox.id);
+  const std::string what =
+      absl::StrCat("the update command of runtime handler ", sandbox.spec.runtime_handler);
+  if (absl::IsCancelled(done)) return Annotate(turn.status(), what);
+  const std::string why = absl::StrCat(what, ": ", done.message());
+  return absl::IsDeadlineExceeded(done) ? absl::DeadlineExceededError(why)
+                                        : absl::FailedPreconditionError(why);
+}
+
+void EngineImpl::ToldWhatHolds(const std::string& sandbox_id) const {
+  options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // most often there is none
+}
+
+void EngineImpl::TellBack(const std::string& sandbox_id, const std::string& container_id) {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(sandbox_id);
+  if (!sandbox.ok()) return;
+  HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
+  const SandboxRecord record = (*sandbox)->Snapshot();
+  // What is being stopped has no size to go back to, and another update may have told by now.
+  if (!turn.status().ok() || record.state != SandboxState::kReady) return;
+  if (!options_.run.Exists(WantedFileOf(record.id))) return;
+  bool ran = false;
+  const absl::Status told = TellHandler(record, nullptr, turn, &ran);
+  if (told.ok()) return ToldWhatHolds(record.id);
+  if (turn.status().ok()) {
+    Warn(record.id, container_id,
+         Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
+  }
+}
+
+std::shared_ptr<HandlerTurns> EngineImpl::TurnsOf(const Container& container) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+  return sandbox.ok() ? (*sandbox)->turns : nullptr;
+}
+
+void EngineImpl::CallOffAll() {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& sandbox : sandboxes_.All())
+    called_off_.emplace_back(sandbox->turns, sandbox->id);
+}
+
+}  // namespace plimsoll::runtime
