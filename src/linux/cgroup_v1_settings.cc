@@ -217,6 +217,11 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
   PLIMSOLL_RETURN_IF_ERROR(ValidateSettings(settings));
   PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, Exists(group));
   if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  if (!settings.unified.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("unified \"", settings.unified.begin()->first,
+                     "\": is a file of cgroup v2, and this machine's limits are in cgroup v1"));
+  }
   Writes writes;
   PLIMSOLL_RETURN_IF_ERROR(PlanCpu(group, settings, writes));
   PLIMSOLL_RETURN_IF_ERROR(PlanCpuset(group, settings, writes));

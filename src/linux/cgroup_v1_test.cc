@@ -289,6 +289,14 @@ TEST_F(CgroupV1Test, AControllerThatIsMissingIsAPrecondition) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cgroups_->Apply("/a", {.cpu_quota_us = 5000})));
 }
 
+TEST_F(CgroupV1Test, FilesOfVersionTwoAreRefused) {
+  const absl::Status status =
+      cgroups_->Apply("/a", {.pids_limit = 9, .unified = {{"memory.low", "4096"}}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("unified \"memory.low\""));
+  EXPECT_EQ(Get("pids", "pids.max"), "max");
+}
+
 TEST_F(CgroupV1Test, HugetlbByPageSize) {
   Add("hugetlb", {{"hugetlb.2MB.limit_in_bytes", "9223372036853727232\n"},
                   {"hugetlb.1GB.limit_in_bytes", "9223372035781033984\n"}});
