@@ -45,6 +45,15 @@ class ResizeTest : public NodeTest {
     grpc::ClientContext context;
     return node_.runtime().UpdateContainerResources(&context, request, &response);
   }
+  grpc::Status UpdatePodsQuota(const std::string& pod, int64_t quota) {
+    cri::UpdatePodSandboxResourcesRequest request;
+    request.set_pod_sandbox_id(pod);
+    request.mutable_resources()->set_cpu_period(100000);
+    request.mutable_resources()->set_cpu_quota(quota);
+    cri::UpdatePodSandboxResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
+  }
   std::vector<plimsoll::v1::Event> Updates(const std::string& id) {
     plimsoll::v1::ListEventsRequest request;
     grpc::ClientContext context;
@@ -143,6 +152,50 @@ TEST_F(ResizeTest, TheOomScoreIsChangedOnARunningProcess) {
   ASSERT_TRUE(TryUpdate(id, update).ok());
   EXPECT_EQ(ExecOutput(id, "cat /proc/1/oom_score_adj"), "900\n");
   EXPECT_EQ(Held(id).oom_score_adj(), 900);
+}
+
+TEST_F(ResizeTest, RawFilesAreThoseOfVersionTwo) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Sleeper());
+  const std::string before = Text(id);
+  cri::LinuxContainerResources update;
+  (*update.mutable_unified())["memory.low"] = "4194304";
+  const grpc::Status updated = TryUpdate(id, update);
+  if (Cgroups().layout() == linux::CgroupLayout::kV2) {
+    ASSERT_TRUE(updated.ok()) << updated.error_message();
+    EXPECT_EQ(Cgroups().ReadFile(CgroupOf(pod, id), "", "memory.low").value_or("none"), "4194304");
+  } else {
+    EXPECT_EQ(updated.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(updated.error_message(), HasSubstr("memory.low"));
+    EXPECT_EQ(Text(id), before);
+  }
+  update.mutable_unified()->clear();
+  (*update.mutable_unified())["cgroup.freeze"] = "1";
+  EXPECT_EQ(TryUpdate(id, update).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(ExecOutput(id, "echo it runs"), "it runs\n");
+}
+
+// A kernel with cgroup v1 takes no quota above the parent's, one with v2 gives no more than that.
+TEST_F(ResizeTest, APodsQuotaIsRaisedBeforeItsContainersAndLoweredAfterThem) {
+  const bool refuses = Cgroups().layout() != linux::CgroupLayout::kV2;
+  const std::string pod = RunPod();
+  ASSERT_TRUE(UpdatePodsQuota(pod, 100000).ok());
+  const std::string id = Start(pod, Sleeper());
+  const std::string before = Text(id);
+  const grpc::Status too_early = TryUpdate(id, Sized(150000, 70 * kMiB));
+  EXPECT_EQ(too_early.ok(), !refuses) << too_early.error_message();
+  if (refuses) {
+    EXPECT_THAT(too_early.error_message(), HasSubstr("cpu.cfs_quota_us"));
+    EXPECT_EQ(Text(id), before);
+  }
+  ASSERT_TRUE(UpdatePodsQuota(pod, 200000).ok());
+  ASSERT_TRUE(TryUpdate(id, Sized(150000, 70 * kMiB)).ok());
+  EXPECT_EQ(UpdatePodsQuota(pod, 100000).ok(), !refuses);
+  const std::string group = CgroupOf(pod, id).substr(0, CgroupOf(pod, id).rfind('/'));
+  EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, refuses ? 200000 : 100000);
+  ASSERT_TRUE(TryUpdate(id, Sized(50000, 70 * kMiB)).ok());
+  EXPECT_TRUE(UpdatePodsQuota(pod, 100000).ok());
+  EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, 100000);
 }
 
 TEST_F(ResizeTest, TheSameAgainChangesNothing) {
