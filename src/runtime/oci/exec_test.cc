@@ -250,7 +250,9 @@ TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
               is_v2 ? EndsWith(", killed")
                     : EndsWith("survive SIGKILL; the container is frozen, and they end when it "
                                "goes on"));
-  if (frozen.ok()) EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
+  if (frozen.ok()) {
+    EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
+  }
   EXPECT_TRUE(WaitUntil([&] { return Processes() == 1; })) << Processes();
 }
 
