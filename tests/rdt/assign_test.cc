@@ -115,7 +115,7 @@ TEST_F(RdtAssignTest, ThreadsThatCannotBePutBackAreTold) {
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/tasks", EIO, /*skip=*/3).ok());
   ASSERT_TRUE(resctrl_->RefuseNext("write", "gold/tasks", EIO).ok());
   const absl::Status status = type_->Assign(web.target(), "gold", "silver");
-  EXPECT_THAT(status.message(),
+  EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("rdt class \"silver\""), HasSubstr("silver/tasks"),
                     MatchesRegex(".*silver/tasks.*; and not all threads could be put back: move "
                                  "thread .*gold/tasks.*")));

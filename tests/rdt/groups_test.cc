@@ -437,13 +437,13 @@ TEST_F(RdtGroupsTest, WhatAFailedMakeLeavesIsTold) {
   RdtOwnership ownership(fs_.get(), &owned_, "boot");
   owned_.refuse_removal = true;
   ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "gold", EIO).ok());
-  EXPECT_THAT(ownership.Make("gold").message(),
+  EXPECT_THAT(std::string(ownership.Make("gold").message()),
               MatchesRegex("make resctrl group .*; and its record stays: the disk is full"));
   owned_.refuse_removal = false;
   // Made, but not on record; and it can't be removed.
   owned_.refused_kind = "resctrl-inode";
   ASSERT_TRUE(resctrl_->RefuseNext("rmdir", "silver", EIO).ok());
-  EXPECT_THAT(ownership.Make("silver").message(),
+  EXPECT_THAT(std::string(ownership.Make("silver").message()),
               MatchesRegex("the disk is full; and the group stays: .*silver.*"));
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("silver"));
   EXPECT_TRUE(ownership.IsOurs("silver"));

@@ -84,5 +84,26 @@ TEST_F(HotplugTest, AContainerOutlivesItsOnlyCpu) {
   ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
 }
 
+// Run by itself, last: QEMU may not live through it. What it has come to by then is said.
+class CpuRemovalTest : public HotplugTest {};
+
+TEST_F(CpuRemovalTest, StreamsAreToldAndTheContainerOnItRunsOn) {
+  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  cri::ContainerConfig config = Shell("while :; do :; done");
+  config.mutable_linux()->mutable_resources()->set_cpuset_cpus("8");
+  const std::string id = Start(RunPod(), config);
+  TopologyStream stream(node_);
+  ASSERT_EQ(ReadUntil(stream, "cpu", 9), 1);
+  Ask("take the CPU out");
+  ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
+  Ask("the stream was told");
+  EXPECT_TRUE(Eventually([&] { return Status(id).resources().linux().cpuset_cpus() == "0-7"; }))
+      << Status(id).resources().linux().cpuset_cpus();
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+  EXPECT_EQ(ExecOutput(id, "echo here"), "here\n");
+  Ask("its container runs on");
+  EXPECT_TRUE(Eventually([] { return !Host().Exists(kNewCpu); }));
+}
+
 }  // namespace
 }  // namespace plimsoll::testing

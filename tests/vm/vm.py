@@ -51,6 +51,10 @@ class VmError(Exception):
     """The machine did not do what was asked; the message says what and where to look."""
 
 
+class VmEnded(VmError):
+    """QEMU is gone before its job was done."""
+
+
 @dataclasses.dataclass
 class Options:
     """What a boot is made of. Sizes are QEMU's, e.g. "2G"; times are seconds."""
@@ -202,7 +206,7 @@ class Vm:
             if end:
                 return int(end.group(1))
         if not alive:
-            raise VmError("the virtual machine ended before its job")
+            raise VmEnded("the virtual machine ended before its job")
         if time.monotonic() > self.deadline:
             raise VmError(f"the job was not done within {self.options.timeout:g} s")
         return None
@@ -242,7 +246,7 @@ class Vm:
         while True:
             line = self._qmp.readline()
             if not line:
-                raise VmError(f"{command}: QEMU ended")
+                raise VmEnded(f"{command}: QEMU ended")
             answer = json.loads(line)
             if "error" in answer:
                 raise VmError(f"{command}: {answer['error']['desc']}")
