@@ -186,6 +186,8 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
   asked.cpuset_cpus.reset();
   asked.cpuset_mems.reset();
+  // Where limits are in v1 a container is made without files of v2, whatever is on record.
+  if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
   absl::Status done;
   if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
   if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);

@@ -241,6 +241,27 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
       ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
 }
 
+// One that was made with them: no update takes any there.
+TEST_F(EnginePassDownTest, WhereLimitsAreInVersionOneNoFileOfVersionTwoIsFinished) {
+  ContainerSpec spec = Spec();
+  spec.resources.unified = {{"memory.low", "4096"}};
+  const std::string id = Create(Pod(), spec);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 100}}).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  const linux::CgroupSettings limits = {.cpu_shares = 100};
+  linux::CgroupSettings all = limits;
+  all.unified = spec.resources.unified;
+  for (const auto& [machine, finished] : {std::pair(linux::CgroupLayout::kV2, all),
+                                          std::pair(linux::CgroupLayout::kHybrid, limits)}) {
+    cgroups_.machine = machine;
+    ASSERT_TRUE(run_.ReplaceFile("updates/" + id, "").ok());
+    StartEngine();
+    EXPECT_EQ(*cgroups_.Read(group), finished);
+    EXPECT_EQ(engine_->GetContainer(id)->spec.resources, all);
+  }
+}
+
 TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   const std::string id = Create(Pod(), Spec());
   ASSERT_TRUE(engine_->StartContainer(id).ok());

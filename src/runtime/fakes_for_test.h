@@ -247,7 +247,8 @@ class FakeCgroups : public linux::CgroupManager {
     groups_.insert(path);
   }
 
-  linux::CgroupLayout layout() const override { return linux::CgroupLayout::kV2; }
+  linux::CgroupLayout layout() const override { return machine; }
+  linux::CgroupLayout machine = linux::CgroupLayout::kV2;
   std::vector<std::string> Controllers() const override { return controllers; }
   std::vector<std::string> controllers = {"cpuset"};
   std::vector<std::string> UnifiedControllersOnHybrid() const override { return {}; }

@@ -151,6 +151,10 @@ Json Resources(const linux::CgroupSettings& settings, const Machine& machine,
   }
   if (!settings.unified.empty() && machine.layout == linux::CgroupLayout::kV2) {
     resources["unified"] = settings.unified;
+  } else if (!settings.unified.empty()) {
+    warnings->push_back(absl::StrCat("unified \"", settings.unified.begin()->first,
+                                     "\" is not written: it is a file of cgroup v2, and this "
+                                     "machine's limits are in cgroup v1"));
   }
   const bool lost =
       ((settings.cpu_shares || settings.cpu_quota_us) && !machine.HasController("cpu")) ||

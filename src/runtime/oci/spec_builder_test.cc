@@ -139,6 +139,19 @@ TEST_F(SpecBuilderTest, Resources) {
   EXPECT_EQ(resources["hugepageLimits"][0]["pageSize"], "2MB");
 }
 
+TEST_F(SpecBuilderTest, FilesOfVersionTwoAreNotSilentlyLeftOut) {
+  spec_.resources.unified = {{"memory.low", "4096"}};
+  machine_.layout = linux::CgroupLayout::kV2;
+  EXPECT_EQ(Build()["linux"]["resources"]["unified"]["memory.low"], "4096");
+  EXPECT_THAT(warnings_, IsEmpty());
+  for (const linux::CgroupLayout layout :
+       {linux::CgroupLayout::kV1, linux::CgroupLayout::kHybrid}) {
+    machine_.layout = layout;
+    EXPECT_FALSE(Build()["linux"]["resources"].contains("unified"));
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("unified \"memory.low\" is not written")));
+  }
+}
+
 TEST_F(SpecBuilderTest, OomScoreAdjIsAlwaysThere) {
   EXPECT_EQ(Build()["process"]["oomScoreAdj"], 0);
   machine_.oom_score_adj = 100;
