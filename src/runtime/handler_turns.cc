@@ -52,4 +52,13 @@ CallOff::~CallOff() {
   if (--mine->second == 0) turns_->called_off_.erase(mine);
 }
 
+void CallOff::AwaitEnd() const {
+  if (turns_ == nullptr) return;
+  absl::MutexLock lock(&turns_->mutex_);
+  const auto has_ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(turns_->mutex_) {
+    return turns_->holder_ == nullptr || !turns_->IsCalledOff(turns_->holder_->id_);
+  };
+  turns_->mutex_.Await(absl::Condition(&has_ended));
+}
+
 }  // namespace plimsoll::runtime

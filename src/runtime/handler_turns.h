@@ -3,14 +3,14 @@
 //   HandlerTurn turn(sandbox->turns, container.id);       // an update
 //   PLIMSOLL_RETURN_IF_ERROR(turn.status());
 //
-//   const CallOff call_off(sandbox->turns, container.id);  // a stop, before it waits for the
-//   update
+//   const CallOff call_off(sandbox->turns, container.id);  // a stop, before it takes a lock
 #ifndef PLIMSOLL_RUNTIME_HANDLER_TURNS_H_
 #define PLIMSOLL_RUNTIME_HANDLER_TURNS_H_
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -62,14 +62,18 @@ class HandlerTurn {
 };
 
 // While there is one, updates of `id` are called off: the one under way, those that wait, and those
-// that come. Of the pod's id: updates of its containers, too. It waits for nothing. Null `turns`:
-// there is nothing to call off.
+// that come. Of the pod's id: updates of its containers, too. It waits for nothing, unless asked
+// to. Null `turns`: there is nothing to call off.
 class CallOff {
  public:
   CallOff(std::shared_ptr<HandlerTurns> turns, std::string id);
   ~CallOff();
   CallOff(const CallOff&) = delete;
   CallOff& operator=(const CallOff&) = delete;
+
+  // Returns when none that is called off has its turn any more: soon, unless the kernel keeps a
+  // command that was killed. No lock of the engine's may be held that an update takes.
+  void AwaitEnd() const;
 
  private:
   const std::shared_ptr<HandlerTurns> turns_;

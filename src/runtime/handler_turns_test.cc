@@ -32,6 +32,7 @@ TEST_F(HandlerTurnsTest, OneAtATime) {
     EXPECT_TRUE(turn.status().ok());
     second_has_it.Notify();
   });
+  EXPECT_FALSE(second_has_it.WaitForNotificationWithTimeout(absl::Milliseconds(20)));
   done = true;
   first.reset();
   second_has_it.WaitForNotification();
@@ -85,8 +86,32 @@ TEST_F(HandlerTurnsTest, ItEndsWithTheLast) {
   EXPECT_TRUE(HandlerTurn(turns_, "web").status().ok());
 }
 
+TEST_F(HandlerTurnsTest, WhoeverIsToldCanBeWaitedFor) {
+  absl::Notification has_it;
+  std::atomic<bool> has_ended = false;
+  std::thread holder([&] {
+    HandlerTurn turn(turns_, "pod");
+    has_it.Notify();
+    EXPECT_TRUE(WaitUntil([&] { return turn.cancellation()->cancelled(); }));
+    has_ended = true;
+  });
+  has_it.WaitForNotification();
+  {
+    const CallOff call_off(turns_, "pod");
+    call_off.AwaitEnd();
+    EXPECT_TRUE(has_ended);
+    call_off.AwaitEnd();  // there is nobody
+  }
+  holder.join();
+  // Nor for one that may go on.
+  const HandlerTurn turn(turns_, "job");
+  CallOff(turns_, "web").AwaitEnd();
+  EXPECT_TRUE(turn.status().ok());
+}
+
 TEST_F(HandlerTurnsTest, OfNothingNothingIsCalledOff) {
   const CallOff call_off(nullptr, "web");
+  call_off.AwaitEnd();
   EXPECT_TRUE(HandlerTurn(turns_, "web").status().ok());
 }
 

@@ -77,10 +77,9 @@ absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const Contain
   *ran = ErrnoOf(done) == 0;
   if (done.ok()) return absl::OkStatus();
   if (!*ran && !was_there) ToldWhatHolds(sandbox.id);
-  const std::string what =
-      absl::StrCat("the update command of runtime handler ", sandbox.spec.runtime_handler);
-  if (absl::IsCancelled(done)) return Annotate(turn.status(), what);
-  const std::string why = absl::StrCat(what, ": ", done.message());
+  if (absl::IsCancelled(done)) return turn.status();
+  const std::string why = absl::StrCat("the update command of runtime handler ",
+                                       sandbox.spec.runtime_handler, ": ", done.message());
   return absl::IsDeadlineExceeded(done) ? absl::DeadlineExceededError(why)
                                         : absl::FailedPreconditionError(why);
 }

@@ -270,6 +270,8 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   }
   const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
+  // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
+  call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
   {
     // Another that was removed beside it may have handed something over since.
