@@ -212,10 +212,9 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   const std::string what = absl::StrCat("update container ", record.id);
-  absl::MutexLock cpuset(&container->cpuset);
-  const ShareNow share = CurrentShare();
-  const absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
-  if (!confined.ok()) return Annotate(confined.status(), what);
+  // Before anybody is told; and again when it is made, in the share of then.
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(ConfineAsked(update.cgroup, CurrentShare(), /*is_new=*/false).status(), what));
   if (options_.classes != nullptr && !update.classes.empty()) {
     const absl::Status possible = options_.classes->CheckChange(TargetOf(record), update.classes);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
@@ -235,6 +234,11 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
     PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
     PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, *turn, told), what));
   }
+  // From here on alone: who follows the node's share waits for this lock.
+  absl::MutexLock cpuset(&container->cpuset);
+  const ShareNow share = CurrentShare();
+  const absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
+  if (!confined.ok()) return Annotate(confined.status(), what);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PutLimitBack(*options_.cgroups, options_.run, record), what));

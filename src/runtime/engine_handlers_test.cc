@@ -99,6 +99,13 @@ class EngineHandlersTest : public EngineTest {
     client.join();
     return status;
   }
+  // Gives pods a part of the node, which reaches the container.
+  void FollowsShare(const std::string& id) {
+    const std::string group = engine_->GetContainer(id)->cgroup_path;
+    engine_->SetNodeShare({*resources::CpuSet::Parse("2-5"), *resources::CpuSet::Parse("0"),
+                           /*is_whole=*/false});
+    EXPECT_TRUE(WaitUntil([&] { return cgroups_.cpuset(group).first == "2-5"; }));
+  }
   static size_t Times(const std::string& text, const std::string& what) {
     size_t times = 0;
     for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
@@ -533,6 +540,42 @@ TEST_F(EngineHandlersTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand) {
   StartEngine();
   EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
   EXPECT_EQ(Times(Told(), R"("vcpus":2)"), 2u);
+  for (const Event& event : events_.Since(0)) {
+    EXPECT_THAT(event.message, Not(HasSubstr("tell what holds"))) << "it was waited for";
+  }
+}
+
+// Four of them run at a time.
+TEST_F(EngineHandlersTest, CommandsOfAStartKeepNothingElseWaiting) {
+  SetUpdateCommand("vm");
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    SandboxSpec spec = Spec("vm");
+    spec.name = name;
+    ASSERT_TRUE(run_.ReplaceFile(WantedFile(Pod(spec)), "").ok());
+  }
+  const std::string id = Create(Pod(PodSpec("other")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string script =
+      absl::StrCat("#!/bin/sh\necho begun >> ", dir_.path(), "/told\nexec sleep 300\n");
+  ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
+  handlers_["vm"].update_timeout_seconds = 200;
+  StartEngine();
+  EXPECT_TRUE(
+      WaitUntil([&] { return Times(dir_.root().Read("told").value_or(""), "begun") == 4; }));
+  FollowsShare(id);
+}
+
+TEST_F(EngineHandlersTest, TheNodesShareDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string id = Create(Pod(Spec("vm")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const absl::Status cancelled =
+      Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
+             [&] {
+               FollowsShare(id);
+               EXPECT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+             });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
 }
 
 // As after a kill between the update command and the update: the handler was told of more.

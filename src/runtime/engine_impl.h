@@ -320,12 +320,12 @@ class EngineImpl : public Engine {
   void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation,
-  // Container::cpuset, the class registry's definitions(), Container::classes, the class registry's
-  // others (it saves, and asks what is on record, under its own), Presence's, cgroups_mutex_,
-  // Sandbox::mutex or Container::mutex (never two of them), mutex_, share_mutex_. The store's, the
-  // event log's and the watcher's come last. So a listener of the event log, which may be called
-  // under any of these, must not call the engine.
+  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
+  // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
+  // class registry's others (it saves, and asks what is on record, under its own), Presence's,
+  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_, share_mutex_.
+  // The store's, the event log's and the watcher's come last. So a listener of the event log, which
+  // may be called under any of these, must not call the engine.
   const EngineOptions options_;
   const std::shared_ptr<Presence> presence_;
   std::string boot_id_;
@@ -356,6 +356,8 @@ class EngineImpl : public Engine {
   int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;  // that are announced and not done
   // For what of an exit takes time, and for those that follow the node's share.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
+  // For handlers' commands of a start, each of which may take minutes.
+  WorkerPool tellers_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
 };

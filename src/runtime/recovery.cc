@@ -319,7 +319,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
   // A command may take minutes, for which nobody is to be kept from being served.
   const auto tell = [this, id = sandbox->id] { TellBack(id, ""); };
-  if (!patient_.TrySchedule(tell)) tell();
+  if (!tellers_.TrySchedule(tell)) tell();
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {
