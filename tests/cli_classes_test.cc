@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "harness/kernel.h"
@@ -306,6 +307,23 @@ TEST_F(ReloadTest, WhatIsPutRightIsTold) {
   EXPECT_THAT(Changes(),
               ElementsAre("rdt: class gold is put right (found: resctrl group /gold is gone)"));
   EXPECT_EQ(Reload().out, "Nothing has changed.\n");
+}
+
+// Also of what was said before: who reloads looks at what the log has from then on.
+TEST_F(ReloadTest, TheLogWarnsAtEachReloadAnew) {
+  WriteClasses(
+      "partitions:\n  all:\n    l3Allocation: 100%\n    classes: {tin: {l3Allocation: 13%}}\n");
+  for (const size_t reloads : {1, 2}) {
+    const RunResult result = Reload();
+    ASSERT_EQ(result.exit.code, 0) << result.err;
+    const auto warned = [&] {
+      const std::vector<std::string> parts =
+          absl::StrSplit(node_.Log(), "class tin: L3 of caches 0-1: 13.0% asked");
+      return parts.size() - 1;
+    };
+    EXPECT_TRUE(Eventually([&] { return warned() >= reloads; })) << node_.Log();
+    EXPECT_EQ(warned(), reloads);
+  }
 }
 
 // A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_CLASSES_H_
 #define PLIMSOLL_DAEMON_CLASSES_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,7 +27,7 @@ struct ClassEnvironment {
   std::string restrict_oom_score_adj = "auto";
   // Gets what the administrator should know of a type that writes as it is made, before it does;
   // may be null.
-  qos::Registry::WarnFn warn;
+  std::function<void(const std::string& type, const std::string& warning)> warn;
 };
 
 // INVALID_ARGUMENT for a class file that is wrong: the daemon must not start then. A type that this

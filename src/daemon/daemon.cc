@@ -280,9 +280,6 @@ class DaemonImpl final : public Daemon {
       log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
                   {{"error", std::string(thawed.message())}});
     }
-    const auto warn = [this](const std::string& type, const std::string& warning) {
-      class_warnings_.Tell(type, warning);
-    };
     PLIMSOLL_ASSIGN_OR_RETURN(
         classes_, MakeClasses(options_.config.classes,
                               {.host = host_,
@@ -290,8 +287,14 @@ class DaemonImpl final : public Daemon {
                                .owned = store_.get(),
                                .freezer = &*freezer_,
                                .restrict_oom_score_adj = options_.config.restrict_oom_score_adj,
-                               .warn = warn}));
-    classes_->WarnWith(warn);
+                               .warn = [this](const std::string& type, const std::string& warning) {
+                                 class_warnings_.Tell(type, warning);
+                               }}));
+    // Whoever asks for the reload, all is told again.
+    classes_->WarnWith([this](const std::vector<qos::TypeReport>& types) {
+      class_warnings_.Forget();
+      class_warnings_.Tell(types);
+    });
     class_warnings_.Tell(classes_->Describe(/*look=*/true));
     return absl::OkStatus();
   }
@@ -407,7 +410,6 @@ class DaemonImpl final : public Daemon {
   }
 
   void ReloadClasses() {
-    class_warnings_.Forget();
     const absl::StatusOr<std::vector<std::string>> changes = classes_->Reload();
     if (!changes.ok()) {
       log_->Write(LogLevel::kError, "classes not reloaded, the old ones stay in force",

@@ -130,9 +130,9 @@ class Registry {
   // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
   // changed, and what differed in the kernel and was put right; on error nothing has.
   absl::StatusOr<std::vector<std::string>> Reload();
-  // What Reload calls with each warning of the new definitions once all are read, before anything
-  // is written. Set once, before the first reload.
-  using WarnFn = std::function<void(const std::string& type, const std::string& warning)>;
+  // What each Reload calls with names and warnings of the types that it has read again, once all
+  // are read and before anything is written. Set once, before the first reload.
+  using WarnFn = std::function<void(const std::vector<TypeReport>& types)>;
   void WarnWith(WarnFn warn);
   // What is called, under the registry's locks, when a reload has changed which files the classes
   // of a holder set: they are on its record, for a start that knows another definition. Set once,

@@ -77,9 +77,14 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     if (!reload.ok()) return AlsoSay(reload.status(), "nothing was reloaded");
     if (*reload != nullptr) prepared.push_back({type.get(), *std::move(reload), {}});
   }
-  for (const Prepared& one : prepared) {
-    if (warn_ == nullptr) break;
-    for (const std::string& warning : one.reload->warnings()) warn_(one.type->name(), warning);
+  if (warn_ != nullptr) {
+    std::vector<TypeReport> reports;
+    for (const Prepared& one : prepared) {
+      reports.push_back({.name = one.type->name(),
+                         .level = one.type->level(),
+                         .warnings = one.reload->warnings()});
+    }
+    warn_(reports);
   }
   absl::MutexLock no_update(&definitions_);
   absl::MutexLock alone(&reload_);

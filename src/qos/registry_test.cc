@@ -449,9 +449,15 @@ TEST_F(RegistryTest, AReloadWarnsOfAllTypesBeforeAnythingIsWritten) {
   Make({{.name = "blockio"}, {.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"blockio", "gold"}}).ok());
   std::vector<std::string> told;
-  registry_->WarnWith([&](const std::string& type, const std::string& warning) {
+  int calls = 0;
+  registry_->WarnWith([&](const std::vector<TypeReport>& types) {
+    ++calls;
     EXPECT_THAT(fakes_[0]->committed, IsEmpty()) << "nothing is in force yet";
-    told.push_back(absl::StrCat(type, ": ", warning));
+    for (const TypeReport& type : types) {
+      for (const std::string& each : type.warnings) {
+        told.push_back(absl::StrCat(type.name, ": ", each));
+      }
+    }
   });
   fakes_[0]->next_warnings = {"nobody heeds weights"};
   fakes_[1]->next_warnings = {"13% is 8% here", "devices use way 3 too"};
@@ -464,6 +470,7 @@ TEST_F(RegistryTest, AReloadWarnsOfAllTypesBeforeAnythingIsWritten) {
   fakes_[1]->next_status = absl::InvalidArgumentError("line 3");
   EXPECT_EQ(registry_->Reload().status().message(), "line 3; nothing was reloaded");
   EXPECT_THAT(told, IsEmpty());
+  EXPECT_EQ(calls, 1) << "once a reload";
 }
 
 TEST_F(RegistryTest, WhatAReloadPutsRightIsAmongWhatChanged) {
