@@ -55,15 +55,15 @@ class BlockioType::Reload : public PendingReload {
     for (const auto& [name, plan] : before_->plans) {
       const auto now = after_->plans.find(name);
       if (now == after_->plans.end()) {
-        lines.push_back(absl::StrCat("blockio class ", name, " goes"));
+        lines.push_back(absl::StrCat("class ", name, " goes"));
       } else if (now->second.Meaning() != plan.Meaning()) {
-        lines.push_back(absl::StrCat("blockio class ", name, ": ", plan.Meaning(), " becomes ",
-                                     now->second.Meaning()));
+        lines.push_back(
+            absl::StrCat("class ", name, ": ", plan.Meaning(), " becomes ", now->second.Meaning()));
       }
     }
     for (const auto& [name, plan] : after_->plans) {
       if (before_->plans.contains(name)) continue;
-      lines.push_back(absl::StrCat("blockio class ", name, " comes: ", plan.Meaning()));
+      lines.push_back(absl::StrCat("class ", name, " comes: ", plan.Meaning()));
     }
     return lines;
   }
@@ -96,8 +96,8 @@ class BlockioType::Reload : public PendingReload {
       }
       const auto drift = type_->Drift(target, name);
       if (!drift.ok() || drift->empty()) continue;
-      lines.push_back(absl::StrCat("blockio class ", name, " of ", target.name,
-                                   " is put right (found: ", *drift, ")"));
+      lines.push_back(
+          absl::StrCat("class ", name, " of ", target.name, " is put right (found: ", *drift, ")"));
     }
     return lines;
   }
