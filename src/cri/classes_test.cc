@@ -172,7 +172,6 @@ TEST_F(ClassesTest, StatusListsTypesAndClasses) {
   EXPECT_EQ(info.container_class_resources(0).classes(0).capacity(), 0u) << "any number";
   EXPECT_EQ(info.container_class_resources(0).classes(1).name(), "silver");
   EXPECT_EQ(info.container_class_resources(0).classes(1).capacity(), 2u);
-  EXPECT_EQ(info.container_class_resources(0).classes(1).capacity(), 2u);
   EXPECT_TRUE(info.pod_class_resources(0).immutable());
   EXPECT_EQ(info.pod_class_resources(0).default_class(), "gold");
 }

@@ -49,8 +49,8 @@ linux::Schemata RdtGroups::Defaults() const {
 }
 
 linux::Schemata RdtGroups::GoalOf(const RdtClassGroup& group) const {
-  linux::Schemata goal =
-      Defaults();  // an earlier definition may have restricted more than this one
+  // An earlier definition may have restricted more than this one.
+  linux::Schemata goal = Defaults();
   for (const auto& [resource, values] : group.schemata) goal[resource] = values;
   return goal;
 }

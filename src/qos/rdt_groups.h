@@ -64,7 +64,7 @@ class RdtGroups {
   // call at a time.
   absl::Status Apply(RdtClasses& classes);
   // How the kernel's group differs from what Apply would make of it ("resctrl group /gold: L3 of
-  // cache 0 is ff, should be f"); empty: it doesn't, or isn't ours to write. Changes nothing.
+  // cache 0 is 0xff, should be 0xf"); empty: it doesn't, or isn't ours to write. Changes nothing.
   std::string Difference(const RdtClassGroup& group) const;
   // Opens the `tasks` of every group that is there.
   void Reopen(RdtClasses& classes) const;
