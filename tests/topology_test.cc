@@ -80,6 +80,18 @@ TEST_F(TopologyTest, WhatIsPrintedCanBeChecked) {
   }
 }
 
+// No daemon is asked.
+TEST(MachineFromInputTest, WhatIsNoXmlIsNamedAsStandardInput) {
+  Command show;
+  show.argv = {ProgramPath("plimsoll"), "topology", "--machine", "-"};
+  const auto shown = RunProgram(show, {.input = "zones: []\n"});
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  EXPECT_EQ(shown->exit.code, 1);
+  EXPECT_EQ(shown->out, "");
+  EXPECT_TRUE(absl::StrContains(shown->err, "standard input: not an XML topology of hwloc 2"))
+      << shown->err;
+}
+
 TEST_F(TopologyTest, WhoRunsWhereIsShown) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
