@@ -67,7 +67,8 @@ class HugePagesTest : public NodeTest {
     return response.exit_code() == 0;
   }
   uint64_t ShownLimit(const std::string& id) {
-    for (const cri::HugepageLimit& limit : Status(id).resources().linux().hugepage_limits()) {
+    const cri::ContainerStatus status = Status(id);
+    for (const cri::HugepageLimit& limit : status.resources().linux().hugepage_limits()) {
       if (limit.page_size() == "2MB") return limit.limit() / kPage;
     }
     return ~uint64_t{0};
