@@ -2,7 +2,9 @@
 // that notes how it is called and then leaves the work to crun.
 #include <memory>
 #include <string>
+#include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
@@ -71,7 +73,9 @@ class RuntimeHandlersTest : public NodeTest {
     Write("runtime",
           absl::StrCat("#!/bin/sh\necho \"$@\" >> ", place, "/calls\nexec ", crun, " \"$@\"\n"));
     Write("resize",
-          absl::StrCat("#!/bin/sh\ncat \"$1\" >> ", place, "/told\n[ ! -e ", place, "/refuse ]\n"));
+          absl::StrCat("#!/bin/sh\ncd ", place, "\ncat \"$1\" >> told\n",
+                       "if [ -e slow ]; then rm slow; printf $$ > pid; exec sleep 300; fi\n",
+                       "[ ! -e refuse ]\n"));
   }
   std::unique_ptr<TestDir> directory_;
 };
@@ -116,6 +120,27 @@ TEST_F(RuntimeHandlersTest, TheHandlerGoesAlongOrNothingChanges) {
   EXPECT_THAT(refused.error_message(), HasSubstr("the update command of runtime handler vm"));
   EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
   EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "3");
+}
+
+TEST_F(RuntimeHandlersTest, AStopOfTheDaemonEndsTheCommandAndTheNextStartTellsWhatHolds) {
+  const std::string id = Start(RunOn("vm", Announcing("1", "64Mi")), Web("sleep 1000"));
+  const int64_t limit = Status(id).resources().linux().memory_limit_in_bytes();
+  Write("slow", "");
+  grpc::Status resized;
+  std::thread client([&] { resized = ResizeTo(id, "3", 128 * kMebibyte); });
+  EXPECT_TRUE(Eventually([&] { return !Noted("pid").empty(); }));
+  const auto stopped = node_.StopDaemon();
+  client.join();
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  EXPECT_EQ(stopped->code, 0);
+  EXPECT_FALSE(resized.ok());
+  EXPECT_FALSE(Host().Exists("proc/" + Noted("pid"))) << "the command outlived the daemon";
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  const std::string size = R"("size":{"vcpus":)";
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(Noted("told"), size + "1,"); }))
+      << Noted("told");
+  EXPECT_GT(Noted("told").find(size + "1,"), Noted("told").find(size + "3,"));
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), limit);
 }
 
 TEST_F(RuntimeHandlersTest, FixedIsFixedOverARestart) {

@@ -40,6 +40,7 @@ class MockEngine : public runtime::Engine {
               (override));
   MOCK_METHOD(absl::Status, UpdateSandboxResources,
               (absl::string_view, const runtime::SandboxUpdate&), (override));
+  MOCK_METHOD(void, CallOffUpdates, (), (override));
   MOCK_METHOD(absl::StatusOr<runtime::PodPicture>, Picture, (absl::string_view), (const, override));
   using Classes = std::map<std::string, qos::EffectiveClass>;
   MOCK_METHOD(absl::StatusOr<Classes>, ContainerClasses, (absl::string_view, bool), (override));

@@ -329,7 +329,10 @@ class DaemonImpl final : public Daemon {
       metrics_->ObserveTopologySent();
       if (reader == cri::TopologyFeed::Reader::kClient) node_->TakenByClient();
     };
-    server.abandon_calls = [this] { runtime_->CancelExecs(); };
+    server.abandon_calls = [this] {
+      runtime_->CancelExecs();
+      engine_->CallOffUpdates();
+    };
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<cri::Server> started,
                               cri::Server::Start(std::move(server)));
     {

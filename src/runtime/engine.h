@@ -148,6 +148,11 @@ class Engine {
   virtual absl::Status UpdateSandboxResources(absl::string_view id,
                                               const SandboxUpdate& update) = 0;
 
+  // Updates that wait for a runtime handler's command, or would, fail with FAILED_PRECONDITION from
+  // now on, and the command is ended: for a daemon that ends. The next start tells the handler what
+  // holds.
+  virtual void CallOffUpdates() = 0;
+
   // What the pod needs, by what is on record of it now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
 

@@ -43,7 +43,7 @@ class EngineImpl : public Engine {
   ~EngineImpl() override {
     ending_ = true;
     presence_->End();
-    CallOffAll();
+    CallOffUpdates();
   }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
@@ -69,6 +69,7 @@ class EngineImpl : public Engine {
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
+  void CallOffUpdates() override;
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override;
   void RefuseOutsideShare(bool refuse) override;
@@ -243,8 +244,6 @@ class EngineImpl : public Engine {
   void TellBack(const std::string& sandbox_id, const std::string& container_id);
   // The turns of the container's pod, for CallOff; null: its pod is not known.
   std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
-  // From now on, since the engine is ending.
-  void CallOffAll();
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;
@@ -351,7 +350,7 @@ class EngineImpl : public Engine {
   // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
   // the CDI registry.
   mutable absl::Mutex kept_devices_mutex_;
-  std::list<CallOff> called_off_;  // by the end of this
+  std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
   absl::Mutex releases_mutex_;
   int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;  // that are announced and not done
   // For what of an exit takes time, and for those that follow the node's share.

@@ -33,7 +33,7 @@ absl::Status HandlerTurn::status() const {
   if (!cancellation_.cancelled()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("cancelled: ", id_ == turns_->pod_ ? "it" : "it or its pod",
-                   " is being stopped or removed; nothing has changed"));
+                   " is being stopped or removed, or the daemon is ending; nothing has changed"));
 }
 
 CallOff::CallOff(std::shared_ptr<HandlerTurns> turns, std::string id)

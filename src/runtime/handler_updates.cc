@@ -110,7 +110,7 @@ std::shared_ptr<HandlerTurns> EngineImpl::TurnsOf(const Container& container) co
   return sandbox.ok() ? (*sandbox)->turns : nullptr;
 }
 
-void EngineImpl::CallOffAll() {
+void EngineImpl::CallOffUpdates() {
   absl::MutexLock lock(&mutex_);
   for (const auto& sandbox : sandboxes_.All())
     called_off_.emplace_back(sandbox->turns, sandbox->id);

@@ -1,0 +1,308 @@
+// The update command of runtime handlers, over stand-ins: when it is told, what ends it, and what
+// is told back.
+#include "absl/strings/str_cat.h"
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/engine_handlers_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using EngineHandlerUpdatesTest = EngineHandlersTest;
+
+TEST_F(EngineHandlerUpdatesTest, TheHandlerIsToldBeforeAnUpdate) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(engine_->UpdateResources(id, To("3500m", "1Gi")).ok());
+  std::string told = Told();
+  EXPECT_THAT(told, HasSubstr(absl::StrCat(R"({"id":")", pod, R"(","name":"pod")")));
+  EXPECT_THAT(told, HasSubstr(R"("size":{"vcpus":4,"memory_bytes":1610612736)"));
+  EXPECT_THAT(told, HasSubstr(R"("picture":"complete","total":)"));
+  EXPECT_THAT(*run_.List("sandboxes/" + pod), Not(::testing::Contains("wanted-resources.json")));
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "2Gi")}).ok());
+  // The container's own later word stands.
+  EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":4,)"));
+}
+
+TEST_F(EngineHandlerUpdatesTest, WhatTheHandlerRefusesIsNotDone) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ExitWith(3);
+  ResourceUpdate update = To("2", "1Gi");
+  update.cgroup.memory_limit_bytes = 1 << 30;
+  const absl::Status refused = engine_->UpdateResources(id, update);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("the update command of runtime handler vm"));
+  const ContainerRecord record = *engine_->GetContainer(id);
+  EXPECT_EQ(record.spec.kubernetes_resources, Web().kubernetes_resources);
+  EXPECT_EQ(record.spec.resources, linux::CgroupSettings());
+  EXPECT_FALSE(cgroups_.Read(record.cgroup_path)->memory_limit_bytes.has_value());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("9", "9Gi")})));
+  EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, Announcing("1", "1Gi"));
+}
+
+TEST_F(EngineHandlerUpdatesTest, AnUpdateThatFailsAfterwardsIsTakenBack) {
+  SetUpdateCommand("vm");
+  const std::string id = Create(Pod(Spec("vm")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ResourceUpdate update = To("2500m", "1Gi");
+  update.cgroup.memory_limit_bytes = 1 << 30;
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("memory.max: no"));
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  const std::string told = Told();
+  const size_t first = told.find(R"("vcpus":3)");
+  EXPECT_NE(first, std::string::npos) << told;
+  EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+}
+
+// It may have acted before it failed, or was killed.
+TEST_F(EngineHandlerUpdatesTest, AnUpdateCommandThatFailsIsToldBack) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const auto expect_told_back = [&] {
+    const std::string told = Told();
+    const size_t first = told.find(R"("vcpus":4)");
+    EXPECT_NE(first, std::string::npos) << told;
+    EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+  };
+  ExitWith(3);
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(id, To("3500m", "1Gi"))));
+  expect_told_back();
+  PodResources wanted = Announcing("1", "1Gi");
+  wanted.containers[1].kubernetes_resources.limits["cpu"] = "3";
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(engine_->UpdateSandboxResources(pod, {.pod_resources = wanted})));
+  expect_told_back();
+  // Only the first call is slow.
+  const std::string script =
+      absl::StrCat("#!/bin/sh\ncat \"$2\" >> ", dir_.path(), "/told\n[ -e ", dir_.path(),
+                   "/slow ] || exit 0\nrm ", dir_.path(), "/slow\nexec sleep 300\n");
+  ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
+  handlers_["vm"].update_timeout_seconds = 3;
+  const absl::Status late = engine_->UpdateResources(id, To("3500m", "1Gi"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  expect_told_back();
+}
+
+TEST_F(EngineHandlerUpdatesTest, AnUpdateCommandThatIsNotThereIsCalledOnce) {
+  SetUpdateCommand("vm");
+  const std::string id = Create(Pod(Spec("vm")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(dir_.root().RemoveFile("resize").ok());
+  const absl::Status refused = engine_->UpdateResources(id, To("2", "1Gi"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
+}
+
+// A command may take ten minutes; it also waits for another's turn.
+TEST_F(EngineHandlerUpdatesTest, AStopDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string web = Create(pod, Web());
+  const std::string job = Create(pod, EngineTest::Spec("job"));
+  ASSERT_TRUE(engine_->StartContainer(web).ok());
+  ASSERT_TRUE(engine_->StartContainer(job).ok());
+  const absl::Status cancelled = Slowly(
+      [&] { return engine_->UpdateResources(web, To("3500m", "1Gi")); },
+      [&] {
+        // It waits for its turn, unless the stop has been quicker.
+        absl::Status waited;
+        std::thread waiting([&] { waited = engine_->UpdateResources(job, To("2500m", "1Gi")); });
+        EXPECT_TRUE(engine_->StopContainer(job, absl::ZeroDuration()).ok());
+        waiting.join();
+        EXPECT_TRUE(absl::IsFailedPrecondition(waited)) << waited;
+        EXPECT_TRUE(engine_->StopContainer(web, absl::ZeroDuration()).ok());
+      });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+  EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
+  EXPECT_EQ(engine_->GetContainer(web)->spec.kubernetes_resources, Web().kubernetes_resources);
+  // The pod goes on, so its machine is told what holds.
+  const std::string told = Told();
+  const size_t first = told.find(R"("vcpus":4)");
+  EXPECT_NE(first, std::string::npos) << told;
+  EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
+  EXPECT_FALSE(run_.Exists(WantedFile(pod)));
+}
+
+TEST_F(EngineHandlerUpdatesTest, ARemovalOfAContainerDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());  // of one that was never started
+  const absl::Status cancelled =
+      Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
+             [&] { EXPECT_TRUE(engine_->RemoveContainer(id).ok()); });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+  EXPECT_THAT(engine_->ListContainers(), IsEmpty());
+}
+
+TEST_F(EngineHandlerUpdatesTest, ARemovalOfThePodDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  PodResources wanted = Announcing("1", "1Gi");
+  wanted.containers[1].kubernetes_resources.limits["cpu"] = "3";
+  for (const bool is_stopped_first : {true, false}) {
+    const std::string pod = Pod(Spec("vm"));
+    const absl::Status cancelled =
+        Slowly([&] { return engine_->UpdateSandboxResources(pod, {.pod_resources = wanted}); },
+               [&] {
+                 if (is_stopped_first) {
+                   EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+                   EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, Announcing("1", "1Gi"));
+                 }
+                 EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+               });
+    EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+    EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
+    EXPECT_EQ(Times(Told(), R"("vcpus":)"), 1u) << "of a pod that goes nothing is told back";
+  }
+  for (const Event& event : events_.Since(0)) EXPECT_NE(event.type, EventType::kWarning);
+  ExpectNothingLeft();
+}
+
+TEST_F(EngineHandlerUpdatesTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
+  StartEngine();  // which tells what holds, beside what it serves
+  ASSERT_TRUE(WaitUntil([&] { return !dir_.root().Read("told").value_or("").empty(); }));
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
+  EXPECT_EQ(Times(Told(), R"("vcpus":2)"), 2u);
+  for (const Event& event : events_.Since(0)) {
+    EXPECT_THAT(event.message, Not(HasSubstr("tell what holds"))) << "it was waited for";
+  }
+}
+
+TEST_F(EngineHandlerUpdatesTest, ADaemonThatEndsEndsTheUpdateCommandsOfItsClients) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const absl::Status cancelled =
+      Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
+             [&] { engine_->CallOffUpdates(); });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+  EXPECT_THAT(cancelled.message(), HasSubstr("the daemon is ending"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(id, To("3500m", "1Gi"))));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":4)"));
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":2)"));
+  EXPECT_TRUE(engine_->UpdateResources(id, To("3500m", "1Gi")).ok());
+}
+
+// Four of them run at a time.
+TEST_F(EngineHandlerUpdatesTest, CommandsOfAStartKeepNothingElseWaiting) {
+  SetUpdateCommand("vm");
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    SandboxSpec spec = Spec("vm");
+    spec.name = name;
+    ASSERT_TRUE(run_.ReplaceFile(WantedFile(Pod(spec)), "").ok());
+  }
+  const std::string id = Create(Pod(PodSpec("other")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string script =
+      absl::StrCat("#!/bin/sh\necho begun >> ", dir_.path(), "/told\nexec sleep 300\n");
+  ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
+  handlers_["vm"].update_timeout_seconds = 200;
+  StartEngine();
+  EXPECT_TRUE(
+      WaitUntil([&] { return Times(dir_.root().Read("told").value_or(""), "begun") == 4; }));
+  FollowsShare(id);
+}
+
+TEST_F(EngineHandlerUpdatesTest, TheNodesShareDoesNotWaitForTheUpdateCommand) {
+  SetSlowCommand("vm");
+  const std::string id = Create(Pod(Spec("vm")), Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const absl::Status cancelled =
+      Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
+             [&] {
+               FollowsShare(id);
+               EXPECT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+             });
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
+}
+
+// As after a kill between the update command and the update: the handler was told of more.
+TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextStart) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  // The command sees the file that stays there until its update is whole.
+  bool was_there = false;
+  cgroups_.on_apply = [&] { was_there = run_.Exists(WantedFile(pod)); };
+  ResourceUpdate update = To("3500m", "1Gi");
+  update.cgroup.cpu_shares = 100;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  cgroups_.on_apply = nullptr;
+  EXPECT_TRUE(was_there);
+  EXPECT_FALSE(run_.Exists(WantedFile(pod)));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":4)"));
+  ASSERT_TRUE(engine_->UpdateResources(id, To("1", "1Gi")).ok());
+  Told();
+
+  ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
+  ExitWith(3);
+  StartEngine();
+  const auto warns = [&] {
+    for (const Event& event : events_.Since(0)) {
+      if (event.type == EventType::kWarning && event.sandbox_id == pod) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(WaitUntil(warns)) << "the command has failed";
+  EXPECT_TRUE(run_.Exists(WantedFile(pod))) << "so the next start tries again";
+  ExitWith(0);
+  Told();
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
+  EXPECT_THAT(Told(), HasSubstr(R"("vcpus":2)"));
+}
+
+TEST_F(EngineHandlerUpdatesTest, AHandlerThatIsGoneIsNamed) {
+  const std::string pod = Pod(Spec("vm"));
+  handlers_.clear();
+  const auto refused = engine_->CreateContainer(pod, Web(), "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(refused.status().message(), HasSubstr("the runtime handler vm of sandbox"));
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+}
+
+TEST_F(EngineHandlerUpdatesTest, WithoutItsHandlerWhatIsNotFixedCanBeUpdated) {
+  const std::string pod = Pod(Spec("vm"));
+  const std::string id = Create(pod, Web());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  SandboxSpec spec = Spec("fixed");
+  spec.name = "other";
+  const std::string fixed = Pod(spec);
+  const std::string held = Create(fixed, Web());
+  ASSERT_TRUE(engine_->StartContainer(held).ok());
+  handlers_.clear();
+  const absl::Status updated = engine_->UpdateResources(id, To("2", "1Gi"));
+  EXPECT_TRUE(updated.ok()) << updated;
+  EXPECT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("2", "2Gi")}).ok());
+  for (const absl::Status& refused :
+       {engine_->UpdateResources(held, To("500m", "1Gi")),
+        engine_->UpdateSandboxResources(fixed, {.pod_resources = Announcing("1", "512Mi")})}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("the runtime handler fixed of sandbox"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
