@@ -15,9 +15,7 @@
 #include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/resctrl.h"
-#include "linux/schemata.h"
-#include "resctrlfs/fixture.h"
+#include "resctrlfs/classes_machine.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -167,53 +165,15 @@ constexpr char kGoldAndBronze[] = R"(partitions:
       bronze: {l3Allocation: 50%}
 )";
 
-// A machine with resctrl and the class file, before the daemon is started.
-class StandIn {
+resctrlfs::Layout TwoCaches() {
+  resctrlfs::Layout layout;
+  layout.caches[0].ids = {0, 1};
+  return layout;
+}
+
+class ReloadTest : private resctrlfs::ClassesMachine, public NodeTest {
  protected:
-  StandIn() {
-    why_not_ = resctrlfs::ResctrlFsFixture::WhyNot();
-    if (!why_not_.empty()) return;
-    resctrlfs::Layout layout;
-    layout.caches[0].ids = {0, 1};
-    auto started = resctrlfs::ResctrlFsFixture::Start(layout);
-    if (!started.ok()) {
-      why_not_ = started.status().ToString();
-      return;
-    }
-    resctrl_ = *std::move(started);
-    fs_ = *linux::Resctrl::Open(resctrl_->root());
-    WriteClasses(kGoldAndBronze);
-  }
-  ~StandIn() {
-    fs_.reset();
-    if (resctrl_ == nullptr) return;
-    const absl::Status stopped = resctrl_->Stop();
-    EXPECT_TRUE(stopped.ok()) << stopped;
-  }
-
-  void WriteClasses(absl::string_view text) {
-    const absl::Status written = dir_.root().ReplaceFile("rdt.yaml", text);
-    EXPECT_TRUE(written.ok()) << written;
-  }
-  std::string Config() const {
-    return absl::StrCat(
-        "classes:\n  rdt:\n    config_file: ", dir_.path(),
-        "/rdt.yaml\n    resctrl_root: ", resctrl_ == nullptr ? "/" : resctrl_->root().path(), "\n");
-  }
-  std::string Lines(const std::string& group) const {
-    const auto schemata = fs_->ReadSchemata(group);
-    return schemata.ok() ? linux::SchemataText(*schemata) : schemata.status().ToString();
-  }
-
-  TestDir dir_;
-  std::string why_not_;
-  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
-  std::unique_ptr<linux::Resctrl> fs_;
-};
-
-class ReloadTest : private StandIn, public NodeTest {
- protected:
-  ReloadTest() : NodeTest(Config()) {}
+  ReloadTest() : ClassesMachine(TwoCaches(), kGoldAndBronze), NodeTest(ClassesConfig()) {}
   void SetUp() override {
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;
     NodeTest::SetUp();
@@ -233,9 +193,9 @@ class ReloadTest : private StandIn, public NodeTest {
     return document.value("changes", std::vector<std::string>());
   }
 
-  using StandIn::fs_;
-  using StandIn::Lines;
-  using StandIn::WriteClasses;
+  using ClassesMachine::fs_;
+  using ClassesMachine::Lines;
+  using ClassesMachine::WriteClasses;
 };
 
 // For people in a test of its own: once told, a change is no change any more.

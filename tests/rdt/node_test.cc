@@ -11,7 +11,7 @@
 #include "harness/metrics.h"
 #include "harness/node.h"
 #include "linux/resctrl.h"
-#include "resctrlfs/fixture.h"
+#include "resctrlfs/classes_machine.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -34,54 +34,24 @@ partitions:
       bronze: {}
 )";
 
-// A machine with resctrl and the class file, before the daemon is started.
-class RdtMachine {
+resctrlfs::Layout TwoMonitoredCaches() {
+  resctrlfs::Layout layout;
+  layout.caches[0].ids = {0, 1};
+  layout.caches[0].closids = 6;
+  layout.monitoring = resctrlfs::MonitoringLayout();
+  layout.monitoring->ids = {0, 1};
+  return layout;
+}
+
+constexpr char kMore[] =
+    "    default: bronze\n    group_prefix: node.\n    annotations: [container, default]\n"
+    "    capacity: {silver: 1}\n    adopt: true\n";
+
+class RdtNodeTest : private resctrlfs::ClassesMachine, public NodeTest {
  protected:
-  RdtMachine() {
-    why_not_ = resctrlfs::ResctrlFsFixture::WhyNot();
-    if (!why_not_.empty()) return;
-    resctrlfs::Layout layout;
-    layout.caches[0].ids = {0, 1};
-    layout.caches[0].closids = 6;
-    layout.monitoring = resctrlfs::MonitoringLayout();
-    layout.monitoring->ids = {0, 1};
-    auto started = resctrlfs::ResctrlFsFixture::Start(layout);
-    if (!started.ok()) {
-      why_not_ = started.status().ToString();
-      return;
-    }
-    resctrl_ = *std::move(started);
-    fs_ = *linux::Resctrl::Open(resctrl_->root());
-    WriteClasses(kClasses);
-  }
-  ~RdtMachine() {
-    fs_.reset();
-    if (resctrl_ == nullptr) return;
-    const absl::Status stopped = resctrl_->Stop();
-    EXPECT_TRUE(stopped.ok()) << stopped;
-  }
-
-  void WriteClasses(absl::string_view text) {
-    const absl::Status written = files_.root().ReplaceFile("rdt.yaml", text);
-    EXPECT_TRUE(written.ok()) << written;
-  }
-  std::string Config() const {
-    return absl::StrCat(MetricsConfig(), "classes:\n  rdt:\n", "    config_file: ", files_.path(),
-                        "/rdt.yaml\n    default: bronze\n",
-                        "    group_prefix: node.\n    annotations: [container, default]\n",
-                        "    capacity: {silver: 1}\n    adopt: true\n    resctrl_root: ",
-                        resctrl_ == nullptr ? "/" : resctrl_->root().path(), "\n");
-  }
-
-  TestDir files_;
-  std::string why_not_;
-  std::unique_ptr<resctrlfs::ResctrlFsFixture> resctrl_;
-  std::unique_ptr<linux::Resctrl> fs_;
-};
-
-class RdtNodeTest : private RdtMachine, public NodeTest {
- protected:
-  RdtNodeTest() : NodeTest(Config()) {}
+  RdtNodeTest()
+      : ClassesMachine(TwoMonitoredCaches(), kClasses),
+        NodeTest(absl::StrCat(MetricsConfig(), ClassesConfig(kMore))) {}
   void SetUp() override {
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;
     NodeTest::SetUp();
@@ -129,9 +99,10 @@ class RdtNodeTest : private RdtMachine, public NodeTest {
   }
   bool HasGroup(const std::string& group) const { return fs_->HasGroup(group); }
 
-  using RdtMachine::fs_;
-  using RdtMachine::resctrl_;
-  using RdtMachine::WriteClasses;
+  using ClassesMachine::fs_;
+  using ClassesMachine::Lines;
+  using ClassesMachine::resctrl_;
+  using ClassesMachine::WriteClasses;
 };
 
 TEST_F(RdtNodeTest, AClassIsInForceForEverythingThatRuns) {
@@ -328,7 +299,7 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   const auto ask = [&] { return kill(node_.daemon_pid(), SIGHUP) == 0; };
   ASSERT_TRUE(ask());
   ASSERT_TRUE(Eventually([&] { return HasGroup("node.tin"); }));
-  EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("node.gold")), "L3:0=3f;1=3f\n");
+  EXPECT_EQ(Lines("node.gold"), "L3:0=3f;1=3f\n");
   EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 1u);
   ASSERT_TRUE(Assign(id, "tin").ok());
   // A file without a class that somebody holds changes nothing.
@@ -339,7 +310,7 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
            absl::StrContains(node_.Log(), "is held by container");
   }));
   EXPECT_TRUE(HasGroup("node.tin"));
-  EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("node.gold")), "L3:0=3f;1=3f\n");
+  EXPECT_EQ(Lines("node.gold"), "L3:0=3f;1=3f\n");
 }
 
 // Also where the kernel then refuses to have it so.
@@ -354,7 +325,7 @@ TEST_F(RdtNodeTest, TheLogWarnsBeforeAnythingIsWritten) {
   const size_t warned = log.find("class gold: L3 of caches 0-1: 13.0% asked");
   ASSERT_NE(warned, std::string::npos) << log;
   EXPECT_LT(warned, log.find("classes not reloaded"));
-  EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("node.gold")), "L3:0=fff;1=fff\n");
+  EXPECT_EQ(Lines("node.gold"), "L3:0=fff;1=fff\n");
 }
 
 TEST_F(RdtNodeTest, AnAdministratorsGroupIsAClassAndStaysHis) {
@@ -372,7 +343,7 @@ TEST_F(RdtNodeTest, AnAdministratorsGroupIsAClassAndStaysHis) {
   ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
   EXPECT_FALSE(Eventually([&] { return !HasGroup("node.bronze"); }, absl::Milliseconds(300)))
       << "it is the default class, which must be in the file";
-  EXPECT_EQ(linux::SchemataText(*fs_->ReadSchemata("admins")), "L3:0=3;1=fffff\n");
+  EXPECT_EQ(Lines("admins"), "L3:0=3;1=fffff\n");
 }
 
 }  // namespace
