@@ -1,8 +1,8 @@
 #include "daemon/logging.h"
 
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "daemon/log_output.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -133,12 +135,12 @@ struct Log::Backend {
 };
 
 Log::Log(LogFormat format, LogLevel level)
-    : format_(format),
-      clock_(&Clock::Real()),
-      limit_(50, 200, clock_),
-      backend_(std::make_unique<Backend>(std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
-  set_level(level);
-}
+    : Log(format, level,
+          [output = std::make_shared<LogOutput>(STDERR_FILENO, [format](uint64_t count) {
+             return FormatLogEntry(format, absl::Now(), LogLevel::kWarning,
+                                   "log entries lost, standard error did not take them",
+                                   {{"count", absl::StrCat(count)}});
+           })](LogLevel, const std::string& line) { output->Write(line); }) {}
 
 Log::Log(LogFormat format, LogLevel level, Sink sink, Clock* clock)
     : format_(format),

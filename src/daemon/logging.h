@@ -68,7 +68,7 @@ class Log {
  public:
   using Sink = std::function<void(LogLevel, const std::string& line)>;
 
-  // To standard error.
+  // To standard error; what it does not take is lost, and counted (log_output.h).
   Log(LogFormat format, LogLevel level);
   // To `sink`, which is called by one thread at a time.
   Log(LogFormat format, LogLevel level, Sink sink, Clock* clock = &Clock::Real());
