@@ -131,7 +131,7 @@ struct Client::Connection {
 
   // Waits for a daemon at the same place; one of our own is started again. False at the deadline.
   bool AwaitDaemon(absl::Time deadline) {
-    if (patience.wait == absl::ZeroDuration() || given_up) return false;
+    if (patience.wait == absl::ZeroDuration() || given_up || watch.abandoned()) return false;
     if (!lost.exchange(true) && patience.lost) patience.lost();
     while (absl::Now() < deadline && !watch.abandoned()) {
       absl::SleepFor(kReconnectInterval);

@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/images.h"
@@ -91,12 +92,21 @@ absl::StatusOr<std::set<std::string>> PodClassTypes(Client& client) {
   return types;
 }
 
+// From the third Ctrl-C on.
+constexpr absl::Duration kLeaveWithin = absl::Seconds(3);
+
 // What a person at the terminal wants who asks once, twice, and again: the pods stopped, killed, or
 // just out of here. Before there is a pod, and while the daemon is not there to stop one, once is
 // enough.
 void OnInterrupt(Client& client, bool begun, int count) {
   if (begun && count < 3 && !client.stuck()) return;
   client.Abandon();
+  if (count < 3) return;
+  // What is busy with something else than the daemon does not hear of it.
+  std::thread([] {
+    absl::SleepFor(kLeaveWithin);
+    std::_Exit(kExitInterrupted);
+  }).detach();
 }
 
 Patience WhileTheDaemonIsAway() {

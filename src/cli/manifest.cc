@@ -26,6 +26,8 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr size_t kMaxManifestBytes = 4 * 1024 * 1024;
+// Of a pod. What is done for each names all of them.
+constexpr size_t kMaxContainers = 1000;
 constexpr char kOneNode[] = "there is one node here, nothing to schedule";
 constexpr char kNoCluster[] = "there is no API server here";
 
@@ -144,6 +146,11 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   spec.Finish();  // first: "containers" may be missing because it is misspelt
   if (pod.containers.size() == init_containers) {
     reader.Fail(node, "spec", "\"containers\" is missing or empty");
+  }
+  if (pod.containers.size() > kMaxContainers) {
+    reader.Fail(node, "spec",
+                absl::StrCat("has ", pod.containers.size(), " containers, a pod has at most ",
+                             kMaxContainers));
   }
 }
 

@@ -91,6 +91,14 @@ std::string ErrorOf(const std::string& text) {
   return pods.ok() ? "no error" : std::string(pods.status().message());
 }
 
+TEST(Manifest, APodHasAtMostAThousandContainers) {
+  std::string text = PodWith("", "");
+  for (int i = 1; i < 1000; ++i) absl::StrAppend(&text, "    - {name: c", i, ", image: i}\n");
+  EXPECT_EQ(ErrorOf(text), "no error");
+  absl::StrAppend(&text, "    - {name: last, image: i}\n");
+  EXPECT_THAT(ErrorOf(text), HasSubstr("spec: has 1001 containers, a pod has at most 1000"));
+}
+
 TEST(Manifest, ReadsEverythingItKnows) {
   const auto pods = ParseManifests(kFull, "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();

@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/cancellation.h"
@@ -57,14 +60,54 @@ struct CallOptions {
   LaneOptions lanes;
 };
 
-// Ends a call and passes on that its client has gone, or its deadline.
-class CancellableReactor : public grpc::ServerUnaryReactor {
+// How many calls gRPC has that have not left yet: a finished one may still be on its way to the
+// client. Thread-safe.
+class CallsUnderWay {
  public:
+  void Add() {
+    absl::MutexLock lock(&mutex_);
+    ++count_;
+  }
+  void Remove() {
+    absl::MutexLock lock(&mutex_);
+    --count_;
+  }
+  // Whether there was a moment without any before the deadline.
+  bool AwaitNone(absl::Time deadline) {
+    const auto is_none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return count_ == 0; };
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithDeadline(absl::Condition(&is_none), deadline);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Ends a call. gRPC's until OnDone, which comes when the answer has left.
+class CallReactor : public grpc::ServerUnaryReactor {
+ public:
+  explicit CallReactor(std::shared_ptr<CallsUnderWay> calls) : calls_(std::move(calls)) {
+    calls_->Add();
+  }
+
+ private:
+  void OnDone() override {
+    calls_->Remove();
+    delete this;
+  }
+
+  const std::shared_ptr<CallsUnderWay> calls_;
+};
+
+// Passes on that its client has gone, or its deadline.
+class CancellableReactor : public CallReactor {
+ public:
+  using CallReactor::CallReactor;
   const std::shared_ptr<Cancellation>& cancellation() const { return cancellation_; }
 
  private:
   void OnCancel() override { cancellation_->Cancel(); }
-  void OnDone() override { delete this; }
 
   const std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
 };
@@ -85,11 +128,11 @@ class Calls {
     grpc::ServerUnaryReactor* reactor = nullptr;
     std::shared_ptr<Cancellation> cancellation;  // for handlers that look at it
     if constexpr (TakesContext<Handler, Request, Response>()) {
-      auto* const own = new CancellableReactor;
-      cancellation = own->cancellation();
-      reactor = own;
+      auto* const cancellable = new CancellableReactor(under_way_);
+      cancellation = cancellable->cancellation();
+      reactor = cancellable;
     } else {
-      reactor = context->DefaultReactor();
+      reactor = new CallReactor(under_way_);
     }
     const absl::Status queued = Schedule(lane, [=, this] {
       // Whoever asked may have gone while the call waited: then nothing is begun.
@@ -103,9 +146,8 @@ class Calls {
   }
 
   // Answers UNIMPLEMENTED: "<method> is not supported: <why>".
-  grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const char* method,
-                                   absl::string_view why) const {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  grpc::ServerUnaryReactor* Refuse(const char* method, absl::string_view why) const {
+    auto* const reactor = new CallReactor(under_way_);
     Finish(reactor, method, absl::Now(), Unsupported(method, why), nullptr);
     return reactor;
   }
@@ -126,8 +168,11 @@ class Calls {
   absl::Status Schedule(Lane lane, std::function<void()> work) {
     return lanes_.Schedule(lane, std::move(work));
   }
-  bool Drain(absl::Time deadline) { return lanes_.Drain(deadline); }
   std::vector<LaneState> State() const { return lanes_.State(); }
+  // Takes no more work. Whether all handlers have ended by then, and their answers have left.
+  bool Drain(absl::Time deadline) {
+    return lanes_.Drain(deadline) && under_way_->AwaitNone(deadline);
+  }
 
   // Tells the observer and the tracer. `object`: see FinishedCall.
   void Observe(absl::string_view method, absl::Time start, const absl::Status& status,
@@ -164,6 +209,7 @@ class Calls {
   }
 
   const CallOptions options_;
+  const std::shared_ptr<CallsUnderWay> under_way_ = std::make_shared<CallsUnderWay>();
   Lanes lanes_;
 };
 

@@ -23,10 +23,10 @@
   }
 
 // An RPC that is not supported.
-#define PLIMSOLL_CRI_UNSUPPORTED(Name, why)                                                      \
-  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context, const v1::Name##Request*, \
-                                 v1::Name##Response*) override {                                 \
-    return calls_->Refuse(context, PLIMSOLL_CRI_SERVICE #Name, why);                             \
+#define PLIMSOLL_CRI_UNSUPPORTED(Name, why)                                              \
+  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext*, const v1::Name##Request*, \
+                                 v1::Name##Response*) override {                         \
+    return calls_->Refuse(PLIMSOLL_CRI_SERVICE #Name, why);                              \
   }
 
 // One that would answer with a stream.
