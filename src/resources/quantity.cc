@@ -152,6 +152,13 @@ std::optional<Scale> ReadSuffix(absl::string_view text) {
   return Scale{number[0] == '-' ? -exponent : exponent, Quantity::Format::kDecimalExponent};
 }
 
+// What is too large is refused, so that a canonical form can always be read back.
+bool IsTooLarge(const Limbs& nanos) {
+  static const Limbs& limit =
+      *new Limbs(FromDigits("1" + std::string(kMaxExponent + kNanoDigits, '0')));
+  return CompareMagnitude(nanos, limit) >= 0;
+}
+
 absl::Status Invalid(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
       "quantity \"", text.substr(0, 64), text.size() > 64 ? "..." : "", "\": ", why,
@@ -199,6 +206,9 @@ absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
     shift += scale->exponent;
   }
   quantity.nanos_ = Shifted(std::move(digits), shift);
+  if (IsTooLarge(quantity.nanos_)) {
+    return Invalid(text, absl::StrCat("too large: 10^", kMaxExponent, " or more"));
+  }
   if (quantity.nanos_.empty()) quantity.negative_ = false;
   if (quantity.format_ == Format::kBinarySi) {
     const Limbs max = FromDigits("9223372036854775807000000000");

@@ -10,7 +10,7 @@
 //     exponent, a multiple of three) that allows that. A binary value below 1024 or with a fraction
 //     is written with decimal suffixes.
 // Two deliberate differences: text without any digit ("-", ".Ki"), which Go's parser takes for 0
-// against its own grammar, is an error, and exponents beyond +-1000 are one too.
+// against its own grammar, is an error; so are exponents beyond +-1000 and 10^1000 or more.
 #ifndef PLIMSOLL_RESOURCES_QUANTITY_H_
 #define PLIMSOLL_RESOURCES_QUANTITY_H_
 

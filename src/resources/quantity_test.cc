@@ -104,6 +104,23 @@ TEST(Quantity, RefusesAnEmbeddedNulAndLongText) {
   EXPECT_FALSE(Quantity::Parse(std::string(5000, '1')).ok());
 }
 
+// A canonical form has an exponent that the parser takes.
+TEST(Quantity, RefusesWhatIsTooLarge) {
+  const std::string zeros(900, '0');
+  for (const std::string& text : std::vector<std::string>{
+           "1e1000", "-1e1000", "10e999", "1" + zeros + "e100", "1280" + zeros + "e964"}) {
+    const auto quantity = Quantity::Parse(text);
+    ASSERT_FALSE(quantity.ok()) << text;
+    EXPECT_THAT(quantity.status().message(), HasSubstr("too large: 10^1000 or more"));
+  }
+  for (const std::string& text : {std::string("9.99e999"), std::string(1000, '9'),
+                                  "1" + zeros + "e99", "-999" + zeros + "e96"}) {
+    const auto quantity = Quantity::Parse(text);
+    ASSERT_TRUE(quantity.ok()) << quantity.status();
+    EXPECT_EQ(Q(quantity->Canonical()), *quantity);
+  }
+}
+
 TEST(Quantity, ValuesRoundAwayFromZeroAndClamp) {
   EXPECT_EQ(Q("1500m").Value(), 2);
   EXPECT_EQ(Q("-1500m").Value(), -2);
