@@ -151,9 +151,11 @@ class DaemonImpl final : public Daemon {
 
     PLIMSOLL_ASSIGN_OR_RETURN(state_, FsRoot::OpenOrCreate(config.state_dir));
     PLIMSOLL_ASSIGN_OR_RETURN(state_lock_, DirectoryLock::Take(*state_, "state directory"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host_, config.run_dir));
     PLIMSOLL_ASSIGN_OR_RETURN(run_, RunDirectory::Open(host_, config.run_dir));
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
+    PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(*state_, sandboxes));
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
     PLIMSOLL_ASSIGN_OR_RETURN(
         node_, NodeResources::Start(config.node_resources, host_, config.run_dir, *state_,
@@ -219,7 +221,6 @@ class DaemonImpl final : public Daemon {
 
   absl::Status OpenEngine() {
     const Config& config = options_.config;
-    PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(*state_));
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot image_root,
                               FsRoot::OpenOrCreate(state_->PathOf("images")));
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<image::ImageService> images,

@@ -1,9 +1,11 @@
 #include "daemon/run_directory.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "base/random_id.h"
 #include "base/status.h"
 #include "linux/mounts.h"
 
@@ -51,6 +53,17 @@ absl::Status RunDirectory::Remove() {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot parent,
                             FsRoot::Open(slash == 0 ? "/" : path_.substr(0, slash)));
   return parent.RemoveTree(path_.substr(slash + 1));
+}
+
+absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_mounted, IsMountPoint(host, path));
+  if (!is_mounted) return 0;
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot run, FsRoot::Open(path));
+  const absl::StatusOr<std::vector<std::string>> names = run.List("sandboxes");
+  if (absl::IsNotFound(names.status())) return 0;
+  PLIMSOLL_RETURN_IF_ERROR(names.status());
+  return static_cast<size_t>(
+      std::count_if(names->begin(), names->end(), [](const auto& name) { return IsId(name); }));
 }
 
 }  // namespace plimsoll::daemon

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_RUN_DIRECTORY_H_
 #define PLIMSOLL_DAEMON_RUN_DIRECTORY_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,10 @@ class RunDirectory {
   bool mounted_here_ = false;
   std::optional<FsRoot> root_;
 };
+
+// How many sandboxes the run directory at `path` has that were made in this boot: none where it is
+// no mount point, for a mount ends with the boot, and no process of another boot runs.
+absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& path);
 
 }  // namespace plimsoll::daemon
 

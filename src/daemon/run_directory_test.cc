@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/random_id.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -78,6 +79,18 @@ TEST_F(RunDirectoryTest, ASecondDaemonIsRefusedAndMountsNothing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(second));
   EXPECT_THAT(second.message(), HasSubstr("uses the run directory " + path_));
   EXPECT_THAT(Mounts(), SizeIs(1));
+}
+
+TEST_F(RunDirectoryTest, SandboxesOfThisBootAreCounted) {
+  EXPECT_EQ(*CountSandboxes(host_, path_), 0u) << "no directory";
+  // As a reboot leaves a directory that isn't on a tmpfs: the mount is gone.
+  ASSERT_TRUE(dir_.root().MakeDirs("run/sandboxes/" + RandomId()).ok());
+  EXPECT_EQ(*CountSandboxes(host_, path_), 0u) << "of another boot";
+  auto run = RunDirectory::Open(host_, path_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE((*run)->root().MakeDirs("sandboxes/" + RandomId()).ok());
+  ASSERT_TRUE((*run)->root().MakeDirs("sandboxes/notes").ok());
+  EXPECT_EQ(*CountSandboxes(host_, path_), 2u);
 }
 
 }  // namespace

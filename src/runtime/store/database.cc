@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
+#include "runtime/store/damage.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -23,9 +24,6 @@ absl::StatusCode CodeOf(int code, int err) {
   switch (code) {
     case SQLITE_NOMEM:
       return absl::StatusCode::kResourceExhausted;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return absl::StatusCode::kDataLoss;
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
@@ -44,6 +42,9 @@ absl::Status ErrorOf(sqlite3* database, int result) {
   const int err = sqlite3_system_errno(database);
   const char* path = sqlite3_db_filename(database, "main");
   const int code = result & 0xff;  // without the extension
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    return DamagedError(path != nullptr ? path : "", sqlite3_errmsg(database));
+  }
   return absl::Status(
       CodeOf(code, err),
       absl::StrCat("database ", path != nullptr ? path : "", ": ",

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "runtime/store/damage.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -161,9 +162,7 @@ absl::Status CheckFile(const FsRoot& directory, const std::string& name, size_t 
   if (length < 0) return ErrnoStatus(errno, "read " + path);
   if (length == 0) return absl::OkStatus();
   if (length < static_cast<ssize_t>(sizeof(header)) || std::memcmp(header, "SQLite format 3", 16)) {
-    return absl::DataLossError(absl::StrCat("database ", path,
-                                            ": is damaged or not an SQLite database; move it "
-                                            "away to start with an empty one"));
+    return DamagedError(path, "it has no header of an SQLite database");
   }
   const uint32_t version = LoadBigEndian32(header + 60);
   const uint32_t application_id = LoadBigEndian32(header + 68);

@@ -11,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
+#include "runtime/store/damage.h"
 #include "runtime/store/database.h"
 #include "runtime/store/disk_reserve.h"
+#include "runtime/store/log_check.h"
 #include "runtime/store/schema.h"
 #include "runtime/store/tables.h"
 
@@ -174,12 +176,25 @@ absl::Status EnsureFile(const FsRoot& directory) {
 absl::Status CheckIntegrity(Database& database, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string finding, database.QueryText("PRAGMA quick_check(1)"));
   if (finding == "ok") return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("database ", path, ": is damaged: ", finding,
-                                          "; move it away to start with an empty one"));
+  return DamagedError(path, finding);
 }
 
-// A connection to a database that is known to be ours, whole and of this schema.
-absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory) {
+absl::Status NothingRecordedError(const std::string& path, size_t sandboxes) {
+  return DamagedError(path, absl::StrCat("nothing is recorded in it, and the run directory has ",
+                                         sandboxes, sandboxes == 1 ? " sandbox" : " sandboxes"));
+}
+
+// What SQLite would pass over in silence: it takes an empty file for a new database, with whatever
+// log, and a damaged log for a short one.
+absl::Status CheckFilesOfPods(const FsRoot& directory, size_t sandboxes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const struct stat file, directory.Stat(kFileName));
+  if (file.st_size == 0) return NothingRecordedError(directory.PathOf(kFileName), sandboxes);
+  return CheckLog(directory, kFileName);
+}
+
+// A connection to a database that is known to be ours, whole and of this schema. `sandboxes` is 0
+// where there need not be anything in it.
+absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(const FsRoot& directory, size_t sandboxes) {
   const absl::Span<const Migration> migrations = Migrations();
   PLIMSOLL_RETURN_IF_ERROR(CheckFile(directory, kFileName, migrations.size()));
   PLIMSOLL_RETURN_IF_ERROR(EnsureFile(directory));
@@ -190,6 +205,8 @@ absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory) {
   // nothing is folded.
   database->SetTidyOnClose(false);
   PLIMSOLL_RETURN_IF_ERROR(CheckVersion(*database, path, migrations.size()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database->QueryInteger("PRAGMA user_version"));
+  if (version == 0 && sandboxes > 0) return NothingRecordedError(path, sandboxes);
   database->SetTidyOnClose(true);
   PLIMSOLL_RETURN_IF_ERROR(CheckIntegrity(*database, path));
   PLIMSOLL_ASSIGN_OR_RETURN(std::string mode, database->QueryText("PRAGMA journal_mode = WAL"));
@@ -204,13 +221,31 @@ absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory) {
   return database;
 }
 
+absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory, size_t sandboxes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, directory.Has(kFileName));
+  if (is_there) {
+    if (sandboxes > 0) PLIMSOLL_RETURN_IF_ERROR(CheckFilesOfPods(directory, sandboxes));
+    return OpenDatabase(directory, sandboxes);
+  }
+  absl::StatusOr<std::unique_ptr<Database>> made = OpenDatabase(directory, /*sandboxes=*/0);
+  if (made.ok()) return made;
+  // The next start is not to take what is half made for what was lost.
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    directory.RemoveFile(absl::StrCat(kFileName, suffix)).IgnoreError();
+  }
+  return made;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory) {
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory,
+                                                   size_t sandboxes_there) {
   DiskReserve reserve(directory, kReserveBytes);
-  absl::StatusOr<std::unique_ptr<Database>> first = OpenFirst(directory);
+  absl::StatusOr<std::unique_ptr<Database>> first = OpenFirst(directory, sandboxes_there);
   // A daemon that can't start on a full disk could not make room on it either.
-  if (absl::IsResourceExhausted(first.status()) && reserve.Release()) first = OpenFirst(directory);
+  if (absl::IsResourceExhausted(first.status()) && reserve.Release()) {
+    first = OpenFirst(directory, sandboxes_there);
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> pods, std::move(first));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> images_database,
                             Database::Open(directory.PathOf(kFileName), Durability::kFull));

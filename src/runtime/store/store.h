@@ -25,7 +25,13 @@ class Store : public image::Catalog, public qos::OwnedObjects {
   // Opens or makes <directory>/plimsoll.db. An older schema is migrated in one transaction after a
   // copy has been put beside it (plimsoll.db.v<N>). A newer schema: FAILED_PRECONDITION, nothing
   // is touched.
-  static absl::StatusOr<std::unique_ptr<Store>> Open(const FsRoot& directory);
+  //
+  // `sandboxes_there`: how many there are in the run directory that were made in this boot, whose
+  // pods may run. With some, DATA_LOSS where SQLite would go on with less than was recorded: the
+  // file is empty or has no schema, or its log is damaged (log_check.h). A file that isn't there is
+  // somebody's wish to start with an empty one.
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const FsRoot& directory,
+                                                     size_t sandboxes_there = 0);
 
   // Load gives every row. One damaged row must not hide the others: it comes as a record that has
   // what could be read of it, and is listed by Damaged.

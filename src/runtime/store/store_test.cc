@@ -250,6 +250,45 @@ TEST_F(StoreTest, ADamagedFileIsDataLoss) {
   const absl::Status status = Store::Open(root_).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr(root_.PathOf("plimsoll.db")));
+  EXPECT_THAT(status.message(), HasSubstr("ends every pod that runs"));
+}
+
+TEST_F(StoreTest, ATruncatedFileIsDataLossWithAdvice) {
+  {
+    auto store = Open(root_);
+    ASSERT_TRUE(store->PutSandbox(FullSandbox("s")).ok());
+  }
+  const std::string bytes = *root_.Read("plimsoll.db");
+  for (const size_t kept : {50u, 4096u, 8192u}) {
+    ASSERT_LT(kept, bytes.size());
+    ASSERT_TRUE(root_.ReplaceFile("plimsoll.db", bytes.substr(0, kept)).ok());
+    const absl::Status status = Store::Open(root_).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << kept << ": " << status;
+    EXPECT_THAT(status.message(), HasSubstr("ends every pod that runs")) << kept;
+  }
+}
+
+// SQLite alone takes both for a new database.
+TEST_F(StoreTest, OneThatRecordsNothingIsDataLossWherePodsMayRun) {
+  ASSERT_TRUE(root_.ReplaceFile("plimsoll.db", "").ok());
+  const absl::Status empty = Store::Open(root_, 2).status();
+  EXPECT_TRUE(absl::IsDataLoss(empty)) << empty;
+  EXPECT_THAT(empty.message(), HasSubstr("the run directory has 2 sandboxes"));
+  EXPECT_EQ(*root_.Read("plimsoll.db"), "") << "not touched";
+  ASSERT_TRUE(root_.RemoveFile("plimsoll.db").ok());
+  {
+    auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)->Execute("CREATE TABLE t (a); DROP TABLE t").ok());
+  }
+  ASSERT_GT(root_.Stat("plimsoll.db")->st_size, 0);
+  const absl::Status without_schema = Store::Open(root_, 1).status();
+  EXPECT_TRUE(absl::IsDataLoss(without_schema)) << without_schema;
+  EXPECT_THAT(without_schema.message(), HasSubstr("the run directory has 1 sandbox"));
+  EXPECT_NE(Open(root_), nullptr) << "no pod can be lost";
+  ASSERT_TRUE(Store::Open(root_, 1).ok()) << "its schema is there now";
+  ASSERT_TRUE(root_.RemoveFile("plimsoll.db").ok());
+  EXPECT_TRUE(Store::Open(root_, 1).ok()) << "moved away, for an empty one";
 }
 
 TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {

@@ -1,0 +1,22 @@
+// What is said of a database that is damaged, wherever that is found.
+#ifndef PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
+#define PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::runtime {
+
+// DATA_LOSS: the database file, what is wrong, what to do and what that costs.
+inline absl::Status DamagedError(absl::string_view path, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(
+      "database ", path, ": is damaged: ", what,
+      "; pods run on until a daemon has an empty database. To start with an empty one, which ends "
+      "every pod that runs and forgets all images, move it and its log (",
+      path, "-wal) away"));
+}
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_STORE_DAMAGE_H_

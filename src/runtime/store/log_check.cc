@@ -1,0 +1,207 @@
+#include "runtime/store/log_check.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "runtime/store/damage.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// The log: https://www.sqlite.org/fileformat2.html section 4. Numbers are big-endian.
+constexpr size_t kLogHeader = 32;
+constexpr size_t kFrameHeader = 24;
+constexpr size_t kSalts = 16;               // in the log's header; 8 bytes
+constexpr uint32_t kLogMagic = 0x377f0682;  // its last bit: checksums are of big-endian words
+constexpr uint32_t kFormatVersion = 3007000;
+constexpr uint32_t kMinPage = 512;
+constexpr uint32_t kMaxPage = 65536;
+
+// Its index: https://www.sqlite.org/walformat.html section 2.1. Two copies of the header, in the
+// machine's own byte order but for the salts, which are as in the log.
+constexpr size_t kIndexHeader = 48;
+
+uint32_t Word(const char* bytes, bool big_endian) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[big_endian ? i : 3 - i]);
+  }
+  return value;
+}
+
+uint32_t BigEndian(const char* bytes) {
+  return Word(bytes, /*big_endian=*/true);
+}
+
+struct Checksum {
+  uint32_t first = 0;
+  uint32_t second = 0;
+
+  // `size` is a multiple of 8.
+  void Add(const char* bytes, size_t size, bool big_endian) {
+    for (size_t i = 0; i < size; i += 8) {
+      first += Word(bytes + i, big_endian) + second;
+      second += Word(bytes + i + 4, big_endian) + first;
+    }
+  }
+  bool Matches(const char* bytes, bool big_endian) const {
+    return first == Word(bytes, big_endian) && second == Word(bytes + 4, big_endian);
+  }
+};
+
+// A file that may not be there, which reads as an empty one.
+class File {
+ public:
+  static absl::StatusOr<File> Open(const FsRoot& directory, const std::string& name) {
+    absl::StatusOr<UniqueFd> fd = directory.OpenFile(name, O_RDONLY);
+    if (absl::IsNotFound(fd.status())) return File(UniqueFd(), directory.PathOf(name));
+    PLIMSOLL_RETURN_IF_ERROR(fd.status());
+    return File(*std::move(fd), directory.PathOf(name));
+  }
+
+  // Shorter than `size` at the file's end only.
+  absl::StatusOr<absl::string_view> Read(uint64_t offset, size_t size) {
+    buffer_.resize(size);
+    size_t done = 0;
+    while (fd_.valid() && done < size) {
+      const ssize_t count =
+          pread(fd_.get(), buffer_.data() + done, size - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path_));
+      if (count == 0) break;
+      done += static_cast<size_t>(count);
+    }
+    return absl::string_view(buffer_.data(), done);  // until the next Read
+  }
+
+  bool is_there() const { return fd_.valid(); }
+
+ private:
+  File(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  UniqueFd fd_;
+  std::string path_;
+  std::string buffer_;
+};
+
+// What the last commit has left in the index.
+struct Index {
+  uint32_t frames = 0;  // that hold commits
+  std::string salts;
+};
+
+// nullopt: none, or one that says nothing. A kill may come while one of the two copies is written,
+// never while both are.
+absl::StatusOr<std::optional<Index>> ReadIndex(const FsRoot& directory, const std::string& name) {
+  constexpr bool kBigEndian = std::endian::native == std::endian::big;
+  PLIMSOLL_ASSIGN_OR_RETURN(File file, File::Open(directory, name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view bytes, file.Read(0, 2 * kIndexHeader));
+  for (size_t at = 0; at + kIndexHeader <= bytes.size(); at += kIndexHeader) {
+    const char* header = bytes.data() + at;
+    Checksum checksum;
+    checksum.Add(header, kIndexHeader - 8, kBigEndian);
+    const bool is_made = header[12] != 0;
+    if (!is_made || Word(header, kBigEndian) != kFormatVersion ||
+        !checksum.Matches(header + kIndexHeader - 8, kBigEndian)) {
+      continue;
+    }
+    return Index{.frames = Word(header + 16, kBigEndian), .salts = std::string(header + 32, 8)};
+  }
+  return std::nullopt;
+}
+
+struct LogHeader {
+  bool big_endian = false;  // of what checksums are made of
+  uint32_t page_size = 0;
+  std::string salts;
+  Checksum checksum;  // which those of the frames go on from
+};
+
+// nullopt: not a header that SQLite would take.
+std::optional<LogHeader> ParseHeader(absl::string_view bytes) {
+  if (bytes.size() < kLogHeader) return std::nullopt;
+  const uint32_t magic = BigEndian(bytes.data());
+  LogHeader header;
+  header.big_endian = (magic & 1) != 0;
+  header.page_size = BigEndian(bytes.data() + 8);
+  header.salts = std::string(bytes.substr(kSalts, 8));
+  header.checksum.Add(bytes.data(), kLogHeader - 8, header.big_endian);
+  if ((magic & ~1u) != kLogMagic || BigEndian(bytes.data() + 4) != kFormatVersion ||
+      !std::has_single_bit(header.page_size) || header.page_size < kMinPage ||
+      header.page_size > kMaxPage ||
+      !header.checksum.Matches(bytes.data() + kLogHeader - 8, /*big_endian=*/true)) {
+    return std::nullopt;
+  }
+  return header;
+}
+
+struct Frames {
+  uint32_t whole = 0;  // up to the first that isn't right
+  // The last behind that one which bears the log's salts and ends a transaction; 0: none.
+  uint32_t committed_after = 0;
+};
+
+absl::StatusOr<Frames> ReadFrames(File& log, const LogHeader& header) {
+  Frames frames;
+  Checksum checksum = header.checksum;
+  const size_t size = kFrameHeader + header.page_size;
+  bool unbroken = true;
+  for (uint32_t number = 1;; ++number) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view frame,
+                              log.Read(kLogHeader + uint64_t{number - 1} * size, size));
+    if (frame.size() < size) return frames;
+    const bool is_ours = frame.substr(8, 8) == header.salts;  // else of the log's last round
+    if (!unbroken) {
+      if (is_ours && BigEndian(frame.data() + 4) != 0) frames.committed_after = number;
+      continue;
+    }
+    checksum.Add(frame.data(), 8, header.big_endian);
+    checksum.Add(frame.data() + kFrameHeader, header.page_size, header.big_endian);
+    unbroken = is_ours && BigEndian(frame.data()) != 0 &&
+               checksum.Matches(frame.data() + 16, /*big_endian=*/true);
+    if (unbroken) frames.whole = number;
+  }
+}
+
+}  // namespace
+
+absl::Status CheckLog(const FsRoot& directory, const std::string& name) {
+  const std::string path = directory.PathOf(name);
+  const auto damaged = [&path](absl::string_view what) {
+    return DamagedError(path, absl::StrCat("its log ", path, "-wal ", what));
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<Index> index,
+                            ReadIndex(directory, absl::StrCat(name, "-shm")));
+  if (index.has_value() && index->frames == 0) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(File log, File::Open(directory, absl::StrCat(name, "-wal")));
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view start, log.Read(0, kLogHeader));
+  if (start.empty() && !index.has_value()) return absl::OkStatus();
+  const std::optional<LogHeader> header = ParseHeader(start);
+  if (start.empty()) {
+    return damaged(absl::StrCat(log.is_there() ? "is empty" : "is not there", ", and there were ",
+                                index->frames, " frames of changes in it"));
+  }
+  if (!header.has_value()) return damaged("has a broken header, and all in it would be lost");
+  if (index.has_value() && index->salts != header->salts) {
+    return damaged("isn't the one that was last written to");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const Frames frames, ReadFrames(log, *header));
+  const uint32_t expected = index.has_value() ? index->frames : frames.committed_after;
+  if (frames.whole >= expected) return absl::OkStatus();
+  return damaged(absl::StrCat("is broken at frame ", frames.whole + 1, " of ", expected,
+                              ", and the changes from there on would be lost"));
+}
+
+}  // namespace plimsoll::runtime
