@@ -312,7 +312,8 @@ class EngineImpl : public Engine {
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
-  absl::Status RemoveStrayGroup(const std::string& group);
+  // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
+  absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);
   // Removes layers that nobody uses, if the container was the last that might have used any.

@@ -285,7 +285,7 @@ class Inspector {
       Finding& finding =
           Add(D::kStrayGroup,
               absl::StrCat("control group ", group, " is of a sandbox that is not recorded"),
-              "removes it, unless there are processes in it");
+              "removes it, unless others' processes are in it");
       finding.sandbox_id = id;
       finding.group = group;
     }

@@ -24,6 +24,9 @@ namespace {
 
 // A difference that is there now and still then is no operation under way.
 constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
+// How long all groups of strays together are waited for to be left by what was ended.
+constexpr absl::Duration kLeaving = absl::Seconds(2);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
 }  // namespace
 
@@ -48,8 +51,6 @@ absl::Status EngineImpl::Recover() {
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayCommand) {
       Trouble(finding, options_.runtime->EndStrayExec(finding.stray));
-    } else if (finding.difference == Difference::kStrayGroup) {
-      Trouble(finding, RemoveStrayGroup(finding.group));
     } else if (finding.difference == Difference::kNotInspected) {
       Trouble(finding, absl::InternalError(finding.what));
     } else {
@@ -112,12 +113,25 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
     Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
   }
+  // What is in a group goes before it; what the next start knows a group by, after it.
   for (const Finding& finding : findings) {
-    if (finding.difference == Difference::kStrayContainer) {
-      Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
-    } else if (finding.difference == Difference::kStraySandbox) {
-      Trouble(finding, RemoveSandboxPlace(options_.host, options_.run, finding.sandbox_id));
-    }
+    if (finding.difference != Difference::kStrayContainer) continue;
+    Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
+  }
+  absl::flat_hash_set<std::string> with_groups;  // sandboxes of which one stays
+  const absl::Time deadline = absl::Now() + kLeaving;
+  for (const Finding& finding : findings) {
+    if (finding.difference != Difference::kStrayGroup) continue;
+    const absl::Status removed = RemoveStrayGroup(finding, deadline);
+    if (!removed.ok()) with_groups.insert(finding.sandbox_id);
+    Trouble(finding, removed);
+  }
+  for (const Finding& finding : findings) {
+    if (finding.difference != Difference::kStraySandbox) continue;
+    const std::string& id = finding.sandbox_id;
+    Trouble(finding, with_groups.contains(id)
+                         ? ReleaseSandboxPlace(options_.host, options_.run, id)
+                         : RemoveSandboxPlace(options_.host, options_.run, id));
   }
 }
 
@@ -142,18 +156,35 @@ void EngineImpl::CollectLayersAfter(const std::string& container_id) {
   Warn("", "", options_.images->CollectGarbage());
 }
 
-// What runs in it may be somebody's whose record was lost: not ours to end.
-absl::Status EngineImpl::RemoveStrayGroup(const std::string& group) {
-  const auto processes = options_.cgroups->Processes(group, /*recursive=*/true);
-  if (absl::IsNotFound(processes.status())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(processes.status());
-  if (!processes->empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("control group ", group, " is of a sandbox that is not recorded, and ",
-                     processes->size(), " processes are in it, process ", processes->front(),
-                     " among them: end them, then the next start removes it"));
+// The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
+// was lost: not ours to end.
+absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time deadline) {
+  SandboxRecord sandbox;
+  sandbox.id = finding.sandbox_id;
+  sandbox.cgroup_path = finding.group;
+  const std::string pause = PauseCgroupOf(sandbox);
+  for (;;) {
+    auto processes = options_.cgroups->Processes(finding.group, /*recursive=*/true);
+    if (absl::IsNotFound(processes.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(processes.status());
+    const auto ours = options_.cgroups->Processes(pause, /*recursive=*/true);
+    if (!absl::IsNotFound(ours.status())) PLIMSOLL_RETURN_IF_ERROR(ours.status());
+    if (ours.ok()) {
+      std::erase_if(*processes, [&ours](pid_t pid) {
+        return std::find(ours->begin(), ours->end(), pid) != ours->end();
+      });
+    }
+    if (processes->empty()) break;
+    if (absl::Now() > deadline) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "control group ", finding.group, " is of a sandbox that is not recorded, ", "and ",
+          processes->size(), " processes are in it, process ", processes->front(),
+          " among them: end them, then the next start removes it"));
+    }
+    absl::SleepFor(kPollInterval);
   }
-  return options_.cgroups->Remove(group);
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(pause, absl::Now() + kKillTimeout));
+  return options_.cgroups->Remove(finding.group);
 }
 
 void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
