@@ -1,4 +1,5 @@
 // `plimsoll doctor`: what differs is named, nothing is changed, and recovery does what was said.
+#include <algorithm>
 #include <csignal>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class DoctorTest : public NodeTest {
@@ -26,6 +28,14 @@ class DoctorTest : public NodeTest {
   RunResult Inspect() {
     return *RunProgram(
         {.argv = {ProgramPath("plimsolld"), "--config", node_.config_path(), "--inspect"}});
+  }
+  // Kills the daemon.
+  void LoseDatabase() {
+    node_.KillDaemon();
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      ASSERT_TRUE(
+          Host().RemoveFile(absl::StrCat(node_.state_directory(), "/plimsoll.db", suffix)).ok());
+    }
   }
   // The database's content as it is on disk.
   std::string Database() {
@@ -148,6 +158,126 @@ TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   EXPECT_EQ(Doctor().exit.code, 0);
   EXPECT_TRUE(CgroupExists(theirs));
   EXPECT_TRUE(Cgroups().Remove(theirs).ok());
+}
+
+TEST_F(DoctorTest, WhatWasLookedAtIsSaidAndNothingIsAnError) {
+  EXPECT_THAT(Doctor().out, HasSubstr(absl::StrCat("Looked at ", node_.state_directory(), ", ",
+                                                   node_.run_directory(), ".")));
+  const RunResult nothing =
+      *RunProgram({.argv = {ProgramPath("plimsoll"), "--root", "/nonexistent", "doctor"}});
+  EXPECT_EQ(nothing.exit.code, 2) << nothing.out << nothing.err;
+  EXPECT_THAT(nothing.err, HasSubstr("state directory /nonexistent/state is not there"));
+  EXPECT_THAT(nothing.out, IsEmpty());
+  const std::string root = node_.directory() + "/root";
+  ASSERT_TRUE(Host().MakeDirs(root + "/state").ok());
+  const RunResult empty =
+      *RunProgram({.argv = {ProgramPath("plimsoll"), "--root", root, "doctor"}});
+  EXPECT_EQ(empty.exit.code, 0) << empty.out << empty.err;
+  EXPECT_THAT(empty.out, HasSubstr(absl::StrCat("Looked at ", root, "/state, ", root, "/run.")));
+}
+
+// As a daemon finds it that was killed: all of this is in memory that the kernel keeps.
+TEST_F(DoctorTest, ADamagedLogIsRefusedAndPodsRunOn) {
+  const std::string first = Start(RunPod(), Shell("sleep 1000"));
+  const std::string second = Start(RunPod(), Shell("sleep 1000"));
+  node_.KillDaemon();
+  const std::string path = node_.state_directory() + "/plimsoll.db";
+  const std::string whole = *Host().Read(path + "-wal");
+  ASSERT_GT(whole.size(), 10000u);
+  std::string damaged = whole;
+  // From the middle of the last frame's page on: that of the second container's start.
+  std::fill(damaged.end() - 2000, damaged.end() - 1900, '\xaa');
+  ASSERT_TRUE(Host().ReplaceFile(path + "-wal", damaged).ok());
+  for (const std::string& said :
+       {std::string(Inspect().err), std::string(node_.StartDaemon().message())}) {
+    EXPECT_THAT(said, HasSubstr(path + "-wal is broken at frame "));
+    EXPECT_THAT(said, HasSubstr("ends every pod that runs"));
+  }
+  for (const std::string& id : {first, second}) {
+    EXPECT_THAT(ProcessesWith("plimsoll-monitor " + id), Not(IsEmpty())) << "it runs on";
+  }
+  EXPECT_EQ(*Host().Read(path + "-wal"), damaged) << "not touched";
+  ASSERT_TRUE(Host().ReplaceFile(path + "-wal", whole).ok());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  for (const std::string& id : {first, second}) {
+    EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+  }
+}
+
+TEST_F(DoctorTest, AnEmptiedOrTruncatedDatabaseIsRefusedAndPodsRunOn) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  node_.KillDaemon();
+  const std::string path = node_.state_directory() + "/plimsoll.db";
+  const std::vector<std::string> suffixes = {"", "-wal", "-shm"};
+  std::vector<std::string> whole;
+  for (const std::string& suffix : suffixes) whole.push_back(*Host().Read(path + suffix));
+  for (const std::string& suffix : {suffixes[1], suffixes[2]}) {
+    ASSERT_TRUE(Host().RemoveFile(path + suffix).ok());
+  }
+  for (const size_t kept : {size_t{0}, size_t{4096}}) {
+    ASSERT_TRUE(Host().ReplaceFile(path, whole[0].substr(0, kept)).ok());
+    for (const std::string& said :
+         {std::string(Inspect().err), std::string(node_.StartDaemon().message())}) {
+      EXPECT_THAT(said, HasSubstr(absl::StrCat("database ", path, ": is damaged")));
+      EXPECT_THAT(said, HasSubstr("ends every pod that runs"));
+      EXPECT_THAT(said, Not(HasSubstr("plimsoll-inspect"))) << "that is gone by then";
+    }
+  }
+  EXPECT_THAT(ProcessesWith("plimsoll-monitor " + id), Not(IsEmpty())) << "it runs on";
+  for (size_t i = 0; i < suffixes.size(); ++i) {
+    ASSERT_TRUE(Host().ReplaceFile(path + suffixes[i], whole[i]).ok());
+  }
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+}
+
+// What somebody gets who moves the database away while pods run: all of them go, in one start.
+TEST_F(DoctorTest, PodsOfALostDatabaseGoWithTheirGroups) {
+  cri::PodSandboxConfig shared = PodConfig();
+  shared.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::POD);
+  std::vector<std::string> groups;
+  for (const std::string& pod : {RunPod(), RunPod(shared)}) {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    if (groups.size() == 1) {
+      config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+          cri::POD);
+    }
+    Start(pod, config);
+    groups.push_back(absl::StrCat(node_.cgroup_parent(), "/", pod));
+    EXPECT_TRUE(CgroupExists(groups.back()));
+  }
+  LoseDatabase();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  for (const std::string& group : groups) EXPECT_FALSE(CgroupExists(group)) << group;
+  EXPECT_THAT(*Host().List(node_.run_directory() + "/sandboxes"), IsEmpty());
+  EXPECT_THAT(node_.Log(), Not(HasSubstr("end them, then the next start removes it")));
+  EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
+}
+
+// A process that recovery has no business with keeps a group, and the next start knows it still.
+TEST_F(DoctorTest, AGroupThatStaysIsKnownAtTheNextStart) {
+  const std::string pod = RunPod();
+  Start(pod, Shell("sleep 1000"));
+  const std::string group = absl::StrCat(node_.cgroup_parent(), "/", pod);
+  const std::string theirs = group + "/theirs";
+  ASSERT_TRUE(Cgroups().Create(theirs).ok());
+  absl::StatusOr<Child> process = Spawn({.argv = {"/bin/sleep", "1000"}});
+  ASSERT_TRUE(process.ok()) << process.status();
+  ASSERT_TRUE(Cgroups().AddProcess(theirs, process->pid()).ok());
+  LoseDatabase();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(node_.Log(), HasSubstr(absl::StrCat("process ", process->pid(), " among them")));
+  EXPECT_TRUE(CgroupExists(theirs));
+  const RunResult result = Doctor();
+  EXPECT_EQ(result.exit.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("StrayGroup"));
+  ASSERT_TRUE(process->Signal(SIGKILL).ok());
+  ASSERT_TRUE(process->Wait().ok());
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_FALSE(CgroupExists(group));
+  EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
 }
 
 TEST_F(DoctorTest, ADaemonThatIsNamedMustBeThere) {

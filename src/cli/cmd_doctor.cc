@@ -1,8 +1,13 @@
 // plimsoll doctor
 #include <google/protobuf/util/json_util.h>
 
-#include "absl/strings/match.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -28,9 +33,16 @@ absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs)
   }
   RunLimits limits;
   limits.max_output_bytes = 64 << 20;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string json, RunChecked(std::move(command), limits));
+  PLIMSOLL_ASSIGN_OR_RETURN(const RunResult result, RunProgram(std::move(command), limits));
+  if (!result.exit.success()) {
+    absl::string_view said = absl::StripAsciiWhitespace(result.err);
+    absl::ConsumePrefix(&said, "plimsolld: ");
+    if (result.exit.code == kExitUsage) return UsageError(absl::InvalidArgumentError(said));
+    return absl::InternalError(
+        said.empty() ? absl::StrCat(daemon, " --inspect: ", result.exit.ToString()) : said);
+  }
   node::InspectResponse response;
-  if (!google::protobuf::util::JsonStringToMessage(json, &response).ok()) {
+  if (!google::protobuf::util::JsonStringToMessage(result.out, &response).ok()) {
     return absl::InternalError(absl::StrCat(daemon, " --inspect gave no answer that I understand"));
   }
   return response;
@@ -54,24 +66,39 @@ absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
                   "doctor.");
 }
 
+struct Looked {
+  node::InspectResponse response;
+  std::vector<std::string> places;  // directories
+};
+
+absl::StatusOr<Looked> At(const absl::StatusOr<node::InspectResponse>& response) {
+  PLIMSOLL_RETURN_IF_ERROR(response.status());
+  return Looked{*response, {response->state_directory(), response->run_directory()}};
+}
+
 // Those of the daemon that runs; else what its directories tell.
-absl::StatusOr<node::InspectResponse> Look(const CommandContext& context) {
+absl::StatusOr<Looked> Look(const CommandContext& context) {
   const auto client = context.Connect(/*may_start=*/false);
-  if (client.ok()) return (*client)->Inspect();
+  if (client.ok()) return At((*client)->Inspect());
   if (!absl::IsUnavailable(client.status())) return client.status();
-  if (!context.address.empty()) return LookBehind(context.address, client.status());
+  if (!context.address.empty()) return At(LookBehind(context.address, client.status()));
   const StandaloneDirs dirs = StandaloneDirs::Below(context.root);
-  if (!context.root.empty()) return InspectStopped(&dirs);
-  PLIMSOLL_ASSIGN_OR_RETURN(node::InspectResponse response, InspectStopped(nullptr));
-  if (!FsRoot::Open(dirs.state).ok()) return response;
+  if (!context.root.empty()) return At(InspectStopped(&dirs));
+  PLIMSOLL_ASSIGN_OR_RETURN(Looked looked, At(InspectStopped(nullptr)));
+  const absl::Status standalone = FsRoot::Open(dirs.state).status();
+  if (absl::IsNotFound(standalone)) return looked;
+  PLIMSOLL_RETURN_IF_ERROR(standalone);
   // Plimsoll has hosted pods without a service too, and may be at it.
   const auto host = Client::Connect({.address = "unix://" + dirs.socket(), .may_start = false});
   PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
                             host.ok() ? (*host)->Inspect() : InspectStopped(&dirs));
+  node::InspectResponse& response = looked.response;
   response.mutable_findings()->MergeFrom(hosted.findings());
   response.mutable_troubles()->MergeFrom(hosted.troubles());
   response.set_daemon_running(response.daemon_running() || hosted.daemon_running());
-  return response;
+  looked.places.push_back(hosted.state_directory());
+  looked.places.push_back(hosted.run_directory());
+  return looked;
 }
 
 std::string Object(const node::Finding& finding) {
@@ -84,7 +111,8 @@ std::string Object(const node::Finding& finding) {
   return "-";
 }
 
-void PrintForPeople(const node::InspectResponse& response) {
+void PrintForPeople(const Looked& looked) {
+  const node::InspectResponse& response = looked.response;
   const char* where = response.daemon_running() ? "" : "No daemon runs. ";
   if (response.findings().empty()) {
     Print(absl::StrCat(where, response.troubles().empty()
@@ -107,14 +135,16 @@ void PrintForPeople(const node::InspectResponse& response) {
   for (const std::string& trouble : response.troubles()) {
     Print(absl::StrCat("  - ", Printable(trouble), "\n"));
   }
+  Print(absl::StrCat("Looked at ", absl::StrJoin(looked.places, ", "), ".\n"));
 }
 
 absl::StatusOr<int> Doctor(const CommandContext& context) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse response, Look(context));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Looked looked, Look(context));
+  const node::InspectResponse& response = looked.response;
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
   } else {
-    PrintForPeople(response);
+    PrintForPeople(looked);
   }
   return response.findings().empty() && response.troubles().empty() ? kExitOk : kExitDiffers;
 }
@@ -128,9 +158,10 @@ void AddDoctorCommand(CLI::App& app, CommandContext& context) {
       "do.\n\n"
       "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. Asks "
       "the daemon that runs; without one it looks into the state directory itself, as root: that "
-      "of the "
-      "machine's configuration, or with --root the one there. The "
-      "exit code is 0 when all agrees and 3 when something differs.");
+      "of the machine's configuration, or with --root the one there. The exit code is 0 when all "
+      "agrees, 3 when something differs, 2 when there is no state directory, and 1 when it can't "
+      "be "
+      "looked at.");
   context.Act(doctor, [&context] { return Doctor(context); });
 }
 

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cri/findings.h"
 #include "daemon/directory_lock.h"
+#include "daemon/run_directory.h"
 #include "image/catalog.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
@@ -51,15 +53,22 @@ class ScratchDirectory {
   const FsRoot root_;
 };
 
-// SQLite writes beside a database even to read it, and an older one would be migrated.
-absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, const FsRoot& copy) {
-  for (const char* name : {"plimsoll.db", "plimsoll.db-wal"}) {
+// SQLite writes beside a database even to read it, and an older one would be migrated. Errors name
+// the database, not its copy.
+absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, const FsRoot& copy,
+                                                         size_t sandboxes) {
+  for (const char* name : {"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"}) {
     const absl::StatusOr<std::string> content = state.Read(name, kMaxDatabaseBytes);
     if (absl::IsNotFound(content.status())) continue;
     PLIMSOLL_RETURN_IF_ERROR(content.status());
     PLIMSOLL_RETURN_IF_ERROR(copy.ReplaceFile(name, *content));
   }
-  return runtime::Store::Open(copy);
+  absl::StatusOr<std::unique_ptr<runtime::Store>> store = runtime::Store::Open(copy, sandboxes);
+  if (store.ok()) return store;
+  return absl::Status(
+      store.status().code(),
+      absl::StrReplaceAll(store.status().message(),
+                          {{copy.PathOf("plimsoll.db"), state.PathOf("plimsoll.db")}}));
 }
 
 // `directory` as it is if a daemon has made `part` in it, else an empty one: opening what is there
@@ -134,14 +143,18 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   response.set_state_directory(config.state_dir);
   response.set_run_directory(config.run_dir);
   const absl::StatusOr<FsRoot> real_state = FsRoot::Open(config.state_dir);
-  if (absl::IsNotFound(real_state.status())) return response;
+  if (absl::IsNotFound(real_state.status())) {
+    return absl::InvalidArgumentError(absl::StrCat("state directory ", config.state_dir,
+                                                   " is not there: no daemon has run with it"));
+  }
   PLIMSOLL_RETURN_IF_ERROR(real_state.status());
   PLIMSOLL_RETURN_IF_ERROR(DirectoryLock::CheckFree(*real_state, "state directory"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto scratch, ScratchDirectory::Make());
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot copy, scratch->Sub("copy"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<runtime::Store> store,
-                            OpenCopy(*real_state, copy));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host, config.run_dir));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<runtime::Store> store,
+                            OpenCopy(*real_state, copy, sandboxes));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot state,
                             OpenOrEmpty(config.state_dir, "containers", *scratch));

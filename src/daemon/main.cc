@@ -142,7 +142,8 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   return absl::OkStatus();
 }
 
-// For `plimsoll doctor`, which reads the message back.
+// For `plimsoll doctor`, which reads the message back. A directory that isn't there is a wrong
+// configuration.
 int PrintInspection(const Config& config) {
   const absl::StatusOr<::plimsoll::v1::InspectResponse> response = InspectStopped(config);
   std::string json;
@@ -151,7 +152,7 @@ int PrintInspection(const Config& config) {
     return 0;
   }
   std::fprintf(stderr, "plimsolld: %s\n", std::string(response.status().message()).c_str());
-  return 1;
+  return absl::IsInvalidArgument(response.status()) ? 2 : 1;
 }
 
 int Main(int argc, char** argv) {
