@@ -1,10 +1,7 @@
 #include "cdi/registry.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <ctime>
 #include <set>
 #include <utility>
@@ -14,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cdi/names.h"
@@ -37,26 +35,10 @@ std::string SignatureOf(const struct stat& info) {
                       ".", info.st_ctim.tv_nsec);
 }
 
-// A FIFO would hold up whoever asks, also one that comes in the file's place just now: it is opened
-// without waiting, and what is looked at and read is what was opened.
+// A FIFO would hold up whoever asks, also one that comes in the file's place just now.
 absl::StatusOr<std::string> ReadRegular(const FsRoot& host, const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
-                            host.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-  struct stat info = {};
-  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat");
-  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError("is no regular file");
-  std::string text;
-  char buffer[16384];
-  while (true) {
-    const ssize_t n = read(file.get(), buffer, sizeof(buffer));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read");
-    if (n == 0) return text;
-    if (text.size() + static_cast<size_t>(n) > kMaxSpecBytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("larger than ", kMaxSpecBytes, " bytes"));
-    }
-    text.append(buffer, static_cast<size_t>(n));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file, host.OpenFile(path, kOpenToLook));
+  return ReadRegularFile(file.get(), kMaxSpecBytes);
 }
 
 template <typename T>

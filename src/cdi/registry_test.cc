@@ -116,8 +116,9 @@ TEST_F(CdiRegistryTest, WhatIsNoFileHoldsUpNobody) {
   ASSERT_TRUE(dir_.root().MakeDirs("etc/cdi/directory.json").ok());
   ASSERT_EQ(mkfifo((dir_.path() + "/etc/cdi/fifo.yaml").c_str(), 0600), 0);
   EXPECT_THAT(Env({"v.com/gpu=a"}), ElementsAre("ANY=1", "VALUE=1"));
-  EXPECT_THAT(registry_.Faults(), ElementsAre(HasSubstr("directory.json: is no regular file"),
-                                              HasSubstr("fifo.yaml: is no regular file")));
+  EXPECT_THAT(registry_.Faults(),
+              ElementsAre(HasSubstr("directory.json: is a directory, not a regular file"),
+                          HasSubstr("fifo.yaml: is a FIFO, not a regular file")));
   EXPECT_TRUE(absl::IsInvalidArgument(Refusal("gpu")));
 }
 
@@ -149,7 +150,8 @@ TEST_F(CdiRegistryTest, AFilesNameMayBeAnyBytes) {
                           HasSubstr(R"(is in both /etc/cdi/good.json and /etc/cdi/\xff\n.yaml)")));
   EXPECT_THAT(Refusal("v.com/gpu=a").message(), HasSubstr(R"(/etc/cdi/\xff\n.yaml)"));
   ASSERT_EQ(mkfifo((dir_.path() + "/etc/cdi/\xe9.json").c_str(), 0600), 0);
-  EXPECT_THAT(registry_.Faults(), Contains(HasSubstr(R"(/etc/cdi/\xe9.json: is no regular file)")));
+  EXPECT_THAT(registry_.Faults(),
+              Contains(HasSubstr(R"(/etc/cdi/\xe9.json: is a FIFO, not a regular file)")));
 }
 
 TEST_F(CdiRegistryTest, MayBeAskedByManyWhileFilesChange) {

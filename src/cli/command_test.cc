@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "base/unique_fd.h"
@@ -100,6 +104,38 @@ TEST(Command, ATopologyMayComeThroughAPipe) {
   const Printed good =
       RunMain({"topology", "check", absl::StrCat("/dev/fd/", reader.get()), "--any-machine"});
   EXPECT_EQ(good.code, kExitOk) << good.err;
+}
+
+TEST(Command, APipeIsReadUntilItsWriterHasGone) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  std::thread shell([&writer] {
+    absl::SleepFor(absl::Milliseconds(50));  // read before by whoever doesn't wait
+    const std::string text = "zones: [{name: a}]\n";
+    EXPECT_EQ(write(writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    writer.Reset();
+  });
+  const Printed good =
+      RunMain({"topology", "check", absl::StrCat("/dev/fd/", reader.get()), "--any-machine"});
+  shell.join();
+  EXPECT_EQ(good.code, kExitOk) << good.err;
+}
+
+// Somebody may write into it, or nobody ever.
+TEST(Command, ATopologyIsNotAwaitedFromAFifo) {
+  const TestDir dir;
+  const std::string fifo = dir.path() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"topology", "check", fifo},
+                                                                 {"topology", "--machine", fifo}}) {
+    const Printed refused = RunMain(words);
+    EXPECT_EQ(refused.code, kExitError);
+    EXPECT_THAT(refused.err, HasSubstr(fifo + ": is a FIFO, not a regular file"));
+  }
+  EXPECT_THAT(RunMain({"topology", "check", "/dev/zero"}).err,
+              HasSubstr("/dev/zero: is a character device, not a regular file"));
 }
 
 TEST(Command, ACapturedMachineCanBeLookedAt) {

@@ -1,6 +1,9 @@
 #include "cli/paths.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,11 +11,36 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cli/output.h"
 
 namespace plimsoll::cli {
+namespace {
+
+// A pipe that a shell has made has somebody who writes into it. A FIFO with a name need not have.
+bool IsShellsPipe(int fd, mode_t mode) {
+  struct statfs where = {};
+  return S_ISFIFO(mode) && fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
+}
+
+absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
+  // By its path: FsRoot follows no link of /proc/self/fd.
+  UniqueFd fd(open(path.c_str(), kOpenToLook | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  struct stat info = {};
+  if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (!S_ISREG(info.st_mode) && !IsShellsPipe(fd.get(), info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
+  }
+  // What comes through the pipe is waited for.
+  if (fcntl(fd.get(), F_SETFL, 0) != 0) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  return fd;
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> FromRoot(const std::string& path) {
   if (absl::StartsWith(path, "/")) return path;
@@ -23,10 +51,11 @@ absl::StatusOr<std::string> FromRoot(const std::string& path) {
 
 absl::StatusOr<std::string> ReadUserFile(const std::string& path) {
   constexpr size_t kMostBytes = 16 * 1024 * 1024;
-  // By its path: FsRoot follows no link of /proc/self/fd.
   const bool is_input = path == "-";
-  const UniqueFd opened(is_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!is_input && !opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  UniqueFd opened;
+  if (!is_input) {
+    PLIMSOLL_ASSIGN_OR_RETURN(opened, OpenUserFile(path));
+  }
   const std::string name = is_input ? "standard input" : path;
   std::string text;
   char buffer[65536];

@@ -14,8 +14,9 @@ namespace plimsoll::cli {
 // Links and ".." stay for the kernel to follow.
 absl::StatusOr<std::string> FromRoot(const std::string& path);
 
-// A file that the user names, whatever it is: "-" is standard input, and a pipe (/dev/stdin, or
-// what a shell makes of `<(...)`) will do. RESOURCE_EXHAUSTED above 16 MiB.
+// A file that the user names: "-" is standard input, and a pipe (/dev/stdin, or what a shell makes
+// of `<(...)`) will do. INVALID_ARGUMENT for anything else, since a FIFO that nobody writes into
+// would be waited for without end; RESOURCE_EXHAUSTED above 16 MiB.
 absl::StatusOr<std::string> ReadUserFile(const std::string& path);
 
 // Into what is there, and so not in its place: it may be a link, or a device. "-" is standard

@@ -225,7 +225,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view fil
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(std::string absolute, AbsolutePath(path));
-  const absl::StatusOr<std::string> text = host.Read(absolute, kMaxFileBytes);
+  const absl::StatusOr<std::string> text = host.ReadRegular(absolute, kMaxFileBytes);
   if (!text.ok()) return Annotate(text.status(), "configuration " + path);
   return ParseConfig(*text, path);
 }

@@ -1,5 +1,7 @@
 #include "daemon/config.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -167,7 +169,12 @@ TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
   EXPECT_THAT(missing.message(), HasSubstr("No such file or directory"));
 
   ASSERT_TRUE(dir.root().MakeDirs("d").ok());
-  EXPECT_THAT(LoadConfig(dir.root().PathOf("d")).status().message(), HasSubstr("Is a directory"));
+  EXPECT_THAT(LoadConfig(dir.root().PathOf("d")).status().message(),
+              HasSubstr("d: is a directory, not a regular file"));
+  const std::string fifo = dir.root().PathOf("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(LoadConfig(fifo).status().message(),
+              HasSubstr(fifo + ": is a FIFO, not a regular file"));
 
   ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "workers: x").ok());
   EXPECT_THAT(LoadConfig(path).status().message(), HasSubstr(path + ":1:10: workers: "));

@@ -167,7 +167,7 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   EXPECT_EQ(started.exit.code, 2);
   EXPECT_EQ(started.err, checked.err);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is not a regular file"));
+  EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is a FIFO, not a regular file"));
 }
 
 TEST_F(ProgramTest, AnUnreadableConfigurationIsNamed) {

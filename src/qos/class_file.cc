@@ -1,15 +1,12 @@
 #include "qos/class_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
-#include <cerrno>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "yaml/documents.h"
 
@@ -30,29 +27,10 @@ absl::StatusOr<std::string> LoadClassFile(const std::string& path) {
 }
 
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path) {
-  const auto file = host.OpenFile(path, O_RDONLY | O_NONBLOCK);
+  const auto file = host.OpenFile(path, kOpenToLook);
   if (!file.ok()) return Annotate(file.status(), "class file");
-  struct stat about = {};
-  if (fstat(file->get(), &about) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("class file ", path));
-  }
-  if (!S_ISREG(about.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat("class file ", path, " is not a regular file"));
-  }
-  std::string text(kMaxBytes + 1, '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t n = read(file->get(), text.data() + size, text.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read class file ", path));
-    if (n == 0) break;
-    size += static_cast<size_t>(n);
-  }
-  if (size > kMaxBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("class file ", path, " is larger than ", kMaxBytes, " bytes"));
-  }
-  text.resize(size);
+  absl::StatusOr<std::string> text = ReadRegularFile(file->get(), kMaxBytes);
+  if (!text.ok()) return Annotate(text.status(), absl::StrCat("class file ", path));
   return text;
 }
 

@@ -13,8 +13,8 @@
 
 namespace plimsoll::qos {
 
-// The text of a regular file of at most 1 MiB; of anything else (a FIFO would keep its reader
-// waiting) INVALID_ARGUMENT. The error names it and the reason.
+// The text of a regular file; of anything else (a FIFO would keep its reader waiting)
+// INVALID_ARGUMENT, above 1 MiB RESOURCE_EXHAUSTED. The error names it and the reason.
 absl::StatusOr<std::string> LoadClassFile(const std::string& path);
 // The same below another root.
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path);

@@ -24,11 +24,12 @@ TEST(ClassFile, WhatCannotBeReadIsNamed) {
   EXPECT_EQ(ErrorOf(""), "class file \"\" must be given by an absolute path");
   EXPECT_THAT(ErrorOf(dir.path() + "/none"),
               AllOf(HasSubstr("class file: "), HasSubstr(dir.path() + "/none")));
-  const std::string directory = absl::StrCat("class file ", dir.path(), " is not a regular file");
+  const std::string directory =
+      absl::StrCat("class file ", dir.path(), ": is a directory, not a regular file");
   EXPECT_EQ(ErrorOf(dir.path()), directory);
   const std::string fifo = dir.path() + "/fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(ErrorOf(fifo), absl::StrCat("class file ", fifo, " is not a regular file"));
+  EXPECT_EQ(ErrorOf(fifo), absl::StrCat("class file ", fifo, ": is a FIFO, not a regular file"));
 }
 
 TEST(ClassFile, AMebibyteIsTheMost) {
@@ -37,7 +38,7 @@ TEST(ClassFile, AMebibyteIsTheMost) {
   ASSERT_TRUE(dir.root().ReplaceFile("long.yaml", std::string(1048576, '#')).ok());
   EXPECT_EQ(ErrorOf(path), "no error");
   ASSERT_TRUE(dir.root().ReplaceFile("long.yaml", std::string(1048577, '#')).ok());
-  EXPECT_EQ(ErrorOf(path), absl::StrCat("class file ", path, " is larger than 1048576 bytes"));
+  EXPECT_EQ(ErrorOf(path), absl::StrCat("class file ", path, ": is larger than 1048576 bytes"));
 }
 
 }  // namespace

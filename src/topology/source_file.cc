@@ -70,7 +70,7 @@ bool FileSource::Heard() {
 }
 
 absl::Status FileSource::Read() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root_.Read(path_));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root_.ReadRegular(path_));
   PLIMSOLL_ASSIGN_OR_RETURN(topology_, ParseTopology(text, root_.PathOf(path_)));
   return absl::OkStatus();
 }

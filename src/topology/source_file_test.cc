@@ -1,6 +1,7 @@
 #include "topology/source_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +105,20 @@ TEST_F(SourceFileTest, ALookSeesWhatWasNotHeard) {
   EXPECT_EQ(Seen(), "a");
   Put("other.yaml", OneZone("b", "0"));
   EXPECT_FALSE(source_->Heard());
+  EXPECT_EQ(Seen(), "b");
+}
+
+// Opened as a file is, it waits for a writer who never comes.
+TEST_F(SourceFileTest, AFifoInTheFilesPlaceIsRefusedAtOnce) {
+  Put("t.yaml", OneZone("a", "0"));
+  Open("t.yaml");
+  EXPECT_EQ(Seen(), "a");
+  ASSERT_EQ(mkfifoat(dir_.root().fd(), "fifo", 0600), 0);
+  ASSERT_EQ(renameat(dir_.root().fd(), "fifo", dir_.root().fd(), "t.yaml"), 0);
+  EXPECT_TRUE(source_->Heard());
+  EXPECT_THAT(Seen(), HasSubstr("t.yaml: is a FIFO, not a regular file"));
+  Put("t.yaml", OneZone("b", "0"));
+  EXPECT_TRUE(source_->Heard());
   EXPECT_EQ(Seen(), "b");
 }
 
