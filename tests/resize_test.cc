@@ -108,6 +108,22 @@ TEST_F(ResizeTest, CreatedAndRunningOnesAreResizedEndedOnesAreNot) {
   EXPECT_EQ(Held(id).memory_limit_in_bytes(), 66 * kMiB) << "its last values";
 }
 
+// Not what was asked for: to lower a score takes a right that not every machine gives.
+TEST_F(ResizeTest, AnEndedOneShowsWhatItHad) {
+  cri::ContainerConfig config = Sleeper();
+  config.mutable_linux()->mutable_resources()->set_oom_score_adj(-997);
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, config);
+  const std::string before = Text(id);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_EQ(Text(id), before);
+  // Whose end comes before anybody has looked.
+  config.mutable_metadata()->set_name("unseen");
+  const std::string unseen = Start(pod, config);
+  ASSERT_TRUE(StopContainer(unseen, 0).ok());
+  EXPECT_EQ(Text(unseen), before);
+}
+
 TEST_F(ResizeTest, MemoryBelowItsUseIsRefusedBeforeAnythingIsWritten) {
   const std::string id = Start(RunPod(), Sleeper());
   // The page cache of a file on a tmpfs can't be given back.

@@ -46,6 +46,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
   const bool oom = oom_kills.ok() && *oom_kills > 0;
   const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
+  SeeOomScore(*container);  // the monitor may have ended before its init
   // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
   // for long, since other exits wait for this one.
   if (!seen) KillContainer(*container, absl::Now() + kBriefly).IgnoreError();
@@ -56,7 +57,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
     ContainerRecord& record = container->record;
     // Refused: a start that failed has recorded it, and it may be removed by now.
     if (MayFollow(record.state, ContainerState::kExited)) {
-      if (last.ok()) record.last_resources = *last;
+      if (last.ok()) record.last_resources.cgroup = *last;
       SetExited(&record,
                 seen ? **read : ExitRecord{kUnknownExitCode, options_.clock->NowUnixNanos()}, oom);
       if (!seen) {

@@ -178,6 +178,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
   PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
   phase.Done("container_classes");
+  // Asked while there is an init: it may end before anybody else looks.
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
+  if (adj.ok()) record.last_resources.oom_score_adj = *adj;
 
   std::string id = record.id;
   const auto container = std::make_shared<Container>(record);
@@ -315,6 +318,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
     absl::MutexLock operation(&container->operation);
     state = container->Snapshot().state;
   }
+  SeeOomScore(*container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     SendStopSignal(*container).IgnoreError();  // gone already is as good
     if (AwaitRecord(container, absl::Now() + grace)) return absl::OkStatus();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -120,21 +121,36 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
   return absl::OkStatus();
 }
 
+bool EngineImpl::SeeOomScore(Container& container) {
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, container.Snapshot().init);
+  if (!adj.ok()) return false;
+  absl::MutexLock lock(&container.mutex);
+  std::optional<int>& last = container.record.last_resources.oom_score_adj;
+  if (!IsLive(container.record.state) || last == *adj) return false;
+  last = *adj;
+  return true;
+}
+
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const ContainerRecord record = container->Snapshot();
-  EffectiveResources effective{record.last_resources, record.spec.oom_score_adj, false};
-  const linux::CgroupLayout layout = options_.cgroups->layout();
-  KeepAskedShares(layout, record.spec.resources, &effective.cgroup);
-  if (!IsLive(record.state)) return effective;
-  absl::StatusOr<linux::CgroupSettings> now = options_.cgroups->Read(record.cgroup_path);
-  if (absl::IsNotFound(now.status())) return effective;  // it has just ended
-  PLIMSOLL_RETURN_IF_ERROR(now.status());
-  effective.cgroup = *std::move(now);
-  KeepAskedShares(layout, record.spec.resources, &effective.cgroup);
-  effective.live = true;
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
-  if (adj.ok()) effective.oom_score_adj = *adj;
+  ContainerRecord record = container->Snapshot();
+  absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
+  if (IsLive(record.state)) {
+    now = options_.cgroups->Read(record.cgroup_path);
+    SeeOomScore(*container);
+    // Once more: its group goes when the exit is on record. Before that, what was read of it is all
+    // there was; after it, a part of its files may have been gone.
+    record = container->Snapshot();
+  }
+  EffectiveResources effective;
+  effective.cgroup = record.last_resources.cgroup;
+  effective.oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj);
+  if (IsLive(record.state) && !absl::IsNotFound(now.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(now.status());
+    effective.cgroup = *std::move(now);
+    effective.live = true;
+  }
+  KeepAskedShares(options_.cgroups->layout(), record.spec.resources, &effective.cgroup);
   return effective;
 }
 
@@ -249,6 +265,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   given.cgroup = confined->settings;
   const absl::Status done = ApplyUpdate(*container, record, given, &mark);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
+  if (SeeOomScore(*container)) Warn(record.sandbox_id, record.id, Save(*container));
   if (*told) ToldWhatHolds(record.sandbox_id);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);

@@ -169,6 +169,9 @@ class EngineImpl : public Engine {
   // Ends what is left of a container that has exited; what takes time is done elsewhere.
   void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);
+  // Keeps what its init has for when there is none to be asked, as long as it is live. Whether that
+  // is news; not saved.
+  bool SeeOomScore(Container& container);
   // On record are the resources of `asked` from now on; on failure, those of before.
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
   // Of one that is found after a kill: writes what its row says, if its update was cut off.

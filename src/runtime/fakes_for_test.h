@@ -300,7 +300,9 @@ class FakeCgroups : public linux::CgroupManager {
     const auto it = cpusets_.find(path);
     return it == cpusets_.end() ? std::pair<std::string, std::string>() : it->second;
   }
+  std::function<void()> on_read;  // before anything is read
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override {
+    if (on_read) on_read();
     absl::MutexLock lock(&mutex_);
     return settings_;
   }

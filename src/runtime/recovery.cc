@@ -230,6 +230,7 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
 }
 
 absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
+  SeeOomScore(*container);
   const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
   if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
   RecordExit(container);

@@ -57,6 +57,13 @@ struct ProcessUser {
   bool operator==(const ProcessUser&) const = default;
 };
 
+// What the kernel held for a container when somebody looked last.
+struct LastResources {
+  linux::CgroupSettings cgroup;
+  std::optional<int> oom_score_adj;  // of its init; nullopt: recorded before this was kept
+  bool operator==(const LastResources&) const = default;
+};
+
 struct ContainerSpec {
   std::string name;
   uint32_t attempt = 0;

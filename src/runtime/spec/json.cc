@@ -280,6 +280,9 @@ std::string ToJson(const ContainerSpec& spec) {
 std::string ToJson(const linux::CgroupSettings& settings) {
   return Dump(settings);
 }
+std::string ToJson(const LastResources& resources) {
+  return Dump(resources);
+}
 std::string ToJson(const PodResources& resources) {
   return Dump(resources);
 }
@@ -304,6 +307,9 @@ absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text) {
 }
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text) {
   return Parse<linux::CgroupSettings>(text, "cgroup settings");
+}
+absl::StatusOr<LastResources> LastResourcesFromJson(absl::string_view text) {
+  return Parse<LastResources>(text, "last resources");
 }
 absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text) {
   return Parse<PodResources, UnknownKeys::kRefused>(text, "pod resources");

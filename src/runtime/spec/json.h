@@ -20,6 +20,7 @@ namespace plimsoll::runtime {
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
+std::string ToJson(const LastResources& resources);
 std::string ToJson(const PodResources& resources);
 std::string ToJson(const KubernetesResources& resources);
 std::string ToJson(const ProcessUser& user);
@@ -30,6 +31,7 @@ std::string ToJson(const std::vector<std::string>& list);
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
+absl::StatusOr<LastResources> LastResourcesFromJson(absl::string_view text);
 // Written by people: an unknown member is refused too.
 absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text);
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);

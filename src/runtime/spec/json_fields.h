@@ -28,6 +28,15 @@ void Fields(Visitor& visit, auto& s, const linux::CgroupSettings*) {
   visit("unified", unified);
 }
 
+// One object, so that a record without the score reads, and one with it in an older build.
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const LastResources*) {
+  auto& [cgroup, adj] = s;
+  const linux::CgroupSettings* tag = nullptr;
+  Fields(visit, cgroup, tag);
+  visit("oom_score_adj", adj);
+}
+
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
   auto& [network, pid, ipc, target] = s;

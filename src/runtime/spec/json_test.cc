@@ -136,6 +136,15 @@ TEST(JsonTest, EveryMemberOfSettingsRoundTrips) {
   EXPECT_EQ(CgroupSettingsFromJson(ToJson(FullSettings())).value(), FullSettings());
 }
 
+TEST(JsonTest, LastResourcesAreThoseOfBeforeWithTheScore) {
+  const LastResources full = {.cgroup = FullSettings(), .oom_score_adj = -997};
+  EXPECT_EQ(LastResourcesFromJson(ToJson(full)).value(), full);
+  EXPECT_EQ(CgroupSettingsFromJson(ToJson(full)).value(), FullSettings()) << "an older build";
+  const LastResources older = LastResourcesFromJson(ToJson(FullSettings())).value();
+  EXPECT_EQ(older, LastResources{.cgroup = FullSettings()});
+  EXPECT_EQ(ToJson(LastResources{.oom_score_adj = 0}), R"({"oom_score_adj":0})");
+}
+
 TEST(JsonTest, DefaultsRoundTrip) {
   EXPECT_EQ(SandboxSpecFromJson(ToJson(SandboxSpec())).value(), SandboxSpec());
   EXPECT_EQ(ContainerSpecFromJson(ToJson(ContainerSpec())).value(), ContainerSpec());

@@ -11,7 +11,7 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
                        int chain_ids_column, int resources_column, ContainerRecord& record) {
   absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
   absl::StatusOr<std::vector<std::string>> chain = StringListFromJson(row.Bytes(chain_ids_column));
-  absl::StatusOr<linux::CgroupSettings> last = CgroupSettingsFromJson(row.Bytes(resources_column));
+  absl::StatusOr<LastResources> last = LastResourcesFromJson(row.Bytes(resources_column));
   const absl::Status damage =
       FirstError(Damaged(spec.status(), name, "spec"),
                  FirstError(Damaged(chain.status(), name, "chain_ids"),

@@ -65,8 +65,7 @@ struct ContainerRecord {
   std::optional<ProcessUser> user;  // of its first process; nullopt: made before this was recorded
   linux::ProcessId monitor;
   linux::ProcessId init;
-  // The group's values when last read; shown once the group is gone.
-  linux::CgroupSettings last_resources;
+  LastResources last_resources;  // shown once group and init are gone
   qos::HeldClasses classes;  // since it was made; after its exit those it held last
   bool operator==(const ContainerRecord&) const = default;
 };

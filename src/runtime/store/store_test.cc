@@ -56,7 +56,8 @@ ContainerRecord FullContainer(const std::string& id, const std::string& sandbox_
           .user = ProcessUser{.uid = 4294967294, .gid = 7, .supplemental_groups = {0, 7}},
           .monitor = {.pid = 4, .start_time_ticks = UINT64_MAX},
           .init = {.pid = 5, .start_time_ticks = 6},
-          .last_resources = {.cpu_shares = 2, .memory_limit_bytes = -1}};
+          .last_resources = {.cgroup = {.cpu_shares = 2, .memory_limit_bytes = -1},
+                             .oom_score_adj = -998}};
 }
 
 image::ImageRecord FullImage(const std::string& id) {
