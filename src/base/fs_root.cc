@@ -17,7 +17,6 @@
 #include "absl/strings/strip.h"
 #include "base/fault_injection.h"
 #include "base/list_directory.h"
-#include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/status.h"
 
@@ -110,14 +109,6 @@ absl::StatusOr<std::string> FsRoot::Read(absl::string_view relative, size_t max_
     }
     content.append(buffer, static_cast<size_t>(n));
   }
-}
-
-absl::StatusOr<std::string> FsRoot::ReadRegular(absl::string_view relative,
-                                                size_t max_bytes) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(relative, kOpenToLook));
-  absl::StatusOr<std::string> text = ReadRegularFile(fd.get(), max_bytes);
-  if (!text.ok()) return Annotate(text.status(), PathOf(relative));
-  return text;
 }
 
 absl::Status FsRoot::Write(absl::string_view relative, absl::string_view value) const {

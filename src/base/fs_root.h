@@ -45,10 +45,6 @@ class FsRoot {
   // A whole file. RESOURCE_EXHAUSTED when it is larger than `max_bytes`.
   absl::StatusOr<std::string> Read(absl::string_view relative,
                                    size_t max_bytes = 16 * 1024 * 1024) const;
-  // As Read, for a path that somebody named, where a FIFO would keep its reader waiting: what is no
-  // regular file is INVALID_ARGUMENT "PATH: is a FIFO, not a regular file".
-  absl::StatusOr<std::string> ReadRegular(absl::string_view relative,
-                                          size_t max_bytes = 16 * 1024 * 1024) const;
   // One write(2) to a file that exists: how a kernel control file is set. The error says which
   // value which file refused.
   absl::Status Write(absl::string_view relative, absl::string_view value) const;

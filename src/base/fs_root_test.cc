@@ -43,26 +43,6 @@ TEST_F(FsRootTest, ReadRefusesWhatIsTooLarge) {
   EXPECT_TRUE(root_.Read("a", 6).ok());
 }
 
-TEST_F(FsRootTest, WhatIsNoRegularFileIsReadByNobody) {
-  ASSERT_TRUE(root_.ReplaceFile("a", "123456").ok());
-  EXPECT_EQ(root_.ReadRegular("a", 6).value_or("none"), "123456");
-  EXPECT_TRUE(absl::IsResourceExhausted(root_.ReadRegular("a", 5).status()));
-  ASSERT_TRUE(root_.MakeDirs("directory").ok());
-  ASSERT_EQ(mkfifoat(root_.fd(), "fifo", 0600), 0);
-  ASSERT_EQ(symlinkat("fifo", root_.fd(), "link"), 0);
-  const auto refusal = [&](const std::string& name) {
-    const absl::Status status = root_.ReadRegular(name).status();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    return std::string(status.message());
-  };
-  EXPECT_EQ(refusal("directory"),
-            root_.PathOf("directory") + ": is a directory, not a regular file");
-  EXPECT_EQ(refusal("fifo"), root_.PathOf("fifo") + ": is a FIFO, not a regular file");
-  EXPECT_EQ(refusal("link"), root_.PathOf("link") + ": is a FIFO, not a regular file");
-  EXPECT_THAT(FsRoot::Open("/dev")->ReadRegular("zero").status().message(),
-              HasSubstr("zero: is a character device, not a regular file"));
-}
-
 TEST_F(FsRootTest, WriteNeedsAnExistingFile) {
   EXPECT_TRUE(absl::IsNotFound(root_.Write("cpu.shares", "2")));
   ASSERT_TRUE(root_.ReplaceFile("cpu.shares", "1024\n").ok());

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll {
 
@@ -47,6 +48,14 @@ absl::StatusOr<std::string> ReadRegularFile(int fd, size_t max_bytes) {
     }
     text.append(buffer, static_cast<size_t>(n));
   }
+}
+
+absl::StatusOr<std::string> ReadRegularFile(const FsRoot& root, absl::string_view relative,
+                                            size_t max_bytes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, root.OpenFile(relative, kOpenToLook));
+  absl::StatusOr<std::string> text = ReadRegularFile(fd.get(), max_bytes);
+  if (!text.ok()) return Annotate(text.status(), root.PathOf(relative));
+  return text;
 }
 
 }  // namespace plimsoll

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fs_root.h"
 
 namespace plimsoll {
 
@@ -24,6 +25,10 @@ absl::string_view KindOfFile(mode_t mode);
 // what is read, whatever is in the file's place by then. INVALID_ARGUMENT "is a FIFO, not a regular
 // file" for what is none, RESOURCE_EXHAUSTED above `max_bytes`. The errors don't name the file.
 absl::StatusOr<std::string> ReadRegularFile(int fd, size_t max_bytes);
+
+// The same of a path below `root`, which the errors name.
+absl::StatusOr<std::string> ReadRegularFile(const FsRoot& root, absl::string_view relative,
+                                            size_t max_bytes = 16 * 1024 * 1024);
 
 }  // namespace plimsoll
 

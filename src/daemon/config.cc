@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "daemon/config_options.h"
 #include "yaml/documents.h"
@@ -225,7 +226,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view fil
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(std::string absolute, AbsolutePath(path));
-  const absl::StatusOr<std::string> text = host.ReadRegular(absolute, kMaxFileBytes);
+  const absl::StatusOr<std::string> text = ReadRegularFile(host, absolute, kMaxFileBytes);
   if (!text.ok()) return Annotate(text.status(), "configuration " + path);
   return ParseConfig(*text, path);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "topology/machine_file.h"
 #include "topology/topology_file.h"
@@ -70,7 +71,7 @@ bool FileSource::Heard() {
 }
 
 absl::Status FileSource::Read() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root_.ReadRegular(path_));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(root_, path_));
   PLIMSOLL_ASSIGN_OR_RETURN(topology_, ParseTopology(text, root_.PathOf(path_)));
   return absl::OkStatus();
 }
