@@ -121,6 +121,8 @@ TEST_F(TopTest, APodAsAWholeIsUpdated) {
   const std::string pod = RunPod();
   const RunResult updated = Update({"--pod", pod, "--cpu", "300m", "--memory", "128Mi"});
   ASSERT_EQ(updated.exit.code, 0) << updated.err;
+  EXPECT_THAT(updated.out, HasSubstr("BEFORE"));
+  EXPECT_THAT(updated.out, HasSubstr("128 MiB"));
   const auto held = Cgroups().Read(absl::StrCat(node_.cgroup_parent(), "/", pod));
   ASSERT_TRUE(held.ok()) << held.status();
   EXPECT_EQ(held->memory_limit_bytes, 128 * kMiB);

@@ -39,6 +39,14 @@ void AddLine(std::string& text, absl::string_view name, absl::string_view value)
   absl::StrAppend(&text, line, Printable(value), "\n");
 }
 
+// A message's map has no order of its own.
+template <typename Map>
+void AddMap(std::string& text, absl::string_view name, const Map& map) {
+  for (const auto& [key, value] : std::map<std::string, std::string>(map.begin(), map.end())) {
+    AddLine(text, name, absl::StrCat(key, "=", value));
+  }
+}
+
 // "gold", "gold (default)", and how the kernel differs from it. `classes` has them without the
 // latter, for a daemon that tells no more.
 template <typename Map, typename Info>
@@ -103,9 +111,10 @@ std::string DescribePod(const cri::PodSandboxStatusResponse& response) {
   AddLine(text, "state", status.state() == cri::SANDBOX_READY ? "ready" : "stopped");
   AddLine(text, "created", TimeText(status.created_at()));
   AddLine(text, "address", status.network().ip());
-  for (const auto& [key, value] : status.labels()) AddLine(text, "label", key + "=" + value);
-  for (const auto& [key, value] : status.annotations()) {
-    AddLine(text, "annotation", key + "=" + value);
+  AddMap(text, "label", status.labels());
+  AddMap(text, "annotation", status.annotations());
+  if (const auto resources = PodResourcesOf(response); resources.has_value()) {
+    for (const auto& [name, value] : DescribePodResources(*resources)) AddLine(text, name, value);
   }
   AddClasses(text, status.class_resources().class_(), response.info());
   return text;

@@ -116,19 +116,35 @@ void FollowAsked(const UpdateArguments& arguments, const cri::KubernetesResource
   *request->mutable_kubernetes_resources() = std::move(asked);
 }
 
+void PrintChanges(const std::vector<ResourceChange>& changes) {
+  Table table({"RESOURCE", "BEFORE", "NOW"});
+  for (const ResourceChange& change : changes) {
+    table.AddRow({change.resource, change.before, change.now});
+  }
+  Print(table.ToString());
+}
+
 absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArguments& arguments,
                               const cri::LinuxContainerResources& resources) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::PodSandbox pod, FindPod(pods, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto before,
+                            client->PodSandboxStatus(pod.id(), /*verbose=*/true));
   cri::UpdatePodSandboxResourcesRequest request;
   request.set_pod_sandbox_id(pod.id());
   *request.mutable_resources() = resources;
   PLIMSOLL_RETURN_IF_ERROR(NameTarget(client->UpdatePod(request), "update sandbox", pod.id(), "pod",
                                       pod.metadata().name()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id(), /*verbose=*/true));
   if (context.for_programs()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id()));
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
+    return kExitOk;
+  }
+  const auto had = PodResourcesOf(before);
+  const auto has = PodResourcesOf(after);
+  if (had.has_value() && has.has_value()) {
+    PrintChanges(ComparePods(had->held, has->held));
   } else {
     Print(absl::StrCat("pod ", Printable(pod.metadata().name()), " updated\n"));
   }
@@ -160,12 +176,8 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
     return kExitOk;
   }
-  Table table({"RESOURCE", "BEFORE", "NOW"});
-  for (const ResourceChange& change :
-       CompareStates(before.status().resources().linux(), after.status().resources().linux())) {
-    table.AddRow({change.resource, change.before, change.now});
-  }
-  Print(table.ToString());
+  PrintChanges(
+      CompareStates(before.status().resources().linux(), after.status().resources().linux()));
   return kExitOk;
 }
 

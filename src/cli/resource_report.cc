@@ -1,6 +1,9 @@
 #include "cli/resource_report.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -47,6 +50,7 @@ std::string Wanted(const cri::KubernetesResources& asked, bool limit, const std:
 }
 
 constexpr char kNoLimit[] = "no limit";
+constexpr char kScore[] = "oom score adjustment";
 
 // DescribeResources' order; those with a size in their name have one place.
 size_t PlaceOf(absl::string_view resource) {
@@ -128,7 +132,39 @@ std::vector<std::pair<std::string, std::string>> DescribeResources(
   for (const cri::HugepageLimit& limit : resources.hugepage_limits()) {
     lines.emplace_back(absl::StrCat("hugepages ", limit.page_size()), HumanBytes(limit.limit()));
   }
-  lines.emplace_back("oom score adjustment", absl::StrCat(resources.oom_score_adj()));
+  lines.emplace_back(kScore, absl::StrCat(resources.oom_score_adj()));
+  return lines;
+}
+
+std::optional<PodResources> PodResourcesOf(const cri::PodSandboxStatusResponse& response) {
+  const auto info = response.info().find("resources");
+  if (info == response.info().end()) return std::nullopt;
+  const auto json = nlohmann::json::parse(info->second, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("asked") || !json.contains("held")) return std::nullopt;
+  google::protobuf::util::JsonParseOptions newer;
+  newer.ignore_unknown_fields = true;
+  PodResources resources;
+  const auto asked =
+      google::protobuf::util::JsonStringToMessage(json["asked"].dump(), &resources.asked, newer);
+  const auto held =
+      google::protobuf::util::JsonStringToMessage(json["held"].dump(), &resources.held, newer);
+  if (!asked.ok() || !held.ok()) return std::nullopt;
+  return resources;
+}
+
+std::vector<std::pair<std::string, std::string>> DescribePodResources(
+    const PodResources& resources) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const cri::LinuxContainerResources& asked = resources.asked;
+  for (const ResourceChange& each : ComparePods(asked, resources.held)) {
+    const bool is_asked = each.before != kNoLimit;
+    const bool same = each.resource == "cpu shares"
+                          ? SameShares(asked.cpu_shares(), resources.held.cpu_shares())
+                          : each.before == each.now;
+    lines.emplace_back(each.resource, is_asked && !same
+                                          ? absl::StrCat(each.now, ", asked for ", each.before)
+                                          : each.now);
+  }
   return lines;
 }
 
@@ -151,6 +187,13 @@ std::vector<ResourceChange> CompareStates(const cri::LinuxContainerResources& be
   std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return PlaceOf(a.resource) < PlaceOf(b.resource);
   });
+  return changes;
+}
+
+std::vector<ResourceChange> ComparePods(const cri::LinuxContainerResources& before,
+                                        const cri::LinuxContainerResources& after) {
+  std::vector<ResourceChange> changes = CompareStates(before, after);
+  std::erase_if(changes, [](const auto& change) { return change.resource == kScore; });
   return changes;
 }
 

@@ -2,7 +2,9 @@
 #ifndef PLIMSOLL_CLI_RESOURCE_REPORT_H_
 #define PLIMSOLL_CLI_RESOURCE_REPORT_H_
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/pod_to_cri.h"
@@ -28,6 +30,20 @@ std::vector<ResourceLine> CompareResources(const cri::ContainerConfig& config,
 std::vector<std::pair<std::string, std::string>> DescribeResources(
     const cri::LinuxContainerResources& resources);
 
+// Of a pod as a whole.
+struct PodResources {
+  cri::LinuxContainerResources asked;
+  cri::LinuxContainerResources held;  // by the kernel
+};
+
+// Nothing where the answer says nothing of it: not verbose, an older daemon, a pod that has ended.
+std::optional<PodResources> PodResourcesOf(const cri::PodSandboxStatusResponse& response);
+
+// "66 MiB", or "64 MiB, asked for 66 MiB": as DescribeResources, without the score, which is
+// no pod's.
+std::vector<std::pair<std::string, std::string>> DescribePodResources(
+    const PodResources& resources);
+
 // A value before and after an update.
 struct ResourceChange {
   std::string resource;
@@ -38,6 +54,10 @@ struct ResourceChange {
 // What either has, in DescribeResources' order.
 std::vector<ResourceChange> CompareStates(const cri::LinuxContainerResources& before,
                                           const cri::LinuxContainerResources& after);
+
+// The same of pods: without the score.
+std::vector<ResourceChange> ComparePods(const cri::LinuxContainerResources& before,
+                                        const cri::LinuxContainerResources& after);
 
 }  // namespace plimsoll::cli
 

@@ -38,6 +38,8 @@ class MockEngine : public runtime::Engine {
               (override));
   MOCK_METHOD(absl::Status, UpdateResources, (absl::string_view, const runtime::ResourceUpdate&),
               (override));
+  MOCK_METHOD(absl::StatusOr<runtime::EffectiveResources>, ReadSandboxResources,
+              (absl::string_view), (const, override));
   MOCK_METHOD(absl::Status, UpdateSandboxResources,
               (absl::string_view, const runtime::SandboxUpdate&), (override));
   MOCK_METHOD(void, CallOffUpdates, (), (override));

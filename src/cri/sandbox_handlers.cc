@@ -1,3 +1,5 @@
+#include <google/protobuf/util/json_util.h>
+
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -28,6 +30,23 @@ std::string VerboseInfo(const runtime::SandboxRecord& record) {
   json["cgroupPath"] = record.cgroup_path;
   json["bootId"] = record.boot_id;
   json["spec"] = nlohmann::json::parse(runtime::ToJson(record.spec), nullptr, false);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+nlohmann::json AsJson(const runtime::EffectiveResources& resources) {
+  v1::LinuxContainerResources message;
+  FillLinuxResources(resources, &message);
+  std::string text;
+  const auto written = google::protobuf::util::MessageToJsonString(message, &text);
+  return written.ok() ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json::object();
+}
+
+// What was asked for of the pod as a whole, and what its group has: each a LinuxContainerResources.
+std::string ResourcesInfo(const runtime::SandboxRecord& record,
+                          const runtime::EffectiveResources& held) {
+  nlohmann::json json;
+  json["asked"] = AsJson({.cgroup = record.spec.resources});
+  if (held.live) json["held"] = AsJson(held);
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -105,6 +124,8 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
   }
   if (!request.verbose()) return absl::OkStatus();
   (*response->mutable_info())["info"] = VerboseInfo(record);
+  const auto held = engine_->ReadSandboxResources(record.id);
+  if (held.ok()) (*response->mutable_info())["resources"] = ResourcesInfo(record, *held);
   if (response->status().has_class_resources()) {
     (*response->mutable_info())["classes"] = ClassesJson(classes);
   }

@@ -154,6 +154,20 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   return effective;
 }
 
+absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const SandboxRecord record = sandbox->Snapshot();
+  EffectiveResources effective;
+  if (record.state != SandboxState::kReady) return effective;
+  absl::StatusOr<linux::CgroupSettings> now = options_.cgroups->Read(record.cgroup_path);
+  if (absl::IsNotFound(now.status())) return effective;
+  PLIMSOLL_RETURN_IF_ERROR(now.status());
+  effective.cgroup = *std::move(now);
+  effective.live = true;
+  KeepAskedShares(options_.cgroups->layout(), record.spec.resources, &effective.cgroup);
+  return effective;
+}
+
 absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
                                      const ResourceUpdate& update, UpdateMark* mark) {
   std::optional<absl::ReaderMutexLock> no_reload;

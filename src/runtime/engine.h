@@ -142,6 +142,8 @@ class Engine {
   // with any other error as before. Where putting back fails too, the error says what and why.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
+  // Of the pod's group, whoever has made it; not live, and without values, when the pod has ended.
+  virtual absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const = 0;
   // Of the pod as a whole, all or nothing as UpdateResources: FAILED_PRECONDITION unless it is
   // Ready. `resources` are written to the pod's group where that is Plimsoll's own; the group of a
   // client's making (a cgroup_parent that was there) is for the client to write.
