@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/metrics.h"
@@ -133,9 +134,14 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   cri::LinuxContainerResources update;
   update.set_cpuset_cpus(both());
   ASSERT_TRUE(TryUpdate(id, update).ok());
-  ASSERT_TRUE(TryUpdate(id, update).ok());
-  EXPECT_THAT(Warnings(id), ::testing::ElementsAre(HasSubstr(
-                                absl::StrCat("asked for CPUs ", first(), ", which this node"))));
+  const auto told = RunProgram({.argv = {ProgramPath("plimsoll"), "--address", node_.address(),
+                                         "update", id, "--cpuset-cpus", both()}});
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->exit.code, 0) << told->err;
+  EXPECT_THAT(told->err,
+              HasSubstr(absl::StrCat("of --cpuset-cpus ", both(), " it has ", last(), ":")));
+  EXPECT_THAT(Warnings(id), ::testing::ElementsAre(HasSubstr(absl::StrCat(
+                                "(nodeResources) CPUs ", first(), "; it runs on CPUs ", last()))));
   std::string other;
   const grpc::Status none = TryCreate(pod, Pinned(first()), &other);
   EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION);

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
+#include "cli/output.h"
 #include "cli/resource_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -151,6 +152,16 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   return kExitOk;
 }
 
+// A cpuset is clipped to what the node gives to pods; an event of the container says so, too.
+void NoteClipped(absl::string_view option, const std::string& asked, const std::string& has) {
+  const auto wanted = resources::CpuSet::Parse(asked);
+  const auto held = resources::CpuSet::Parse(has);
+  if (asked.empty() || has.empty() || !wanted.ok() || !held.ok() || *wanted == *held) return;
+  PrintNote(absl::StrCat("plimsoll: of --", option, " ", asked, " it has ", has,
+                         ": the node does not have the rest, or does not give it to pods "
+                         "(nodeResources)\n"));
+}
+
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
   cri::UpdateContainerResourcesRequest request;
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
@@ -172,12 +183,14 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
       NameTarget(client->UpdateContainer(request), "update container", container.id(), "container",
                  absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
+  const cri::LinuxContainerResources& now = after.status().resources().linux();
+  NoteClipped("cpuset-cpus", request.linux().cpuset_cpus(), now.cpuset_cpus());
+  NoteClipped("cpuset-mems", request.linux().cpuset_mems(), now.cpuset_mems());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
     return kExitOk;
   }
-  PrintChanges(
-      CompareStates(before.status().resources().linux(), after.status().resources().linux()));
+  PrintChanges(CompareStates(before.status().resources().linux(), now));
   return kExitOk;
 }
 

@@ -91,11 +91,11 @@ void EngineImpl::TellLost(Container& container, const Confined& confined) {
                          absl::StrCat("has all that it asked for again: ", given));
     return;
   }
-  options_.events->Add(EventType::kWarning, container.sandbox_id, container.id,
-                       absl::StrCat("asked for ", confined.lost,
-                                    ", which this node does not have or does not give to pods "
-                                    "(nodeResources); it runs on ",
-                                    given));
+  options_.events->Add(
+      EventType::kWarning, container.sandbox_id, container.id,
+      absl::StrCat("of what it asked for, this node does not have or does not give "
+                   "to pods (nodeResources) ",
+                   confined.lost, "; it runs on ", given));
 }
 
 void EngineImpl::FollowShare() {

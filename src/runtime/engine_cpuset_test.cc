@@ -61,8 +61,8 @@ TEST_F(EngineCpusetTest, NewOnesAreMadeInTheShareAndKeepWhatTheyAskedFor) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "4-5");
   EXPECT_EQ(*engine_->GetContainer(id)->spec.resources.cpuset_cpus, "4-9");
   EXPECT_THAT(Told(EventType::kWarning, id),
-              ElementsAre("asked for CPUs 6-9, which this node does not have or does not give to "
-                          "pods (nodeResources); it runs on CPUs 4-5 and memory nodes 0"));
+              ElementsAre("of what it asked for, this node does not have or does not give to pods "
+                          "(nodeResources) CPUs 6-9; it runs on CPUs 4-5 and memory nodes 0"));
 }
 
 TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
