@@ -9,8 +9,8 @@
 namespace plimsoll::daemon {
 
 // Looks at the directories of `config` and changes nothing in them: the database is read from a
-// copy. FAILED_PRECONDITION while a daemon uses them (ask it), INVALID_ARGUMENT where there is no state
-// directory, DATA_LOSS for a database that a daemon would refuse.
+// copy. FAILED_PRECONDITION while a daemon uses them (ask it), INVALID_ARGUMENT where there is no
+// state directory, DATA_LOSS for a database that a daemon would refuse.
 absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& config);
 
 }  // namespace plimsoll::daemon

@@ -66,7 +66,7 @@ struct ContainerRecord {
   linux::ProcessId monitor;
   linux::ProcessId init;
   LastResources last_resources;  // shown once group and init are gone
-  qos::HeldClasses classes;  // since it was made; after its exit those it held last
+  qos::HeldClasses classes;      // since it was made; after its exit those it held last
   bool operator==(const ContainerRecord&) const = default;
 };
 
