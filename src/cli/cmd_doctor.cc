@@ -159,9 +159,8 @@ void AddDoctorCommand(CLI::App& app, CommandContext& context) {
       "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. Asks "
       "the daemon that runs; without one it looks into the state directory itself, as root: that "
       "of the machine's configuration, or with --root the one there. The exit code is 0 when all "
-      "agrees, 3 when something differs, 2 when there is no state directory, and 1 when it can't "
-      "be "
-      "looked at.");
+      "agrees, 3 when something differs, 2 when there is no state directory, and 1 when it "
+      "can't be looked at.");
   context.Act(doctor, [&context] { return Doctor(context); });
 }
 

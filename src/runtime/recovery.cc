@@ -177,7 +177,7 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
     if (processes->empty()) break;
     if (absl::Now() > deadline) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "control group ", finding.group, " is of a sandbox that is not recorded, ", "and ",
+          "control group ", finding.group, " is of a sandbox that is not recorded, and ",
           processes->size(), " processes are in it, process ", processes->front(),
           " among them: end them, then the next start removes it"));
     }
