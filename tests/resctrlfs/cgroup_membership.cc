@@ -1,6 +1,7 @@
 #include "resctrlfs/cgroup_membership.h"
 
 #include <cerrno>
+#include <set>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -15,6 +16,8 @@ namespace {
 std::string DirectoryOf(GroupId group) {
   return group == kRootGroup ? "." : absl::StrCat("group", group);
 }
+
+constexpr int kMostReadings = 8;
 
 Errno ErrnoFrom(const absl::Status& status) {
   if (status.ok()) return 0;
@@ -51,15 +54,22 @@ std::optional<GroupId> CgroupMembership::GroupOf(pid_t thread) {
 }
 
 std::vector<pid_t> CgroupMembership::Members(GroupId group) {
-  std::vector<pid_t> members;
-  const absl::StatusOr<std::string> text = hierarchy_.root().Read(DirectoryOf(group) + "/tasks");
-  if (!text.ok()) return members;
-  for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
-    pid_t thread = 0;
-    // 0 is a thread that this process's PID namespace doesn't have.
-    if (absl::SimpleAtoi(line, &thread) && thread != 0) members.push_back(thread);
+  // Unlike resctrl, cgroup v1 counts a group's threads first and then lists that many
+  // (kernel/cgroup/cgroup-v1.c, pidlist_array_load): those that are forked in between push others
+  // off the end. So read on until a reading has nobody new.
+  std::set<pid_t> members;
+  for (int reading = 0; reading < kMostReadings; ++reading) {
+    const size_t before = members.size();
+    const absl::StatusOr<std::string> text = hierarchy_.root().Read(DirectoryOf(group) + "/tasks");
+    if (!text.ok()) break;
+    for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
+      pid_t thread = 0;
+      // 0 is a thread that this process's PID namespace doesn't have.
+      if (absl::SimpleAtoi(line, &thread) && thread != 0) members.insert(thread);
+    }
+    if (reading > 0 && members.size() == before) break;
   }
-  return members;
+  return {members.begin(), members.end()};
 }
 
 }  // namespace plimsoll::resctrlfs

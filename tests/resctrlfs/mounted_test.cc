@@ -222,6 +222,21 @@ TEST_F(MountedTest, RefusesOnOrderAndTellsWhatItWasAsked) {
                                                     "mkdir silver: ENOMEM", "mkdir silver"));
 }
 
+// The kernel lists first whom it has known longest, and so the one that is in a group of another
+// machine last: the first to be missed in a list that is too short.
+TEST_F(MountedTest, ListsEverybodyWhileOthersFork) {
+  const auto other = ResctrlFsFixture::Start(Layout());
+  ASSERT_TRUE(other.ok()) << other.status();
+  Member forking;
+  Member quiet;
+  ASSERT_EQ(forking.Ask("storm"), "storm");
+  ASSERT_EQ(Mkdir("gold"), 0);
+  ASSERT_EQ(Move(quiet.pid(), "gold"), 0);
+  for (int reading = 0; reading < 300; ++reading) {
+    ASSERT_THAT(*(*other)->Members(""), Contains(quiet.pid())) << "reading " << reading;
+  }
+}
+
 TEST_F(MountedTest, TwoMachinesKnowNothingOfEachOther) {
   const auto other = ResctrlFsFixture::Start(Layout());
   ASSERT_TRUE(other.ok()) << other.status();

@@ -21,7 +21,7 @@ def main():
     parser.add_argument("--kills", default="50")
     parser.add_argument("--monitors", default="12")
     parser.add_argument("--seed", default="0")
-    parser.add_argument("--max-delay", default="1500", help="longest life of a daemon in ms")
+    parser.add_argument("--max-delay", default="5000", help="longest life of a daemon in ms")
     parser.add_argument("--timeout", type=float, default=3600)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
