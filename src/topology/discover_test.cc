@@ -486,19 +486,23 @@ TEST(DiscoverTest, WhatCannotBeReadJustNowIsAnError) {
   const FsRoot host = *FsRoot::Open("/");
   const auto before = Signature(root);
   ASSERT_TRUE(before.ok()) << before.status();
+  absl::Status signature, by_program, unread, identity, swap;
+  Machine machine;
   {
     NoDescriptors none;
-    EXPECT_TRUE(absl::IsResourceExhausted(Signature(root).status()));
-    EXPECT_TRUE(absl::IsResourceExhausted(Discover(root, PLIMSOLL_HWLOC_PROGRAM).status()));
-    const absl::Status unread = Discover(host, "").status();
-    EXPECT_TRUE(absl::IsResourceExhausted(unread)) << "hwloc would see a machine without CPUs";
-    EXPECT_THAT(std::string(unread.message()),
-                HasSubstr("fewer than 16 file descriptors are left"));
-    Machine machine;
-    EXPECT_FALSE(ReadIdentity(root, machine).ok());
-    EXPECT_FALSE(ReadSwap(root, machine).ok());
-    EXPECT_THAT(machine.missing, IsEmpty());
+    signature = Signature(root).status();
+    by_program = Discover(root, PLIMSOLL_HWLOC_PROGRAM).status();
+    unread = Discover(host, "").status();
+    identity = ReadIdentity(root, machine);
+    swap = ReadSwap(root, machine);
   }
+  EXPECT_TRUE(absl::IsResourceExhausted(signature)) << signature;
+  EXPECT_TRUE(absl::IsResourceExhausted(by_program)) << by_program;
+  EXPECT_TRUE(absl::IsResourceExhausted(unread)) << "hwloc would see a machine without CPUs";
+  EXPECT_THAT(std::string(unread.message()), HasSubstr("fewer than 16 file descriptors are left"));
+  EXPECT_FALSE(identity.ok());
+  EXPECT_FALSE(swap.ok());
+  EXPECT_THAT(machine.missing, IsEmpty());
   EXPECT_EQ(*Signature(root), *before);
 }
 

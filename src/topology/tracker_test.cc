@@ -228,12 +228,16 @@ TEST_F(TrackerTest, WhoIsToldMayAskTheTracker) {
 
 TEST_F(TrackerTest, WhatCannotBeReadIsLookedAtAgain) {
   ASSERT_TRUE(Start().ok());
+  std::string trouble;
+  absl::Status reloaded;
   {
     NoDescriptors none;
-    EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("Too many open files"));
-    EXPECT_TRUE(absl::IsResourceExhausted(tracker_->Reload({})));
-    EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-3");
+    trouble = AwaitTrouble("before stays");
+    reloaded = tracker_->Reload({});
   }
+  EXPECT_THAT(trouble, HasSubstr("Too many open files"));
+  EXPECT_TRUE(absl::IsResourceExhausted(reloaded)) << reloaded;
+  EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-3");
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
@@ -394,8 +398,9 @@ TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
   const struct rlimit three = {.rlim_cur = 3, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &three), 0);
   Send("offline", 3);
-  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("Too many open files"));
+  const std::string trouble = AwaitTrouble("before stays");
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(trouble, HasSubstr("Too many open files"));
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(Newest("cpu"), "3");
