@@ -1,0 +1,44 @@
+// Reading JSON that others wrote: configuration files, what plugins print, records of our own. Used
+// by this room only.
+#ifndef PLIMSOLL_NETWORK_JSON_H_
+#define PLIMSOLL_NETWORK_JSON_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::network {
+
+using Json = nlohmann::json;
+
+// One object. INVALID_ARGUMENT: it is none, or nested deeper than `max_depth` (what reads a value
+// here, and a plugin that is given it, may go down by recursion).
+absl::StatusOr<Json> ParseObject(absl::string_view text, size_t max_depth = 32);
+
+// JSON on one line; what is no UTF-8 is replaced.
+std::string Dump(const Json& json);
+
+// Members of `object`. Each leaves `out` as it is when the member is absent or null; a wrong type
+// is INVALID_ARGUMENT and names the member.
+absl::Status ReadText(const Json& object, const char* key, std::string* out);
+absl::Status ReadBool(const Json& object, const char* key, bool* out);
+absl::Status ReadInteger(const Json& object, const char* key, std::optional<int64_t>* out);
+// At most `max` elements.
+absl::Status ReadTexts(const Json& object, const char* key, size_t max,
+                       std::vector<std::string>* out);
+// The elements of a list of objects, at most `max`. They live as long as `object`.
+absl::StatusOr<std::vector<const Json*>> ReadObjects(const Json& object, const char* key,
+                                                     size_t max);
+
+// Text of others for a message: one line of printable characters, cut at 1,000 bytes.
+std::string Printable(absl::string_view text);
+
+}  // namespace plimsoll::network
+
+#endif  // PLIMSOLL_NETWORK_JSON_H_

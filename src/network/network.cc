@@ -1,0 +1,274 @@
+#include "network/network.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "base/random_id.h"
+#include "base/status.h"
+#include "network/chain.h"
+#include "network/json.h"
+
+namespace plimsoll::network {
+namespace {
+
+constexpr char kInterface[] = "eth0";
+constexpr size_t kMaxCidrs = 16;
+// A client that looks at the node's status waits no longer, and asks plugins no more often.
+constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
+constexpr absl::Duration kStatusAge = absl::Seconds(5);
+
+absl::Status NotReady(const absl::Status& why) {
+  return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
+}
+
+// A pin that is gone leaves its file behind, or nothing.
+bool IsNamespace(const std::string& path) {
+  struct statfs info = {};
+  return statfs(path.c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
+}
+
+bool Declares(const NetworkConfig& config, const std::string& capability) {
+  return absl::c_any_of(config.plugins, [&](const PluginConfig& plugin) {
+    return plugin.capabilities.contains(capability);
+  });
+}
+
+// Of what plugins are asked, what would be missed.
+std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilities& asked) {
+  std::vector<std::string> warnings;
+  const auto look = [&](bool is_asked, const char* capability, const char* what) {
+    if (!is_asked || (config != nullptr && Declares(*config, capability))) return;
+    warnings.push_back(config == nullptr
+                           ? absl::StrCat(what, ": there is no CNI network")
+                           : absl::StrCat(what, ": no plugin of network ", config->name, " (",
+                                          config->file, ") has the capability ", capability));
+  };
+  look(!asked.port_mappings.empty(), "portMappings", "host ports are not served");
+  look(asked.ingress_bits_per_second > 0 || asked.egress_bits_per_second > 0, "bandwidth",
+       "the pod's bandwidth is not limited");
+  return warnings;
+}
+
+absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
+  std::vector<std::string> cidrs = absl::StrSplit(text, ',', absl::SkipEmpty());
+  const bool valid = cidrs.size() <= kMaxCidrs && absl::c_all_of(cidrs, IsCidr);
+  if (valid) return cidrs;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", Printable(text), "\": expected up to ", kMaxCidrs,
+                   " prefixes, separated by commas, as in 10.1.0.0/16,fd00:1::/64"));
+}
+
+}  // namespace
+
+Network::Network(Options options)
+    : options_(std::move(options)),
+      plugins_(options_.host, options_.plugin_directories, options_.plugin_timeout, options_.tell),
+      store_(*options_.state.Sub(kRecordDirectory)),
+      directory_(options_.host, options_.config_directory, options_.tell) {}
+
+absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
+  PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs(kRecordDirectory));
+  PLIMSOLL_RETURN_IF_ERROR(options.state.Sub(kRecordDirectory).status());
+  std::unique_ptr<Network> network(new Network(std::move(options)));
+  PLIMSOLL_RETURN_IF_ERROR(network->Load());
+  return network;
+}
+
+absl::Status Network::Load() {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto records, store_.Load());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string cidr, store_.LoadPodCidr());
+  absl::MutexLock lock(&mutex_);
+  records_ = std::move(records);
+  pod_cidrs_ = ParseCidrs(cidr).value_or(std::vector<std::string>());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const NetworkConfig>> Network::Usable() {
+  auto config = directory_.Current();
+  absl::Status fault = config.status();
+  if (config.ok()) {
+    for (const PluginConfig& plugin : (*config)->plugins) {
+      const absl::Status found = plugins_.Find(plugin.type).status();
+      if (found.ok()) continue;
+      fault = absl::FailedPreconditionError(absl::StrCat("network ", (*config)->name, " of ",
+                                                         (*config)->file, ": ", found.message()));
+      break;
+    }
+  }
+  if (fault.ok()) return config;
+  if (options_.is_optional) return absl::NotFoundError(fault.message());
+  return fault;
+}
+
+absl::Status Network::Ready() {
+  const auto config = Usable();
+  if (absl::IsNotFound(config.status())) {
+    return NotReady(absl::NotFoundError(
+        absl::StrCat("no CNI network (", config.status().message(),
+                     "): pods have the host's network, or one with loopback alone")));
+  }
+  if (!config.ok()) return NotReady(config.status());
+  if (!HasStatus((*config)->version)) return absl::OkStatus();
+  const absl::Status status = AskStatus(**config);
+  return status.ok() ? status : NotReady(status);
+}
+
+absl::Status Network::AskStatus(const NetworkConfig& config) {
+  const std::string asked_of = ToJson(config);
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool same = asked_of == asked_of_;
+    // Only one waits for plugins; the others take what was said last.
+    if (same && (is_asking_ || absl::Now() - asked_ < kStatusAge)) return answer_;
+    if (is_asking_) return absl::UnavailableError("plugins are being asked for their status");
+    is_asking_ = true;
+  }
+  const absl::Status answer = network::AskStatus(plugins_, config, absl::Now() + kStatusTimeout);
+  absl::MutexLock lock(&mutex_);
+  is_asking_ = false;
+  asked_ = absl::Now();
+  asked_of_ = asked_of;
+  answer_ = answer;
+  return answer;
+}
+
+absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
+  if (!IsId(attachment.id)) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", Printable(attachment.id), "\" is no id"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string args, ArgsOf(attachment));
+  const auto config = Usable();
+  Added added;
+  if (absl::IsNotFound(config.status())) {
+    added.warnings = Unserved(nullptr, attachment.capabilities);
+    return added;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(config.status());
+  added.warnings = Unserved(config->get(), attachment.capabilities);
+
+  Record record;
+  record.id = attachment.id;
+  record.netns = attachment.netns;
+  record.ifname = kInterface;
+  record.args = args;
+  record.config = **config;
+  {
+    absl::MutexLock lock(&mutex_);
+    record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(store_.Put(record));
+  {
+    absl::MutexLock lock(&mutex_);
+    records_.insert_or_assign(record.id, record);
+  }
+  const absl::Time start = absl::Now();
+  PLIMSOLL_ASSIGN_OR_RETURN(record.result, network::Add(plugins_, record));
+  added.in_plugins = absl::Now() - start;
+  added.addresses = PodAddresses(*record.result, options_.interfaces, kInterface);
+  if (added.addresses.empty() && !options_.interfaces.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "network ", record.config.name, ": its plugins gave no address to an interface ",
+        absl::StrJoin(options_.interfaces, " or "), ", which network.interfaces asks for"));
+  }
+  added.is_attached = true;
+  PLIMSOLL_RETURN_IF_ERROR(store_.Put(record));
+  absl::MutexLock lock(&mutex_);
+  records_.insert_or_assign(record.id, std::move(record));
+  return added;
+}
+
+absl::Status Network::Delete(const std::string& id) {
+  absl::StatusOr<Record> record = absl::NotFoundError("");
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = records_.find(id);
+    if (found == records_.end()) return absl::OkStatus();
+    record = found->second;
+  }
+  // Of a damaged record nobody knows what it undoes.
+  if (record.ok()) {
+    PLIMSOLL_RETURN_IF_ERROR(network::Delete(plugins_, *record, IsNamespace(record->netns)));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(store_.Remove(id));
+  absl::MutexLock lock(&mutex_);
+  records_.erase(id);
+  return absl::OkStatus();
+}
+
+absl::Status Network::Check(const std::string& id) {
+  absl::StatusOr<Record> record = absl::NotFoundError("");
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = records_.find(id);
+    if (found == records_.end()) return absl::OkStatus();
+    record = found->second;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(record.status());
+  return network::Check(plugins_, *record);
+}
+
+absl::Status Network::CollectGarbage() {
+  const auto config = Usable();
+  if (absl::IsNotFound(config.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(config.status());
+  std::vector<std::pair<std::string, std::string>> valid;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, record] : records_) {
+      // One that can't be read may be of this network.
+      const bool counts = !record.ok() || record->config.name == (*config)->name;
+      if (counts) valid.emplace_back(id, record.ok() ? record->ifname : kInterface);
+    }
+  }
+  return network::CollectGarbage(plugins_, **config, valid);
+}
+
+bool Network::IsAttached(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  return records_.contains(id);
+}
+
+std::vector<std::string> Network::Attached() const {
+  std::vector<std::string> ids;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, record] : records_) ids.push_back(id);
+  return ids;
+}
+
+std::vector<std::string> Network::Addresses(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = records_.find(id);
+  if (found == records_.end() || !found->second.ok()) return {};
+  const Record& record = *found->second;
+  if (!record.result.has_value()) return {};
+  return PodAddresses(*record.result, options_.interfaces, record.ifname);
+}
+
+std::vector<std::string> Network::Damaged() const {
+  std::vector<std::string> damaged;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, record] : records_) {
+    if (record.ok()) continue;
+    damaged.push_back(absl::StrCat("record of a network attachment: ", record.status().message(),
+                                   "; what plugins hold for sandbox ", id,
+                                   " has to be released by hand"));
+  }
+  return damaged;
+}
+
+absl::Status Network::SetPodCidr(const std::string& cidr) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> cidrs, ParseCidrs(cidr));
+  PLIMSOLL_RETURN_IF_ERROR(store_.PutPodCidr(absl::StrJoin(cidrs, ",")));
+  absl::MutexLock lock(&mutex_);
+  pod_cidrs_ = std::move(cidrs);
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::network

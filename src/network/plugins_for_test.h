@@ -1,0 +1,69 @@
+// For tests: plugins that are shell scripts, and what they were called with.
+#ifndef PLIMSOLL_NETWORK_PLUGINS_FOR_TEST_H_
+#define PLIMSOLL_NETWORK_PLUGINS_FOR_TEST_H_
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+#include "network/json.h"
+
+namespace plimsoll::network {
+
+class ScriptedPlugins {
+ public:
+  ScriptedPlugins() {
+    signal(SIGPIPE, SIG_IGN);  // as the daemon
+    for (const char* name : {"bin", "seen", "conf", "state"}) {
+      EXPECT_TRUE(dir_.root().MakeDirs(name, 0755).ok());
+    }
+  }
+
+  // A plugin that notes how it was called, and then does what `body` says.
+  void Write(const std::string& type, const std::string& body, mode_t mode = 0755) {
+    const std::string seen = absl::StrCat(dir_.path(), "/seen/");
+    const std::string script = absl::StrCat(
+        "#!/bin/sh\n", "echo \"$CNI_COMMAND ", type, "\" >> ", seen, "calls\n", "cat > ", seen,
+        type, ".$CNI_COMMAND.in\n", "env > ", seen, type, ".$CNI_COMMAND.env\n", body, "\n");
+    EXPECT_TRUE(dir_.root().ReplaceFile("bin/" + type, script, mode).ok());
+  }
+  // One that answers ADD with `result`, and everything else with nothing.
+  void WriteGood(const std::string& type, const std::string& result) {
+    Write(type, absl::StrCat("[ $CNI_COMMAND != ADD ] || cat <<'E'\n", result, "\nE"));
+  }
+  void WriteConfig(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(dir_.root().ReplaceFile("conf/" + name, text, 0644).ok());
+  }
+
+  // "ADD bridge", in their order.
+  std::vector<std::string> calls() const {
+    return absl::StrSplit(dir_.root().Read("seen/calls").value_or(""), '\n', absl::SkipEmpty());
+  }
+  void ForgetCalls() { EXPECT_TRUE(dir_.root().RemoveFile("seen/calls").ok()); }
+  // What its standard input held; null: it was not called.
+  Json InputOf(const std::string& type, const std::string& command) const {
+    const auto text = dir_.root().Read(absl::StrCat("seen/", type, ".", command, ".in"));
+    return Json::parse(text.value_or("null"), nullptr, /*allow_exceptions=*/false);
+  }
+  std::vector<std::string> EnvironmentOf(const std::string& type,
+                                         const std::string& command) const {
+    const auto text = dir_.root().Read(absl::StrCat("seen/", type, ".", command, ".env"));
+    return absl::StrSplit(text.value_or(""), '\n', absl::SkipEmpty());
+  }
+
+  const FsRoot& root() const { return dir_.root(); }
+  std::string bin() const { return dir_.path() + "/bin"; }
+  std::string conf() const { return dir_.path() + "/conf"; }
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  TestDir dir_;
+};
+
+}  // namespace plimsoll::network
+
+#endif  // PLIMSOLL_NETWORK_PLUGINS_FOR_TEST_H_
