@@ -30,12 +30,12 @@ Json PortMappings(const std::vector<PortMapping>& mappings) {
 
 Json Bandwidth(const Capabilities& capabilities) {
   Json object = Json::object();
-  if (capabilities.ingress_bits_per_second > 0) {
-    object["ingressRate"] = capabilities.ingress_bits_per_second;
+  if (capabilities.ingress_bits_per_second.has_value()) {
+    object["ingressRate"] = *capabilities.ingress_bits_per_second;
     object["ingressBurst"] = kBurstBits;
   }
-  if (capabilities.egress_bits_per_second > 0) {
-    object["egressRate"] = capabilities.egress_bits_per_second;
+  if (capabilities.egress_bits_per_second.has_value()) {
+    object["egressRate"] = *capabilities.egress_bits_per_second;
     object["egressBurst"] = kBurstBits;
   }
   return object;

@@ -27,8 +27,8 @@ struct PortMapping {
 // What plugins that declare the capability are given (CNI "CONVENTIONS", runtimeConfig).
 struct Capabilities {
   std::vector<PortMapping> port_mappings;
-  int64_t ingress_bits_per_second = 0;  // 0: no limit
-  int64_t egress_bits_per_second = 0;
+  std::optional<int64_t> ingress_bits_per_second;  // to the pod; absent: no limit
+  std::optional<int64_t> egress_bits_per_second;
   bool operator==(const Capabilities&) const = default;
 };
 

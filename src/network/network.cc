@@ -51,8 +51,8 @@ std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilitie
                                           config->file, ") has the capability ", capability));
   };
   look(!asked.port_mappings.empty(), "portMappings", "host ports are not served");
-  look(asked.ingress_bits_per_second > 0 || asked.egress_bits_per_second > 0, "bandwidth",
-       "the pod's bandwidth is not limited");
+  look(asked.ingress_bits_per_second.has_value() || asked.egress_bits_per_second.has_value(),
+       "bandwidth", "the pod's bandwidth is not limited");
   return warnings;
 }
 

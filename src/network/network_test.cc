@@ -151,17 +151,18 @@ TEST_F(NetworkTest, WithoutConfigurationThereIsNoNetwork) {
   EXPECT_THAT(added->warnings, ElementsAre(HasSubstr("there is no CNI network")));
   EXPECT_FALSE(network_->IsAttached(id_));
   EXPECT_TRUE(network_->Delete(id_).ok());
-  EXPECT_THAT(network_->Ready().message(), StartsWith("NetworkPluginNotReady: no CNI network"));
+  EXPECT_THAT(std::string(network_->Ready().message()),
+              StartsWith("NetworkPluginNotReady: no CNI network"));
 }
 
 TEST_F(NetworkTest, OneThatCanNotBeUsedIsAnErrorUnlessItIsOptional) {
   scripts_.WriteConfig("10.conf", R"({"cniVersion": "1.0.0", "name": "n", "type": "absent"})");
   EXPECT_TRUE(absl::IsFailedPrecondition(network_->Add(Pod()).status()));
-  EXPECT_THAT(network_->Ready().message(),
+  EXPECT_THAT(std::string(network_->Ready().message()),
               AllOf(StartsWith("NetworkPluginNotReady: network n of"), HasSubstr("plugin absent")));
   scripts_.WriteConfig("10.conf", "{");
   EXPECT_TRUE(absl::IsFailedPrecondition(network_->Add(Pod()).status()));
-  EXPECT_THAT(network_->Ready().message(), HasSubstr("10.conf: not valid JSON"));
+  EXPECT_THAT(std::string(network_->Ready().message()), HasSubstr("10.conf: not valid JSON"));
   EXPECT_FALSE(network_->IsAttached(id_));
 
   is_optional_ = true;
@@ -290,7 +291,7 @@ TEST_F(NetworkTest, StatusOfThePluginsIsAskedFrom11On) {
   EXPECT_EQ(scripts_.calls().size(), 2u);
   Open();
   scripts_.Write("second", R"(echo '{"code": 50, "msg": "no addresses left"}'; exit 1)");
-  EXPECT_THAT(network_->Ready().message(),
+  EXPECT_THAT(std::string(network_->Ready().message()),
               AllOf(StartsWith("NetworkPluginNotReady: "), HasSubstr("no addresses left")));
 }
 

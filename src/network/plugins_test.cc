@@ -89,7 +89,7 @@ TEST_F(PluginsTest, OneThatHangsIsKilledWithAllItStarted) {
                                       "/pid\nwait"));
   const auto printed = Make(absl::Seconds(3)).Run("hang", Call());
   EXPECT_TRUE(absl::IsDeadlineExceeded(printed.status())) << printed.status();
-  EXPECT_THAT(printed.status().message(), StartsWith("plugin hang ADD: "));
+  EXPECT_THAT(std::string(printed.status().message()), StartsWith("plugin hang ADD: "));
   const auto text = scripts_.root().Read("pid");
   ASSERT_TRUE(text.ok()) << "the machine gave the script no three seconds";
   pid_t pid = 0;

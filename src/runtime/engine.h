@@ -39,6 +39,10 @@
 #include "runtime/store/records.h"
 #include "runtime/store/store.h"
 
+namespace plimsoll::network {
+class Network;  // network/network.h
+}
+
 namespace plimsoll::runtime {
 
 struct Handler;  // runtime/handlers/handler.h
@@ -60,6 +64,9 @@ struct EngineOptions {
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
   // By name; of those that are in neither, nothing is known. Null: there are none.
   const HandlerMap* handlers = nullptr;
+  network::Network* network = nullptr;  // null: pods have loopback alone
+  // Whether the network's plugins are told at the start what there is, to let go of all else.
+  bool collect_network_garbage = false;
   // Whether hooks and wrappers are shown what a pod needs (gate
   // KubeletContainerResourcesInPodSandbox).
   bool show_pictures = true;
@@ -106,12 +113,15 @@ class Engine {
   // a warning in the event log.
   virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                                  std::string client_config) = 0;
-  // Kills its containers, releases its namespaces.
+  // Kills its containers, gives back its network, releases its namespaces.
   virtual absl::Status StopSandbox(absl::string_view id) = 0;
   // Stops it first if need be; removes its containers.
   virtual absl::Status RemoveSandbox(absl::string_view id) = 0;
   virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
   virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
+  // The pod's own addresses, the primary one first. None: it has the host's, or loopback alone, or
+  // has been stopped.
+  virtual std::vector<std::string> Addresses(absl::string_view) const { return {}; }
 
   // --- containers
   // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;

@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, container_operations.cc, container_exit.cc, container_resources.cc,
-// container_cpuset.cc, class_operations.cc, handler_operations.cc, handler_updates.cc,
-// picture_files.cc and recovery.cc.
+// sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_exit.cc,
+// container_resources.cc, container_cpuset.cc, class_operations.cc, handler_operations.cc,
+// handler_updates.cc, picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -55,6 +55,7 @@ class EngineImpl : public Engine {
   absl::Status RemoveSandbox(absl::string_view id) override;
   absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
   std::vector<SandboxRecord> ListSandboxes() const override;
+  std::vector<std::string> Addresses(absl::string_view id) const override;
 
   absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
                                               const ContainerSpec& spec,
@@ -135,6 +136,18 @@ class EngineImpl : public Engine {
   // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
   absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
   void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
+  // The pod's network (sandbox_network.cc). After a failed Attach something may be there, for
+  // Detach, which is OK when there is nothing.
+  absl::Status AttachNetwork(const SandboxRecord& record);
+  absl::Status DetachNetwork(const std::string& sandbox_id);
+  bool IsAttached(const std::string& sandbox_id) const;
+  // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
+  // may take minutes.
+  void DetachLater(const std::string& sandbox_id);
+  void DetachStray(const Finding& finding);
+  void CollectNetworkGarbage();
+  // Findings about networks of pods that are there, for which their plugins are asked.
+  void CheckNetworks(std::vector<Finding>* findings);
   // Takes away all there is of one that is in no map, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as

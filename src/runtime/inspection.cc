@@ -21,7 +21,9 @@ using D = Difference;
 class Inspector {
  public:
   explicit Inspector(const InspectionInput& input)
-      : input_(input), under_way_(input.under_way.begin(), input.under_way.end()) {
+      : input_(input),
+        under_way_(input.under_way.begin(), input.under_way.end()),
+        attached_(input.attached.begin(), input.attached.end()) {
     for (const DamagedRow& row : input.damaged) damaged_[row.id] = row.what;
   }
 
@@ -148,14 +150,16 @@ class Inspector {
     }
     switch (record.state) {
       case SandboxState::kCreating:
-        return Add(D::kSandboxHalfMade, record, "its creation was cut off", "removes it");
+        return Add(D::kSandboxHalfMade, record, "its creation was cut off",
+                   AndNetwork("removes it", record));
       case SandboxState::kRemoving:
-        return Add(D::kSandboxHalfRemoved, record, "its removal was cut off", "removes the rest");
+        return Add(D::kSandboxHalfRemoved, record, "its removal was cut off",
+                   AndNetwork("removes the rest", record));
       case SandboxState::kReady:
         if (record.boot_id != input_.boot_id) {
           return Add(D::kSandboxRebooted, record,
                      "recorded as Ready before the machine was restarted",
-                     "records it as NotReady");
+                     AndNetwork("records it as NotReady", record));
         }
         return LookAtReadyPlace(record);
       case SandboxState::kNotReady:
@@ -208,11 +212,22 @@ class Inspector {
     }
     const absl::StatusOr<bool> held = InitRuns(record);
     if (!held.ok()) return NotInspected(record, held.status());
-    if (!*held) return;
+    if (!*held) {
+      if (!attached_.contains(record.id)) return;
+      return Add(D::kSandboxNetworkLeft, record,
+                 "is NotReady, but its network has not been given back",
+                 "tells its network plugins to let go of it");
+    }
     Add(D::kSandboxStillHeld, record,
         absl::StrCat("is NotReady, but the init of its PID namespace (process ", record.pause.pid,
                      ") runs on"),
         "ends it");
+  }
+
+  std::string AndNetwork(absl::string_view action, const SandboxRecord& record) const {
+    return absl::StrCat(action, attached_.contains(record.id)
+                                    ? "; its network plugins are told to let go of it"
+                                    : "");
   }
 
   void LookForCommands() {
@@ -255,6 +270,12 @@ class Inspector {
     for (const std::string& id : places.value_or(std::vector<std::string>())) {
       if (!IsId(id) || known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
       Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
+          .sandbox_id = id;
+    }
+    for (const std::string& id : input_.attached) {
+      if (known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStrayNetwork, "the network of a sandbox that is not recorded has not been given back",
+          "tells its network plugins to let go of it")
           .sandbox_id = id;
     }
     LookForGroups(places.value_or(std::vector<std::string>()));
@@ -303,6 +324,7 @@ class Inspector {
 
   const InspectionInput& input_;
   const absl::flat_hash_set<std::string> under_way_;
+  const absl::flat_hash_set<std::string> attached_;
   absl::flat_hash_map<std::string, std::string> damaged_;
   absl::flat_hash_set<std::string> known_containers_;
   absl::flat_hash_set<std::string> known_sandboxes_;
@@ -343,6 +365,12 @@ const char* DifferenceName(Difference difference) {
       return "SandboxBroken";
     case D::kSandboxStillHeld:
       return "SandboxStillHeld";
+    case D::kSandboxNetworkLeft:
+      return "SandboxNetworkLeft";
+    case D::kSandboxNetworkBroken:
+      return "SandboxNetworkBroken";
+    case D::kStrayNetwork:
+      return "StrayNetwork";
     case D::kDamagedRow:
       return "DamagedRow";
     case D::kDamagedImage:
@@ -366,6 +394,7 @@ bool IsActedUpon(Difference difference) {
     case D::kContainerGroupGone:
     case D::kContainerFilesGone:
     case D::kSandboxGroupGone:
+    case D::kSandboxNetworkBroken:
     case D::kDamagedRow:
     case D::kNotInspected:
       return false;

@@ -32,14 +32,17 @@ enum class Difference {
   kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more or has lost its init
   kSandboxStillHeld,  // is NotReady, a namespace is still pinned or its init runs
   kSandboxGroupGone,  // recorded as Ready, and a control group made for it isn't there
-  kDamagedRow,        // a row of the database can't be read
-  kDamagedImage,      // an image's row can't be read, or files of it are missing
-  kStrayCommand,      // ExecSync started it, for a daemon that is gone
-  kStrayContainer,    // files or processes of a container that is not recorded
-  kStraySandbox,      // files or mounts of a sandbox that is not recorded
-  kStrayGroup,        // a control group with the name of a sandbox that is not recorded
-  kStrayWork,         // what an import or pull that was cut off has left
-  kNotInspected,      // could not be looked at: nothing is done about it
+  kSandboxNetworkLeft,    // is not Ready, and network plugins hold something for it
+  kSandboxNetworkBroken,  // is Ready, and a network plugin says that its network is not as made
+  kDamagedRow,            // a row of the database can't be read
+  kDamagedImage,          // an image's row can't be read, or files of it are missing
+  kStrayCommand,          // ExecSync started it, for a daemon that is gone
+  kStrayContainer,        // files or processes of a container that is not recorded
+  kStraySandbox,          // files or mounts of a sandbox that is not recorded
+  kStrayGroup,            // a control group with the name of a sandbox that is not recorded
+  kStrayNetwork,          // network plugins hold something for a sandbox that is not recorded
+  kStrayWork,             // what an import or pull that was cut off has left
+  kNotInspected,          // could not be looked at: nothing is done about it
 };
 const char* DifferenceName(Difference difference);  // "ContainerEnded"
 
@@ -63,6 +66,8 @@ struct InspectionInput {
   std::vector<DamagedRow> damaged;
   // Ids whose objects are being made or removed right now: passed over.
   std::vector<std::string> under_way;
+  // Ids of sandboxes for which network plugins hold something.
+  std::vector<std::string> attached;
   const linux::CgroupManager* cgroups = nullptr;
   const ContainerRuntime* runtime = nullptr;
   // The state directory, where images/layers and containers/ are; nullopt: not looked at.

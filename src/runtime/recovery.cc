@@ -14,6 +14,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "network/network.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -68,6 +69,7 @@ absl::Status EngineImpl::Recover() {
   }
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
+  CollectNetworkGarbage();
   for (const std::string& image : options_.images->Damaged()) {
     Trouble({}, absl::DataLossError(image));
   }
@@ -82,6 +84,7 @@ InspectionInput EngineImpl::WhereToInspect() const {
   input.runtime = options_.runtime;
   input.state = options_.state;
   input.default_cgroup_parent = options_.default_cgroup_parent;
+  if (options_.network != nullptr) input.attached = options_.network->Attached();
   return input;
 }
 
@@ -125,6 +128,9 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     const absl::Status removed = RemoveStrayGroup(finding, deadline);
     if (!removed.ok()) with_groups.insert(finding.sandbox_id);
     Trouble(finding, removed);
+  }
+  for (const Finding& finding : findings) {
+    if (finding.difference == Difference::kStrayNetwork) DetachStray(finding);
   }
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStraySandbox) continue;
@@ -325,6 +331,10 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
+      if (IsAttached(record.id)) {
+        record.state = SandboxState::kRemoving;  // DetachLater removes it
+        break;
+      }
       const absl::Status removed = UnmakeSandbox(record);
       if (removed.ok()) return;
       Trouble(finding, removed);
@@ -346,7 +356,9 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     default:
       break;
   }
+  const bool is_ready = record.state == SandboxState::kReady;
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
+  if (!is_ready && IsAttached(sandbox->id)) DetachLater(sandbox->id);
   Trouble(finding, WatchPause(sandbox));
   if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
   // A command may take minutes, for which nobody is to be kept from being served.
@@ -371,15 +383,18 @@ std::vector<Finding> EngineImpl::LookOnce() {
 
 std::vector<Finding> EngineImpl::Inspect() {
   const std::vector<Finding> first = LookOnce();
-  if (first.empty()) return {};
-  absl::SleepFor(kSecondLook);
-  std::vector<Finding> second = LookOnce();
+  std::vector<Finding> second;
+  if (!first.empty()) {
+    absl::SleepFor(kSecondLook);
+    second = LookOnce();
+  }
   std::erase_if(second, [&first](const Finding& finding) {
     return std::none_of(first.begin(), first.end(), [&](const Finding& other) {
       return other.difference == finding.difference && other.what == finding.what &&
              other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
     });
   });
+  CheckNetworks(&second);
   return second;
 }
 

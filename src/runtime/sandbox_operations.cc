@@ -147,6 +147,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
   PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
+  PLIMSOLL_RETURN_IF_ERROR(AttachNetwork(record));
+  phase.Skip();
 
   std::optional<HeldPause> pause;
   if (spec.namespaces.pid == NamespaceMode::kPod) {
@@ -187,6 +189,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
+  status = FirstError(status, DetachNetwork(record.id));
   ReleaseClasses(record.id, "", TargetOf(record));
   status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
   status = FirstError(status, RemoveOwnedCgroups(record));
@@ -218,6 +221,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
+  PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(record.id));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
@@ -252,10 +256,14 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
-  // One that was half made or half removed may still have its PID namespace.
   const SandboxRecord found = sandbox->Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(found.state == SandboxState::kRemoving ? EndPodPidNamespace(found)
-                                                                  : StopSandboxLocked(sandbox));
+  if (found.state == SandboxState::kRemoving) {
+    // One that was half made or half removed may still have its PID namespace and its network.
+    PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
+    PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(found.id));
+  } else {
+    PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+  }
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }

@@ -25,15 +25,18 @@ bool HasOwnHostname(const SandboxSpec& spec) {
   return spec.namespaces.network == NamespaceMode::kPod;
 }
 
-std::string Hosts(const FsRoot& host, const SandboxSpec& spec) {
+std::string Hosts(const FsRoot& host, const SandboxSpec& spec,
+                  const std::vector<std::string>& addresses) {
   if (!HasOwnHostname(spec)) return host.Read("etc/hosts").value_or("127.0.0.1\tlocalhost\n");
-  return absl::StrCat(
+  std::string text =
       "127.0.0.1\tlocalhost\n"
       "::1\tlocalhost ip6-localhost ip6-loopback\n"
       "fe00::0\tip6-localnet\nff00::0\tip6-mcastprefix\n"
-      "ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n"
-      "127.0.1.1\t",
-      HostnameOf(spec), "\n");
+      "ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n";
+  for (const std::string& address : addresses) {
+    absl::StrAppend(&text, address, "\t", HostnameOf(spec), "\n");
+  }
+  return text;
 }
 
 // resolv.conf(5).
@@ -55,7 +58,7 @@ std::string ResolvConf(const FsRoot& host, const SandboxSpec& spec) {
 }
 
 absl::Status WriteEtcFiles(const FsRoot& host, const FsRoot& directory, const SandboxSpec& spec) {
-  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("hosts", Hosts(host, spec), 0644));
+  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("hosts", Hosts(host, spec, {"127.0.1.1"}), 0644));
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("resolv.conf", ResolvConf(host, spec), 0644));
   const std::string hostname = HostnameOf(spec);
   if (hostname.empty()) return absl::OkStatus();
@@ -88,6 +91,13 @@ absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::
     PLIMSOLL_RETURN_IF_ERROR(linux::MountTmpfs(directory.PathOf("shm"), kShmBytes));
   }
   return WriteEtcFiles(host, directory, spec);
+}
+
+absl::Status WriteHosts(const FsRoot& host, const FsRoot& run, const std::string& id,
+                        const SandboxSpec& spec, const std::vector<std::string>& addresses) {
+  if (addresses.empty()) return absl::OkStatus();
+  return run.ReplaceFile(absl::StrCat(DirectoryOf(id), "/hosts"), Hosts(host, spec, addresses),
+                         0644);
 }
 
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id) {

@@ -4,6 +4,7 @@
 #define PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,11 @@ namespace plimsoll::runtime {
 // private mount point.
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
                               const SandboxSpec& spec);
+
+// Has the pod's host name mean these addresses in its containers' /etc/hosts. For a pod with a
+// network of its own, before there are containers.
+absl::Status WriteHosts(const FsRoot& host, const FsRoot& run, const std::string& id,
+                        const SandboxSpec& spec, const std::vector<std::string>& addresses);
 
 // Lets go of namespaces and mounts; the /etc files stay until removal. OK when done already.
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);

@@ -12,6 +12,8 @@ namespace plimsoll::runtime {
 // The parts, in their order:
 //   sandbox_cgroup         the pod's group is made and limited
 //   sandbox_namespaces     namespaces are made and pinned, /dev/shm and /etc files are made
+//   sandbox_network_plugins  network plugins run (pods with a network)
+//   sandbox_network        what else attaching to the network takes
 //   sandbox_pid_namespace  plimsoll-pause is started (pods that share a PID namespace)
 //   container_image        the image is found and its layers are leased
 //   container_create       spec, root filesystem, monitor, the OCI runtime's create

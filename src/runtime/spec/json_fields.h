@@ -5,6 +5,7 @@
 #define PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
 
 #include "linux/cgroup_settings.h"
+#include "network/attachment.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/mount.h"
@@ -112,10 +113,27 @@ void Fields(Visitor& visit, auto& s, const PodResources*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const network::PortMapping*) {
+  auto& [protocol, container_port, host_port, host_ip] = s;
+  visit("protocol", protocol);
+  visit("container_port", container_port);
+  visit("host_port", host_port);
+  visit("host_ip", host_ip);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const network::Capabilities*) {
+  auto& [port_mappings, ingress, egress] = s;
+  visit("port_mappings", port_mappings);
+  visit("ingress_bits_per_second", ingress);
+  visit("egress_bits_per_second", egress);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         pod_resources, picture_directory] = s;
+         pod_resources, picture_directory, network] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -135,6 +153,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("classes", classes);
   visit("pod_resources", pod_resources);
   visit("picture_directory", picture_directory);
+  visit("network", network);
 }
 
 template <typename Visitor>

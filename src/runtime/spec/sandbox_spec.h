@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linux/cgroup_settings.h"
+#include "network/attachment.h"
 #include "qos/classes.h"
 #include "runtime/spec/pod_resources.h"
 
@@ -51,6 +52,7 @@ struct SandboxSpec {
   PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
   // Where containers find a directory with the pod's picture; empty: nowhere.
   std::string picture_directory;
+  network::Capabilities network;  // what network plugins are asked for
 
   bool operator==(const SandboxSpec&) const = default;
 };
