@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status.h"
 #include "cri/runtime_handlers.h"
 #include "cri/validate.h"
 
@@ -89,12 +90,11 @@ absl::Status RuntimeHandlers::Version(const v1::VersionRequest& request,
 absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
                                      v1::StatusResponse* response) {
   AddCondition("RuntimeReady", info_.ready ? info_.ready() : absl::OkStatus(), response);
-  v1::RuntimeCondition* network_ready = response->mutable_status()->add_conditions();
-  network_ready->set_type("NetworkReady");
-  network_ready->set_status(true);
-  network_ready->set_reason("LoopbackOnly");
-  network_ready->set_message(
-      "CNI is not configured: pods have the host's network, or one with loopback alone");
+  AddCondition("NetworkReady",
+               info_.network_ready ? info_.network_ready()
+                                   : absl::FailedPreconditionError(
+                                         "NetworkPluginNotReady: there is no CNI network"),
+               response);
   if (info_.node_resources) {
     AddCondition("NodeResourcesReady", info_.node_resources(), response);
   }
@@ -118,6 +118,14 @@ absl::Status RuntimeHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
   response->mutable_linux()->set_cgroup_driver(info_.systemd_cgroup_driver ? v1::SYSTEMD
                                                                            : v1::CGROUPFS);
   return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
+                                                  v1::UpdateRuntimeConfigResponse*) {
+  const std::string& cidr = request.runtime_config().network_config().pod_cidr();
+  // kubelet says it at each of its starts, also when it doesn't know yet.
+  if (cidr.empty() || !info_.set_pod_cidr) return absl::OkStatus();
+  return Annotate(info_.set_pod_cidr(cidr), "runtime_config.network_config.pod_cidr");
 }
 
 }  // namespace plimsoll::cri

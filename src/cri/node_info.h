@@ -30,6 +30,11 @@ struct NodeInfo {
   // Whether a pod could be started now: OK, or an error whose message is "<Reason>: <why>", the
   // reason being one word in CamelCase. May be null. Thread-safe, and cheap.
   std::function<absl::Status()> ready;
+  // Whether a pod would get a network, with an error as `ready`'s. Null: there is none.
+  // Thread-safe; may wait some seconds for network plugins.
+  std::function<absl::Status()> network_ready;
+  // Takes the prefixes that pods' addresses are from, separated by commas. Null: nobody wants them.
+  std::function<absl::Status(const std::string& cidr)> set_pod_cidr;
   // Whether what of the node is pods' is as configured, with an error as `ready`'s. May be null: no
   // such condition. Thread-safe, and cheap.
   std::function<absl::Status()> node_resources;

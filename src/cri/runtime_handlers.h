@@ -40,6 +40,8 @@ class RuntimeHandlers {
                       ::runtime::v1::StatusResponse* response);
   absl::Status RuntimeConfig(const ::runtime::v1::RuntimeConfigRequest& request,
                              ::runtime::v1::RuntimeConfigResponse* response);
+  absl::Status UpdateRuntimeConfig(const ::runtime::v1::UpdateRuntimeConfigRequest& request,
+                                   ::runtime::v1::UpdateRuntimeConfigResponse* response);
 
   // --- sandboxes (sandbox_handlers.cc)
   absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,

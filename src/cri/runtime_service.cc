@@ -30,6 +30,7 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(Version, Lane::kLook)
   PLIMSOLL_CRI_UNARY(Status, Lane::kLook)
   PLIMSOLL_CRI_UNARY(RuntimeConfig, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(UpdateRuntimeConfig, Lane::kWork)
 
   PLIMSOLL_CRI_UNARY(RunPodSandbox, Lane::kWork)
   PLIMSOLL_CRI_UNARY(StopPodSandbox, Lane::kEnd)
@@ -58,7 +59,6 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNSUPPORTED(PortForward, kNoStreaming)
   PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoMetrics)
   PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoMetrics)
-  PLIMSOLL_CRI_UNSUPPORTED(UpdateRuntimeConfig, "there is no pod network to configure")
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)

@@ -91,6 +91,9 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
                                          v1::PodSandboxStatus* status, Classes* classes) {
   const auto config = sandbox_configs_.Get(record.id, record.client_config);
   FillSandboxStatus(record, *config, status);
+  if (record.state == runtime::SandboxState::kReady) {
+    FillAddresses(engine_->Addresses(record.id), status);
+  }
   if (info_.pod_resources && !record.spec.pod_resources.empty()) {
     FillPodResources(record.spec.pod_resources, status->mutable_pod_resources());
   }

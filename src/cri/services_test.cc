@@ -132,14 +132,14 @@ TEST_F(ServicesTest, InvalidRequestsDoNotReachTheEngine) {
 TEST_F(ServicesTest, WarningsBecomeEvents) {
   v1::RunPodSandboxRequest request;
   *request.mutable_config() = PodConfig();
-  request.mutable_config()->add_port_mappings()->set_host_port(80);
+  request.mutable_config()->mutable_linux()->mutable_security_context()->mutable_selinux_options();
   EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Return("id1"));
   EXPECT_EQ(Code(runtime_, &RuntimeStub::RunPodSandbox, request), absl::StatusCode::kOk);
   const std::vector<runtime::Event> events = events_.Since(0);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].type, runtime::EventType::kWarning);
   EXPECT_EQ(events[0].sandbox_id, "id1");
-  EXPECT_THAT(events[0].message, HasSubstr("host ports"));
+  EXPECT_THAT(events[0].message, HasSubstr("selinux_options"));
 }
 
 TEST_F(ServicesTest, StoppingAndRemovingTheUnknownIsOk) {
@@ -391,13 +391,43 @@ TEST_F(ServicesTest, StatusNamesBothConditions) {
   EXPECT_EQ(response.status().conditions(0).type(), "RuntimeReady");
   EXPECT_TRUE(response.status().conditions(0).status());
   EXPECT_EQ(response.status().conditions(1).type(), "NetworkReady");
-  EXPECT_TRUE(response.status().conditions(1).status());
+  EXPECT_FALSE(response.status().conditions(1).status());
+  EXPECT_EQ(response.status().conditions(1).reason(), "NetworkPluginNotReady");
   EXPECT_THAT(response.status().conditions(1).message(), HasSubstr("CNI"));
   ASSERT_EQ(response.runtime_handlers_size(), 1);
   EXPECT_EQ(response.runtime_handlers(0).name(), "");
   EXPECT_TRUE(response.features().supplemental_groups_policy());
   EXPECT_THAT(response.info().at("config"), HasSubstr("\"version\":\"1.2.3\""));
   EXPECT_EQ(response.info().at("limitations"), "[]");
+}
+
+class NetworkedTest : public ServicesTest {
+ protected:
+  NetworkedTest() {
+    options_.info.network_ready = [] { return absl::OkStatus(); };
+    options_.info.set_pod_cidr = [this](const std::string& cidr) {
+      cidr_ = cidr;
+      return cidr == "bad" ? absl::InvalidArgumentError("no prefix") : absl::OkStatus();
+    };
+  }
+  std::string cidr_ = "unset";
+};
+
+TEST_F(NetworkedTest, TheNetworkIsReadyAndIsToldOfPrefixes) {
+  v1::StatusResponse status;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, {}, &status).ok());
+  EXPECT_EQ(status.status().conditions(1).type(), "NetworkReady");
+  EXPECT_TRUE(status.status().conditions(1).status());
+  v1::UpdateRuntimeConfigRequest request;
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateRuntimeConfig, request), absl::StatusCode::kOk);
+  EXPECT_EQ(cidr_, "unset");
+  auto* config = request.mutable_runtime_config()->mutable_network_config();
+  config->set_pod_cidr("10.1.0.0/24,fd00::/64");
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateRuntimeConfig, request), absl::StatusCode::kOk);
+  EXPECT_EQ(cidr_, "10.1.0.0/24,fd00::/64");
+  config->set_pod_cidr("bad");
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::UpdateRuntimeConfig, request),
+            absl::StatusCode::kInvalidArgument);
 }
 
 class UnreadyTest : public ServicesTest {

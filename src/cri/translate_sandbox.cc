@@ -1,5 +1,6 @@
 #include "cri/translate_sandbox.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -7,6 +8,8 @@
 #include "base/status.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
+#include "network/result.h"
+#include "resources/quantity.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -46,8 +49,22 @@ absl::Status AddDns(const v1::DNSConfig& dns, runtime::SandboxSpec* spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPorts(const v1::PodSandboxConfig& config, std::vector<std::string>* warnings) {
-  bool wants_host_port = false;
+const char* ProtocolName(v1::Protocol protocol) {
+  switch (protocol) {
+    case v1::TCP:
+      return "tcp";
+    case v1::UDP:
+      return "udp";
+    case v1::SCTP:
+      return "sctp";
+    default:
+      return nullptr;
+  }
+}
+
+// Host ports are for the pod's network plugins; with the host's network they are open by
+// themselves.
+absl::Status AddPorts(const v1::PodSandboxConfig& config, runtime::SandboxSpec* spec) {
   for (const v1::PortMapping& port : config.port_mappings()) {
     if (port.container_port() < 0 || port.container_port() > 65535) {
       return Invalid("config.port_mappings.container_port", port.container_port(),
@@ -56,13 +73,40 @@ absl::Status CheckPorts(const v1::PodSandboxConfig& config, std::vector<std::str
     if (port.host_port() < 0 || port.host_port() > 65535) {
       return Invalid("config.port_mappings.host_port", port.host_port(), "must be from 0 to 65535");
     }
-    wants_host_port = wants_host_port || port.host_port() != 0;
+    if (!port.host_ip().empty() && !network::IsAddress(port.host_ip())) {
+      return Invalid("config.port_mappings.host_ip", port.host_ip(), "must be an IP address");
+    }
+    const char* protocol = ProtocolName(port.protocol());
+    if (protocol == nullptr) {
+      return Invalid("config.port_mappings.protocol", static_cast<int64_t>(port.protocol()),
+                     "must be TCP (0), UDP (1) or SCTP (2)");
+    }
+    if (port.host_port() == 0 || spec->namespaces.network != runtime::NamespaceMode::kPod) continue;
+    if (port.container_port() == 0) {
+      return Invalid("config.port_mappings.container_port", port.container_port(),
+                     "must be from 1 to 65535 where there is a host_port");
+    }
+    spec->network.port_mappings.push_back({.protocol = protocol,
+                                           .container_port = port.container_port(),
+                                           .host_port = port.host_port(),
+                                           .host_ip = port.host_ip()});
   }
-  const bool host_network =
-      config.linux().security_context().namespace_options().network() == v1::NODE;
-  if (wants_host_port && !host_network) {
-    warnings->push_back("host ports are not served: no pod network is configured");
+  return absl::OkStatus();
+}
+
+// Kubernetes' annotations, in bits per second, within the bounds that kubelet sets.
+absl::Status AddBandwidth(const v1::PodSandboxConfig& config, const char* annotation,
+                          std::optional<int64_t>* bits_per_second) {
+  constexpr int64_t kLeast = 1000;
+  constexpr int64_t kMost = 1'000'000'000'000'000;
+  const auto found = config.annotations().find(annotation);
+  if (found == config.annotations().end()) return absl::OkStatus();
+  const auto quantity = resources::Quantity::Parse(found->second);
+  if (!quantity.ok() || quantity->Value() < kLeast || quantity->Value() > kMost) {
+    return Invalid(absl::StrCat("config.annotations[\"", annotation, "\"]"), found->second,
+                   "must be a quantity of bits per second from 1k to 1P, as in 10M");
   }
+  *bits_per_second = quantity->Value();
   return absl::OkStatus();
 }
 
@@ -182,8 +226,12 @@ absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig&
     spec.log_directory = config.log_directory();
   }
   PLIMSOLL_RETURN_IF_ERROR(AddDns(config.dns_config(), &spec));
-  PLIMSOLL_RETURN_IF_ERROR(CheckPorts(config, warnings));
   PLIMSOLL_RETURN_IF_ERROR(AddLinux(config.linux(), &spec, warnings));
+  PLIMSOLL_RETURN_IF_ERROR(AddPorts(config, &spec));
+  PLIMSOLL_RETURN_IF_ERROR(AddBandwidth(config, "kubernetes.io/ingress-bandwidth",
+                                        &spec.network.ingress_bits_per_second));
+  PLIMSOLL_RETURN_IF_ERROR(
+      AddBandwidth(config, "kubernetes.io/egress-bandwidth", &spec.network.egress_bits_per_second));
   return spec;
 }
 
@@ -208,12 +256,23 @@ void FillSandboxStatus(const runtime::SandboxRecord& record, const v1::PodSandbo
   *out->mutable_metadata() = config.metadata();
   out->set_state(ToCri(record.state));
   out->set_created_at(record.created_unix_nanos);
-  out->mutable_network();  // no address: host network, or loopback alone
+  out->mutable_network();  // without an address: host network, or loopback alone
   FillNamespaceOptions(record.spec.namespaces,
                        out->mutable_linux()->mutable_namespaces()->mutable_options());
   *out->mutable_labels() = config.labels();
   *out->mutable_annotations() = config.annotations();
   out->set_runtime_handler(record.spec.runtime_handler);
+}
+
+void FillAddresses(const std::vector<std::string>& addresses, v1::PodSandboxStatus* out) {
+  v1::PodSandboxNetworkStatus* network = out->mutable_network();
+  for (const std::string& address : addresses) {
+    if (network->ip().empty()) {
+      network->set_ip(address);
+    } else {
+      network->add_additional_ips()->set_ip(address);
+    }
+  }
 }
 
 }  // namespace plimsoll::cri

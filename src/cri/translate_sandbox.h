@@ -35,6 +35,8 @@ void FillSandbox(const runtime::SandboxRecord& record,
 void FillSandboxStatus(const runtime::SandboxRecord& record,
                        const ::runtime::v1::PodSandboxConfig& config,
                        ::runtime::v1::PodSandboxStatus* out);
+// The first is the primary one.
+void FillAddresses(const std::vector<std::string>& addresses, ::runtime::v1::PodSandboxStatus* out);
 
 }  // namespace plimsoll::cri
 

@@ -134,11 +134,71 @@ TEST(SandboxSpecTest, RefusesAUserNamespaceButTakesTheHosts) {
 
 TEST(SandboxSpecTest, WarnsOfWhatItLeavesOut) {
   v1::PodSandboxConfig config = Config();
-  config.add_port_mappings()->set_host_port(8080);
   config.mutable_linux()->mutable_security_context()->mutable_selinux_options();
   std::vector<std::string> warnings;
   ASSERT_TRUE(SandboxSpecFrom(config, &warnings).ok());
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("host ports"), HasSubstr("selinux_options")));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("selinux_options")));
+}
+
+TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
+  v1::PodSandboxConfig config = Config();
+  v1::PortMapping* port = config.add_port_mappings();
+  port->set_protocol(v1::UDP);
+  port->set_container_port(53);
+  port->set_host_port(5353);
+  port->set_host_ip("127.0.0.1");
+  config.add_port_mappings()->set_container_port(80);  // of which the host knows nothing
+  (*config.mutable_annotations())["kubernetes.io/ingress-bandwidth"] = "10M";
+  (*config.mutable_annotations())["kubernetes.io/egress-bandwidth"] = "1k";
+  std::vector<std::string> warnings;
+  auto spec = SandboxSpecFrom(config, &warnings);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const network::PortMapping expected = {
+      .protocol = "udp", .container_port = 53, .host_port = 5353, .host_ip = "127.0.0.1"};
+  ASSERT_EQ(spec->network.port_mappings.size(), 1u);
+  EXPECT_TRUE(spec->network.port_mappings[0] == expected);
+  EXPECT_EQ(spec->network.ingress_bits_per_second, 10'000'000);
+  EXPECT_EQ(spec->network.egress_bits_per_second, 1000);
+
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+      v1::NODE);
+  spec = SandboxSpecFrom(config, &warnings);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_TRUE(spec->network.port_mappings.empty());
+}
+
+TEST(SandboxSpecTest, RefusesPortsAndBandwidthThatAreNone) {
+  const auto refusal = [](const auto& set) {
+    v1::PodSandboxConfig config = Config();
+    set(config);
+    std::vector<std::string> warnings;
+    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal([](auto& c) { c.add_port_mappings()->set_host_ip("localhost"); }),
+              HasSubstr("host_ip is \"localhost\""));
+  EXPECT_THAT(refusal([](auto& c) { c.add_port_mappings()->set_host_port(80); }),
+              HasSubstr("container_port is 0"));
+  EXPECT_THAT(
+      refusal([](auto& c) { c.add_port_mappings()->set_protocol(static_cast<v1::Protocol>(7)); }),
+      HasSubstr("protocol is 7"));
+  for (const char* bad : {"fast", "-1", "999", "2P"}) {
+    EXPECT_THAT(refusal([bad](auto& c) {
+                  (*c.mutable_annotations())["kubernetes.io/egress-bandwidth"] = bad;
+                }),
+                HasSubstr("egress-bandwidth"));
+  }
+}
+
+TEST(FillAddressesTest, TheFirstIsThePrimaryOne) {
+  v1::PodSandboxStatus status;
+  FillAddresses({}, &status);
+  EXPECT_EQ(status.network().ip(), "");
+  FillAddresses({"10.1.0.5", "fd00::5"}, &status);
+  EXPECT_EQ(status.network().ip(), "10.1.0.5");
+  ASSERT_EQ(status.network().additional_ips_size(), 1);
+  EXPECT_EQ(status.network().additional_ips(0).ip(), "fd00::5");
 }
 
 TEST(FillSandboxStatusTest, ShowsRecordAndConfig) {

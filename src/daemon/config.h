@@ -29,6 +29,16 @@ struct LogConfig {
   bool operator==(const LogConfig&) const = default;
 };
 
+// Pods' networks (CNI).
+struct NetworkConfig {
+  std::string config_dir = "/etc/cni/net.d";  // empty: pods have loopback alone
+  std::vector<std::string> plugin_dirs = {"/opt/cni/bin", "/usr/lib/cni"};
+  int plugin_timeout = 60;              // seconds, of each execution
+  std::vector<std::string> interfaces;  // whose addresses are a pod's; empty: all
+  bool collect_garbage = false;
+  bool operator==(const NetworkConfig&) const = default;
+};
+
 struct Config {
   std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
   std::string socket_group;  // may use the socket beside root; empty: root only
@@ -39,6 +49,7 @@ struct Config {
   std::string crun;             // absolute path; empty: looked for in PATH
   // Where CDI devices are described; a later one before an earlier one.
   std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
+  NetworkConfig network;
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

@@ -123,6 +123,31 @@ absl::Status AddCdiDirectory(Config& config, const std::string& value) {
   return absl::OkStatus();
 }
 
+absl::Status AddPluginDirectory(Config& config, const std::string& value) {
+  std::string directory;
+  PLIMSOLL_RETURN_IF_ERROR(SetDirectory(directory, value));
+  // CNI_PATH has them separated by colons.
+  if (directory.find(':') != std::string::npos) return Expected("a path without ':'", value);
+  config.network.plugin_dirs.push_back(std::move(directory));
+  return absl::OkStatus();
+}
+
+absl::Status AddInterface(Config& config, const std::string& value) {
+  constexpr size_t kMostBytes = 15;  // IFNAMSIZ, without its NUL
+  if (value.empty() || value.size() > kMostBytes ||
+      value.find_first_of("/: \t") != std::string::npos) {
+    return Expected("an interface's name, as in eth0", value);
+  }
+  config.network.interfaces.push_back(value);
+  return absl::OkStatus();
+}
+
+absl::Status SetGarbageCollection(Config& config, const std::string& value) {
+  if (value != "true" && value != "false") return Expected("true or false", value);
+  config.network.collect_garbage = value == "true";
+  return absl::OkStatus();
+}
+
 constexpr Option kOptions[] = {
     {"address", OptionKind::kText, SetAddress,
      "where the CRI is served, unix:// and a path; empty: plimsoll.sock in run_dir"},
@@ -156,6 +181,27 @@ constexpr Option kOptions[] = {
     {"cdi_spec_dirs", OptionKind::kTextList, AddCdiDirectory,
      "directories of CDI devices' specifications, a later one before an earlier one",
      [](Config& config) { config.cdi_spec_dirs.clear(); }},
+    {"network.config_dir", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       if (!value.empty()) return SetDirectory(config.network.config_dir, value);
+       config.network.config_dir.clear();
+       return absl::OkStatus();
+     },
+     "directory of CNI configurations, of which the first is pods' network; empty: none"},
+    {"network.plugin_dirs", OptionKind::kTextList, AddPluginDirectory,
+     "directories of CNI plugins, an earlier one before a later one",
+     [](Config& config) { config.network.plugin_dirs.clear(); }},
+    {"network.plugin_timeout", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.network.plugin_timeout, value, 1, 600);
+     },
+     "seconds that a CNI plugin may take"},
+    {"network.interfaces", OptionKind::kTextList, AddInterface,
+     "interfaces whose addresses are reported as a pod's; none: all of the pod's",
+     [](Config& config) { config.network.interfaces.clear(); }},
+    {"network.collect_garbage", OptionKind::kText, SetGarbageCollection,
+     "have CNI plugins let go, at the start, of all that is no pod's of this daemon: true or "
+     "false"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

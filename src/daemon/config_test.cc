@@ -36,6 +36,12 @@ metrics:
   address: "[::1]:9464"
 crun: /opt/crun
 cdi_spec_dirs: [/opt/cdi/]
+network:
+  config_dir: ""
+  plugin_dirs: [/opt/cni/]
+  plugin_timeout: 5
+  interfaces: [eth0, net1]
+  collect_garbage: true
 cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
@@ -59,6 +65,11 @@ feature_gates:
   expected.metrics_address = "[::1]:9464";
   expected.crun = "/opt/crun";
   expected.cdi_spec_dirs = {"/opt/cdi"};
+  expected.network = {.config_dir = "",
+                      .plugin_dirs = {"/opt/cni"},
+                      .plugin_timeout = 5,
+                      .interfaces = {"eth0", "net1"},
+                      .collect_garbage = true};
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
@@ -88,9 +99,18 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, cgroup_parent, cgroup_driver, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, network, cgroup_parent, cgroup_driver, "
               "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes, "
               "nodeResources, runtime_handlers"},
+        Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
+              "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
+        Wrong{"network: {interfaces: [eth0, an-interface-of-more]}\n",
+              "f.yaml:1:30: network.interfaces: expected an interface's name, as in eth0, found "
+              "'an-interface-of-more'"},
+        Wrong{"network: {plugin_timeout: 0}\n",
+              "f.yaml:1:27: network.plugin_timeout: expected an integer from 1 to 600, found '0'"},
+        Wrong{"network: {collect_garbage: maybe}\n",
+              "f.yaml:1:28: network.collect_garbage: expected true or false, found 'maybe'"},
         Wrong{"log:\n  levl: info\n",
               "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},
         Wrong{"log.level: info\n",

@@ -37,6 +37,7 @@
 #include "linux/cgroup.h"
 #include "linux/cgroup_files.h"
 #include "linux/uevents.h"
+#include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 #include "runtime/image_events.h"
@@ -244,26 +245,31 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(OpenClasses());
     cdi_ = std::make_unique<cdi::Registry>(host_, config.cdi_spec_dirs);
 
+    PLIMSOLL_RETURN_IF_ERROR(OpenNetwork());
+
     metrics_.emplace(
         options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
     metrics_->SetClasses(classes_.get());
     metrics_->SetLanes([this] { return CountLanes(); });
     listener_ = events_->Listen(
         [this](const runtime::Event& event, const runtime::EventSubject&) { OnEvent(event); });
-    runtime::EngineOptions engine{.host = host_,
-                                  .state = *state_,
-                                  .run = run_->root(),
-                                  .default_cgroup_parent = config.cgroup_parent,
-                                  .store = store_.get(),
-                                  .images = images_.get(),
-                                  .cgroups = cgroups_.get(),
-                                  .runtime = runtime_.get(),
-                                  .events = &*events_,
-                                  .classes = classes_.get(),
-                                  .devices = cdi_.get(),
-                                  .handlers = &config.runtime_handlers,
-                                  .show_pictures = PicturesAreOn(),
-                                  .assign_classes = ClassesAreOn()};
+    runtime::EngineOptions engine{
+        .host = host_,
+        .state = *state_,
+        .run = run_->root(),
+        .default_cgroup_parent = config.cgroup_parent,
+        .store = store_.get(),
+        .images = images_.get(),
+        .cgroups = cgroups_.get(),
+        .runtime = runtime_.get(),
+        .events = &*events_,
+        .classes = classes_.get(),
+        .devices = cdi_.get(),
+        .handlers = &config.runtime_handlers,
+        .network = network_.get(),
+        .collect_network_garbage = config.network.collect_garbage && !options_.standalone,
+        .show_pictures = PicturesAreOn(),
+        .assign_classes = ClassesAreOn()};
     engine.observe_phase = [this](const char* phase, absl::Duration duration) {
       metrics_->ObservePhase(phase, duration);
     };
@@ -271,6 +277,21 @@ class DaemonImpl final : public Daemon {
     // What is known only of containers that run already.
     class_warnings_.Tell(classes_->Describe(/*look=*/true));
     device_news_.Listen([this] { LookAtDevicesAgain(); });
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenNetwork() {
+    const NetworkConfig& config = options_.config.network;
+    network::Options options{.host = host_, .state = *state_};
+    options.config_directory = config.config_dir;
+    options.plugin_directories = config.plugin_dirs;
+    options.plugin_timeout = absl::Seconds(config.plugin_timeout);
+    options.interfaces = config.interfaces;
+    options.is_optional = options_.standalone;
+    options.tell = [this](const std::string& text) {
+      log_->WriteLimited(LogLevel::kInfo, "network", {{"news", text}});
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(network_, network::Network::Open(std::move(options)));
     return absl::OkStatus();
   }
 
@@ -358,10 +379,13 @@ class DaemonImpl final : public Daemon {
       std::vector<std::string> all = runtime_->Limitations();
       for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
       for (std::string& fault : cdi_->Faults()) all.push_back(std::move(fault));
+      for (std::string& damage : network_->Damaged()) all.push_back(std::move(damage));
       if (ClassesAreOn()) AddUnavailableClasses(&all);
       return all;
     };
     info.ready = [this] { return Ready(); };
+    info.network_ready = [this] { return network_->Ready(); };
+    info.set_pod_cidr = [this](const std::string& cidr) { return network_->SetPodCidr(cidr); };
     info.node_resources = [this] { return node_->Ready(); };
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
@@ -559,6 +583,7 @@ class DaemonImpl final : public Daemon {
   std::optional<qos::ContainerFreezer> freezer_;  // before those who use it
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<cdi::Registry> cdi_;
+  std::unique_ptr<network::Network> network_;
   std::unique_ptr<runtime::Engine> engine_;
   HeldNews device_news_;                           // asks `classes_`
   std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`

@@ -17,6 +17,8 @@ struct DaemonOptions {
   Config config;            // validated
   std::string config_path;  // where it came from; empty: built-in defaults
   std::string version;
+  // Serves one run of the command line, on a machine that nobody need have set up.
+  bool standalone = false;
 };
 
 class Daemon {

@@ -19,6 +19,7 @@
 #include "image/catalog.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
+#include "network/record_store.h"
 #include "runtime/inspection.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
@@ -173,6 +174,7 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   input.runtime = runtime.get();
   input.state = *real_state;
   input.default_cgroup_parent = config.cgroup_parent;
+  PLIMSOLL_ASSIGN_OR_RETURN(input.attached, network::ListRecords(*real_state));
   std::vector<runtime::Finding> findings = runtime::Inspect(input);
   AddWork(*real_state, &findings);
   PLIMSOLL_RETURN_IF_ERROR(AddDamagedImages(*real_state, *store, &findings));

@@ -120,7 +120,8 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   const std::string socket = SocketPath(settings.config);
   PLIMSOLL_ASSIGN_OR_RETURN(
       std::unique_ptr<Daemon> daemon,
-      Daemon::Start({settings.config, settings.config_path, PLIMSOLL_VERSION}, &log));
+      Daemon::Start({settings.config, settings.config_path, PLIMSOLL_VERSION, flags.standalone},
+                    &log));
   log.Write(LogLevel::kInfo, "serving",
             {{"version", PLIMSOLL_VERSION}, {"socket", socket}, {"pid", absl::StrCat(getpid())}});
   Warn(log, NotifyServiceManager("READY=1"));

@@ -67,16 +67,16 @@ absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
 
 }  // namespace
 
-Network::Network(Options options)
+Network::Network(Options options, FsRoot records)
     : options_(std::move(options)),
       plugins_(options_.host, options_.plugin_directories, options_.plugin_timeout, options_.tell),
-      store_(*options_.state.Sub(kRecordDirectory)),
+      store_(std::move(records)),
       directory_(options_.host, options_.config_directory, options_.tell) {}
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs(kRecordDirectory));
-  PLIMSOLL_RETURN_IF_ERROR(options.state.Sub(kRecordDirectory).status());
-  std::unique_ptr<Network> network(new Network(std::move(options)));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot records, options.state.Sub(kRecordDirectory));
+  std::unique_ptr<Network> network(new Network(std::move(options), std::move(records)));
   PLIMSOLL_RETURN_IF_ERROR(network->Load());
   return network;
 }

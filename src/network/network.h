@@ -85,7 +85,7 @@ class Network {
   absl::Status SetPodCidr(const std::string& cidr);
 
  private:
-  explicit Network(Options options);
+  Network(Options options, FsRoot records);
   absl::Status Load();
   // As ConfigDirectory::Current, and NOT_FOUND too where one can't be used and needn't be.
   absl::StatusOr<std::shared_ptr<const NetworkConfig>> Usable();

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"
+#include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/fakes_for_test.h"
 #include "runtime/handlers/handler.h"
@@ -55,6 +56,7 @@ class EngineTest : public ::testing::Test {
     options.classes = classes_.get();
     options.devices = devices_.get();
     options.handlers = &handlers_;
+    options.network = network_.get();
     options.assign_classes = assign_classes_;
     options.show_pictures = show_pictures_;
     options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
@@ -108,6 +110,7 @@ class EngineTest : public ::testing::Test {
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<cdi::Registry> devices_;
   HandlerMap handlers_;
+  std::unique_ptr<network::Network> network_;
   bool assign_classes_ = true;
   bool show_pictures_ = true;
   std::unique_ptr<Engine> engine_;

@@ -55,6 +55,7 @@ Node::Node(NodePlaces places) : places_(std::move(places)) {
 }
 
 void Node::WriteConfig(const std::string& extra) {
+  has_network_ = absl::StrContains(extra, "network:");
   const std::string config = absl::StrCat(
       "address: ", address(), "\nstate_dir: ", state_directory(), "\nrun_dir: ", run_directory(),
       "\ncgroup_parent: ", cgroup_parent(), "\n", extra);
@@ -87,6 +88,11 @@ absl::Status Node::SpawnDaemon() {
   Command command;
   command.argv = {program_.empty() ? ProgramPath("plimsolld") : program_, "--config", config_path(),
                   "--ready-fd", "3"};
+  // The tests' pods are not for the networks of this machine.
+  if (program_.empty() && !has_network_) {
+    command.argv.insert(command.argv.end(),
+                        {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
+  }
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   daemon_ = std::move(child);

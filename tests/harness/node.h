@@ -82,7 +82,8 @@ class Node {
 
   std::optional<TestDir> temporary_;
   NodePlaces places_;
-  std::string program_;  // empty: the build under test's
+  std::string program_;       // empty: the build under test's
+  bool has_network_ = false;  // its configuration says which network pods have
   std::optional<Child> daemon_;
   UniqueFd ready_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -1,0 +1,195 @@
+// Pods' networks: the engine over plugins that are scripts, in real namespaces.
+#include "base/random_id.h"
+#include "base/wait_until_for_test.h"
+#include "network/plugins_for_test.h"
+#include "runtime/engine_fixture_for_test.h"
+#include "runtime/store/database.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kConfig[] = R"({"cniVersion": "1.0.0", "name": "pods", "plugins": [
+    {"type": "main", "capabilities": {"portMappings": true, "dns": true}}]})";
+constexpr char kResult[] = R"({"cniVersion": "1.0.0",
+    "interfaces": [{"name": "eth0", "sandbox": "/n"}],
+    "ips": [{"address": "10.1.0.5/16", "interface": 0}, {"address": "fd00::5/64", "interface": 0}]})";
+
+class SandboxNetworkTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    scripts_.WriteConfig("10.conflist", kConfig);
+    scripts_.WriteGood("main", kResult);
+    OpenNetwork();
+    EngineTest::SetUp();
+  }
+  // Before the engine, which must not be there.
+  void OpenNetwork() {
+    network::Options options{.host = host_, .state = *scripts_.root().Sub("state")};
+    options.config_directory = scripts_.conf();
+    options.plugin_directories = {scripts_.bin()};
+    auto network = network::Network::Open(std::move(options));
+    ASSERT_TRUE(network.ok()) << network.status();
+    network_ = *std::move(network);
+  }
+  void Restart() {
+    engine_.reset();
+    OpenNetwork();
+    StartEngine();
+  }
+  std::vector<Difference> Differences() {
+    std::vector<Difference> found;
+    for (const Finding& finding : engine_->Inspect()) found.push_back(finding.difference);
+    return found;
+  }
+  std::string HostsOf(const std::string& pod) {
+    return run_.Read(absl::StrCat("sandboxes/", pod, "/hosts")).value_or("");
+  }
+
+  network::ScriptedPlugins scripts_;
+};
+
+TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
+  // The namespace is there already, and has its loopback up.
+  scripts_.Write("main", absl::StrCat("nsenter --net=$CNI_NETNS cat /proc/net/if_inet6 > ",
+                                      scripts_.path(), "/$CNI_COMMAND.interfaces\n",
+                                      "[ $CNI_COMMAND != ADD ] || echo '", kResult, "'"));
+  SandboxSpec spec = PodSpec();
+  spec.dns_servers = {"10.0.0.10"};
+  spec.network.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  const auto pod = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_THAT(engine_->Addresses(*pod), ElementsAre("10.1.0.5", "fd00::5"));
+  EXPECT_THAT(HostsOf(*pod),
+              AllOf(HasSubstr("10.1.0.5\tpod\n"), HasSubstr("fd00::5\tpod\n"),
+                    HasSubstr("127.0.0.1\tlocalhost\n"), Not(HasSubstr("127.0.1.1"))));
+  EXPECT_THAT(scripts_.root().Read("ADD.interfaces").value_or(""), HasSubstr(" lo\n"));
+  const network::Json given = scripts_.InputOf("main", "ADD")["runtimeConfig"];
+  EXPECT_EQ(given["portMappings"][0]["hostPort"], 8080);
+  EXPECT_EQ(given["dns"]["servers"][0], "10.0.0.10");
+  EXPECT_THAT(phases_, AllOf(Contains("sandbox_network"), Contains("sandbox_network_plugins")));
+
+  ASSERT_TRUE(engine_->StopSandbox(*pod).ok());
+  EXPECT_THAT(scripts_.root().Read("DEL.interfaces").value_or(""), HasSubstr(" lo\n"));
+  EXPECT_THAT(engine_->Addresses(*pod), IsEmpty());
+  ASSERT_TRUE(engine_->StopSandbox(*pod).ok());
+  ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, APodOfTheHostsNetworkHasNone) {
+  SandboxSpec spec = PodSpec();
+  spec.namespaces.network = NamespaceMode::kNode;
+  const auto pod = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
+  EXPECT_THAT(scripts_.calls(), IsEmpty());
+}
+
+TEST_F(SandboxNetworkTest, WithoutConfigurationThereIsLoopback) {
+  ASSERT_TRUE(scripts_.root().RemoveFile("conf/10.conflist").ok());
+  const auto pod = engine_->RunSandbox(PodSpec(), "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_THAT(engine_->Addresses(*pod), IsEmpty());
+  EXPECT_THAT(HostsOf(*pod), HasSubstr("127.0.1.1\tpod\n"));
+  ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
+}
+
+TEST_F(SandboxNetworkTest, AFailedAddFailsThePodAndLeavesNothing) {
+  scripts_.Write("main",
+                 R"([ $CNI_COMMAND != ADD ] || { echo '{"code": 11, "msg": "later"}'; exit 1; })");
+  const auto pod = engine_->RunSandbox(PodSpec(), "");
+  EXPECT_TRUE(absl::IsUnavailable(pod.status())) << pod.status();
+  EXPECT_THAT(std::string(pod.status().message()),
+              HasSubstr("network pods: plugin main ADD: later"));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, WhatCanNotBeGivenBackIsToldAndTriedAgain) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  scripts_.Write("main", "echo no >&2; exit 1");
+  EXPECT_THAT(std::string(engine_->StopSandbox(pod).message()), HasSubstr("plugin main DEL: "));
+  // The namespace waits for the next try.
+  EXPECT_TRUE(run_.Exists(absl::StrCat("sandboxes/", pod, "/net")));
+  EXPECT_FALSE(engine_->RemoveSandbox(pod).ok());
+  scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+// As after a kill of the daemon while the plugin ran.
+TEST_F(SandboxNetworkTest, WhatWasHalfMadeIsUndoneAtTheNextStart) {
+  SandboxRecord record;
+  record.id = RandomId();
+  record.spec = PodSpec();
+  ASSERT_TRUE(store_.PutSandbox(record).ok());
+  network::Attachment attachment;
+  attachment.id = record.id;
+  attachment.netns = "/nowhere";
+  scripts_.Write("main", "[ $CNI_COMMAND = DEL ]");
+  EXPECT_FALSE(network_->Add(attachment).ok());
+  Restart();
+  EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().empty(); }));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, AfterARebootItIsGivenBackWithoutANamespace) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  engine_.reset();
+  SandboxRecord record = (*store_.LoadSandboxes())[0];
+  record.boot_id = "another";
+  ASSERT_TRUE(store_.PutSandbox(record).ok());
+  ASSERT_TRUE(scripts_.root().RemoveFile("conf/10.conflist").ok());
+  Restart();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_TRUE(WaitUntil([&] { return network_->Attached().empty(); }));
+  EXPECT_THAT(scripts_.EnvironmentOf("main", "DEL"), Contains("CNI_NETNS="));
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, AnAttachmentOfNoSandboxIsGivenBack) {
+  network::Attachment attachment;
+  attachment.id = RandomId();
+  ASSERT_TRUE(network_->Add(attachment).ok());
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kStrayNetwork));
+  Restart();
+  EXPECT_TRUE(WaitUntil([&] { return network_->Attached().empty(); }));
+  EXPECT_THAT(scripts_.calls(), Contains("DEL main"));
+}
+
+TEST_F(SandboxNetworkTest, InspectionAsksThePluginsAndShowsWhatIsLeft) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  EXPECT_THAT(Differences(), IsEmpty());
+  scripts_.Write("main", R"(echo '{"code": 100, "msg": "no such link"}'; exit 1)");
+  const std::vector<Finding> findings = engine_->Inspect();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].difference, Difference::kSandboxNetworkBroken);
+  EXPECT_EQ(findings[0].sandbox_id, pod);
+  EXPECT_THAT(findings[0].what, HasSubstr("plugin main CHECK: no such link"));
+  EXPECT_FALSE(IsActedUpon(findings[0].difference));
+
+  engine_.reset();
+  SandboxRecord record = (*store_.LoadSandboxes())[0];
+  record.boot_id = "another";
+  ASSERT_TRUE(store_.PutSandbox(record).ok());
+  Restart();  // its DEL fails
+  EXPECT_TRUE(WaitUntil([&] { return !scripts_.InputOf("main", "DEL").is_null(); }));
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxNetworkLeft));
+  scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
