@@ -145,7 +145,7 @@ class EngineImpl : public Engine {
   // may take minutes.
   void DetachLater(const std::string& sandbox_id);
   void DetachStray(const Finding& finding);
-  void CollectNetworkGarbage();
+  void RecoverNetworks();
   // Findings about networks of pods that are there, for which their plugins are asked.
   void CheckNetworks(std::vector<Finding>* findings);
   // Takes away all there is of one that is in no map, its row last.

@@ -69,7 +69,7 @@ absl::Status EngineImpl::Recover() {
   }
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
-  CollectNetworkGarbage();
+  RecoverNetworks();
   for (const std::string& image : options_.images->Damaged()) {
     Trouble({}, absl::DataLossError(image));
   }
@@ -345,20 +345,22 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     case Difference::kSandboxBroken:
       Trouble(finding, EndPodPidNamespace(record));
       ReleaseClasses(record.id, "", TargetOf(record));
-      Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      // A network is given back before its namespace goes: DetachLater does both.
+      if (finding.difference == Difference::kSandboxRebooted || !IsAttached(record.id)) {
+        Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      }
       record.state = SandboxState::kNotReady;
       Trouble(finding, options_.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
       Trouble(finding, EndPodPidNamespace(record));
+      if (IsAttached(record.id)) break;
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       break;
     default:
       break;
   }
-  const bool is_ready = record.state == SandboxState::kReady;
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
-  if (!is_ready && IsAttached(sandbox->id)) DetachLater(sandbox->id);
   Trouble(finding, WatchPause(sandbox));
   if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
   // A command may take minutes, for which nobody is to be kept from being served.

@@ -64,8 +64,10 @@ void EngineImpl::DetachLater(const std::string& sandbox_id) {
       return;
     }
     absl::MutexLock operation(&(*sandbox)->operation);
+    absl::Status status = DetachNetwork(sandbox_id);
+    if (status.ok()) status = ReleaseSandboxPlace(options_.host, options_.run, sandbox_id);
     Warn(sandbox_id, "",
-         Annotate(DetachNetwork(sandbox_id),
+         Annotate(status,
                   "its network can't be given back now (stop or remove the sandbox to try again)"));
   };
   if (!tellers_.TrySchedule(detach)) detach();
@@ -78,7 +80,10 @@ void EngineImpl::DetachStray(const Finding& finding) {
   if (!tellers_.TrySchedule(detach)) detach();
 }
 
-void EngineImpl::CollectNetworkGarbage() {
+void EngineImpl::RecoverNetworks() {
+  for (const SandboxRecord& record : ListSandboxes()) {
+    if (record.state != SandboxState::kReady && IsAttached(record.id)) DetachLater(record.id);
+  }
   if (options_.network == nullptr || !options_.collect_network_garbage) return;
   const auto collect = [this] {
     if (!ending_) Warn("", "", options_.network->CollectGarbage());

@@ -57,8 +57,8 @@ class SandboxNetworkTest : public EngineTest {
 
 TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
   // The namespace is there already, and has its loopback up.
-  scripts_.Write("main", absl::StrCat("nsenter --net=$CNI_NETNS cat /proc/net/if_inet6 > ",
-                                      scripts_.path(), "/$CNI_COMMAND.interfaces\n",
+  scripts_.Write("main", absl::StrCat("nsenter --net=$CNI_NETNS cat /proc/net/fib_trie > ",
+                                      scripts_.path(), "/$CNI_COMMAND.addresses\n",
                                       "[ $CNI_COMMAND != ADD ] || echo '", kResult, "'"));
   SandboxSpec spec = PodSpec();
   spec.dns_servers = {"10.0.0.10"};
@@ -69,14 +69,14 @@ TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
   EXPECT_THAT(HostsOf(*pod),
               AllOf(HasSubstr("10.1.0.5\tpod\n"), HasSubstr("fd00::5\tpod\n"),
                     HasSubstr("127.0.0.1\tlocalhost\n"), Not(HasSubstr("127.0.1.1"))));
-  EXPECT_THAT(scripts_.root().Read("ADD.interfaces").value_or(""), HasSubstr(" lo\n"));
+  EXPECT_THAT(scripts_.root().Read("ADD.addresses").value_or(""), HasSubstr("127.0.0.1"));
   const network::Json given = scripts_.InputOf("main", "ADD")["runtimeConfig"];
   EXPECT_EQ(given["portMappings"][0]["hostPort"], 8080);
   EXPECT_EQ(given["dns"]["servers"][0], "10.0.0.10");
   EXPECT_THAT(phases_, AllOf(Contains("sandbox_network"), Contains("sandbox_network_plugins")));
 
   ASSERT_TRUE(engine_->StopSandbox(*pod).ok());
-  EXPECT_THAT(scripts_.root().Read("DEL.interfaces").value_or(""), HasSubstr(" lo\n"));
+  EXPECT_THAT(scripts_.root().Read("DEL.addresses").value_or(""), HasSubstr("127.0.0.1"));
   EXPECT_THAT(engine_->Addresses(*pod), IsEmpty());
   ASSERT_TRUE(engine_->StopSandbox(*pod).ok());
   ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
@@ -122,6 +122,22 @@ TEST_F(SandboxNetworkTest, WhatCanNotBeGivenBackIsToldAndTriedAgain) {
   EXPECT_TRUE(run_.Exists(absl::StrCat("sandboxes/", pod, "/net")));
   EXPECT_FALSE(engine_->RemoveSandbox(pod).ok());
   scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+// The namespace is there until the plugins have let go.
+TEST_F(SandboxNetworkTest, OfABrokenSandboxItIsGivenBackBeforeTheNamespaceGoes) {
+  SandboxSpec spec = PodSpec();
+  const std::string pod = *engine_->RunSandbox(spec, "");
+  engine_.reset();
+  const std::string place = absl::StrCat("sandboxes/", pod);
+  ASSERT_TRUE(linux::Unmount(run_.PathOf(place + "/ipc"), /*lazy=*/false).ok());
+  Restart();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(place + "/net"); }));
+  EXPECT_THAT(scripts_.EnvironmentOf("main", "DEL"),
+              Contains(absl::StrCat("CNI_NETNS=", run_.PathOf(place), "/net")));
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();
 }

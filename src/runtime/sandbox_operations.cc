@@ -189,9 +189,13 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
-  status = FirstError(status, DetachNetwork(record.id));
   ReleaseClasses(record.id, "", TargetOf(record));
-  status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
+  const absl::Status detached = DetachNetwork(record.id);
+  status = FirstError(status, detached);
+  // Network plugins that are asked again need the namespace: without it some leave rules behind.
+  if (detached.ok()) {
+    status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
+  }
   status = FirstError(status, RemoveOwnedCgroups(record));
   PLIMSOLL_RETURN_IF_ERROR(status);
   return options_.store->RemoveSandbox(record.id);
