@@ -68,6 +68,14 @@ struct PodSecurity : PodSecurityFields {
   std::map<std::string, std::string> sysctls;
 };
 
+// A port of the host that leads to one of the pod.
+struct HostPort {
+  std::string protocol = "TCP";  // TCP, UDP, SCTP
+  int64_t container_port = 0;
+  int64_t host_port = 0;
+  std::string host_ip;  // empty: every address of the host
+};
+
 struct ContainerManifest {
   resources::ContainerRequirements::Role role = resources::ContainerRequirements::Role::kContainer;
   std::string name;
@@ -78,6 +86,7 @@ struct ContainerManifest {
   std::string working_dir;
   std::vector<EnvVar> env;
   std::vector<VolumeMount> mounts;
+  std::vector<HostPort> host_ports;
   resources::Requirements resources;  // as written
   ContainerSecurity security;
   bool open_stdin = false;

@@ -135,16 +135,27 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
   return requirements;
 }
 
-void ReadPort(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+// Without a port of the host it is a note for people.
+void ReadPort(YamlReader& reader, const YAML::Node& node, const std::string& path,
+              std::vector<HostPort>* host_ports) {
   YamlMapping mapping(reader, node, path);
-  std::string text;
-  std::optional<int64_t> port;
-  mapping.String("name", text);
-  mapping.OneOf("protocol", text, {"TCP", "UDP", "SCTP"});
-  mapping.Int("containerPort", port, 1, 65535);
-  mapping.Refuse("hostPort", "pods have no network to forward from yet; use hostNetwork: true");
-  mapping.Refuse("hostIP", "goes with hostPort");
+  std::string name;
+  HostPort port;
+  std::optional<int64_t> container_port;
+  std::optional<int64_t> host_port;
+  mapping.String("name", name);
+  mapping.OneOf("protocol", port.protocol, {"TCP", "UDP", "SCTP"});
+  mapping.Int("containerPort", container_port, 1, 65535);
+  mapping.Int("hostPort", host_port, 1, 65535);
+  mapping.String("hostIP", port.host_ip);
   mapping.Finish();
+  if (!host_port.has_value()) return;
+  if (!container_port.has_value()) {
+    reader.Fail(node, path, "\"hostPort\" needs a \"containerPort\" that it leads to");
+  }
+  port.container_port = container_port.value_or(0);
+  port.host_port = *host_port;
+  host_ports->push_back(std::move(port));
 }
 
 // The fields that pod and container share.
@@ -246,7 +257,7 @@ ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, cons
     container.mounts.push_back(ReadMount(reader, item, item_path));
   });
   mapping.Each("ports", [&](const YAML::Node& item, const std::string& item_path) {
-    ReadPort(reader, item, item_path);
+    ReadPort(reader, item, item_path, &container.host_ports);
   });
   if (const auto list = mapping.Get("resources")) {
     container.resources = ReadResources(reader, *list, mapping.PathOf("resources"));

@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
     NotSupported, BadManifestTest,
     ::testing::Values(
         BadCase{"spec", "runtimeClassName: kata", "there is one runtime handler"},
-        BadCase{"container", "ports: [{containerPort: 80, hostPort: 80}]", "use hostNetwork: true"},
+        BadCase{"container", "ports: [{hostPort: 80}]", "needs a \"containerPort\""},
         BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]",
                 "\"status.podIP\" is not supported, only metadata.name"},
         BadCase{"container", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]",

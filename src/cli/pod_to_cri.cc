@@ -44,6 +44,20 @@ constexpr const char* kMaskedPaths[] = {"/proc/acpi",
 constexpr const char* kReadonlyPaths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                           "/proc/sysrq-trigger"};
 
+void SetPortMappings(const PodManifest& pod, cri::PodSandboxConfig* sandbox) {
+  for (const ContainerManifest& container : pod.containers) {
+    for (const HostPort& port : container.host_ports) {
+      cri::PortMapping* mapping = sandbox->add_port_mappings();
+      mapping->set_protocol(port.protocol == "UDP"    ? cri::UDP
+                            : port.protocol == "SCTP" ? cri::SCTP
+                                                      : cri::TCP);
+      mapping->set_container_port(static_cast<int32_t>(port.container_port));
+      mapping->set_host_port(static_cast<int32_t>(port.host_port));
+      mapping->set_host_ip(port.host_ip);
+    }
+  }
+}
+
 void SetNamespaces(const PodManifest& pod, cri::NamespaceOption* options) {
   options->set_network(pod.host_network ? cri::NODE : cri::POD);
   options->set_pid(pod.host_pid ? cri::NODE : pod.share_pid ? cri::POD : cri::CONTAINER);
@@ -293,6 +307,7 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;
   }
+  SetPortMappings(pod, &sandbox);
   SetPodResources(pod, configs, sandbox.mutable_pod_resources());
   return configs;
 }

@@ -55,6 +55,28 @@ PodContext Context() {
   return context;
 }
 
+TEST(PodToCri, PortsOfTheHostAreThePods) {
+  const PodManifest pod = Parse(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+    - {name: a, image: i, ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}]}
+    - name: b
+      image: i
+      ports: [{name: dns, protocol: UDP, containerPort: 53, hostPort: 5353, hostIP: 127.0.0.1}]
+)yaml");
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& ports = configs->sandbox.port_mappings();
+  ASSERT_EQ(ports.size(), 2);
+  EXPECT_EQ(ports[0].protocol(), cri::TCP);
+  EXPECT_EQ(ports[0].container_port(), 80);
+  EXPECT_EQ(ports[0].host_port(), 8080);
+  EXPECT_EQ(ports[1].protocol(), cri::UDP);
+  EXPECT_EQ(ports[1].host_ip(), "127.0.0.1");
+}
+
 TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
   PodContext context = Context();
   EXPECT_FALSE(ToCri(Parse(kPod), context)->sandbox.has_class_resources());
