@@ -356,23 +356,22 @@ TEST_F(NetworkTest, APluginThatHangsIsEndedAndFailsThePod) {
 }
 
 TEST_F(NetworkTest, AKillInTheMidstOfAddLeavesNothingAfterTheNextStart) {
-  // Ends by itself when the test says so, since the daemon is not there to end it.
-  const std::string here = files_.path();
-  WriteBridgeAnd(absl::StrCat("touch ", here, "/began\nwhile [ ! -e ", here,
-                              "/go ]; do sleep 0.1; done\nexit 1"));
+  const std::string mark = absl::StrCat("sleep 8", getpid());
+  WriteBridgeAnd(absl::StrCat("touch ", files_.path(), "/began\nexec ", mark));
   std::thread client([&] { EXPECT_FALSE(TryRunPod(PodConfig()).ok()); });
   EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
   EXPECT_EQ(Veths().size(), 1u);
   EXPECT_EQ(Leases().size(), 2u);
   node_.KillDaemon();
   client.join();
-  EXPECT_TRUE(files_.root().ReplaceFile("go", "").ok());
+  EXPECT_EQ(ProcessesWith(mark).size(), 1u) << "nobody has ended the plugin yet";
   const auto inspected = RunProgram(
       {.argv = {ProgramPath("plimsolld"), "--config", node_.config_path(), "--inspect"}});
   ASSERT_TRUE(inspected.ok()) << inspected.status();
   EXPECT_THAT(inspected->out,
               AllOf(HasSubstr("SandboxHalfMade"), HasSubstr("network plugins are told")));
   ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(ProcessesWith(mark), IsEmpty());
   EXPECT_TRUE(Eventually([&] { return CountPods() == 0; }));
   ExpectNothingLeft();
 }

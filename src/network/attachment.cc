@@ -110,10 +110,6 @@ std::string ToJson(const Record& record) {
     json["capabilities"][name] = Json::parse(value, nullptr, /*allow_exceptions=*/false);
   }
   json["network"] = Json::parse(ToJson(record.config), nullptr, /*allow_exceptions=*/false);
-  if (record.result.has_value()) {
-    // Of the newest version, which leaves nothing out.
-    json["result"] = Json::parse(ToJson(*record.result, Version::k110), nullptr, false);
-  }
   return Dump(json);
 }
 
@@ -132,11 +128,6 @@ absl::StatusOr<Record> RecordFromJson(absl::string_view text) {
   absl::StatusOr<NetworkConfig> config = ParseConfig(Dump(*network), ConfigFormat::kList);
   if (!config.ok()) return Annotate(config.status(), "network");
   record.config = *std::move(config);
-  const auto result = json.find("result");
-  if (result == json.end()) return record;
-  absl::StatusOr<Result> parsed = ParseResult(Dump(*result));
-  if (!parsed.ok()) return Annotate(parsed.status(), "result");
-  record.result = *std::move(parsed);
   return record;
 }
 

@@ -62,6 +62,7 @@ absl::StatusOr<std::string> ArgsOf(const Attachment& attachment);
 std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
                                                   const std::vector<std::string>& ip_ranges);
 
+// Without the result.
 std::string ToJson(const Record& record);
 absl::StatusOr<Record> RecordFromJson(absl::string_view text);
 

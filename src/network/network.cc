@@ -3,6 +3,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "network/chain.h"
 #include "network/json.h"
+#include "network/stray_plugins.h"
 
 namespace plimsoll::network {
 namespace {
@@ -23,6 +25,8 @@ constexpr size_t kMaxCidrs = 16;
 // A client that looks at the node's status waits no longer, and asks plugins no more often.
 constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
 constexpr absl::Duration kStatusAge = absl::Seconds(5);
+// In which a plugin ends that was killed, unless the kernel keeps it.
+constexpr absl::Duration kStrayTimeout = absl::Seconds(5);
 
 absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
@@ -84,6 +88,12 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
 absl::Status Network::Load() {
   PLIMSOLL_ASSIGN_OR_RETURN(auto records, store_.Load());
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string cidr, store_.LoadPodCidr());
+  std::set<std::string> begun;  // and nobody has seen the end of
+  for (const auto& [id, record] : records) {
+    if (record.ok() && !record->result.has_value()) begun.insert(id);
+  }
+  const absl::Status ended = EndStrayPlugins(options_.host, begun, absl::Now() + kStrayTimeout);
+  if (!ended.ok() && options_.tell) options_.tell(std::string(ended.message()));
   absl::MutexLock lock(&mutex_);
   records_ = std::move(records);
   pod_cidrs_ = ParseCidrs(cidr).value_or(std::vector<std::string>());
@@ -178,7 +188,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
         absl::StrJoin(options_.interfaces, " or "), ", which network.interfaces asks for"));
   }
   added.is_attached = true;
-  PLIMSOLL_RETURN_IF_ERROR(store_.Put(record));
+  PLIMSOLL_RETURN_IF_ERROR(store_.PutResult(record.id, *record.result));
   absl::MutexLock lock(&mutex_);
   records_.insert_or_assign(record.id, std::move(record));
   return added;

@@ -53,7 +53,8 @@ struct Added {
 // Thread-safe. Calls for different pods run side by side; those for one pod must not.
 class Network {
  public:
-  // Reads the records. What can't be read is no error: see Damaged.
+  // Reads the records, and ends plugins that a daemon before has left at an ADD. What can't be read
+  // is no error: see Damaged.
   static absl::StatusOr<std::unique_ptr<Network>> Open(Options options);
 
   // Whether a pod would get a network now. FAILED_PRECONDITION "<Reason>: <why>". Asks plugins of

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/random_id.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "network/plugins_for_test.h"
@@ -219,16 +220,53 @@ TEST_F(NetworkTest, AnotherDaemonDeletesByTheRecordAlone) {
   pod.netns = scripts_.path() + "/gone";
   ASSERT_TRUE(network_->Add(pod).ok());
   ASSERT_TRUE(scripts_.root().RemoveFile("conf/10.conflist").ok());
+  ASSERT_TRUE(scripts_.root().ReplaceFile("state/network/0.result", "{}", 0600).ok());
   ASSERT_TRUE(scripts_.root().ReplaceFile("state/network/.x.json.1.2", "half", 0600).ok());
   Open();
   EXPECT_THAT(network_->Attached(), ElementsAre(id_));
   EXPECT_THAT(network_->Addresses(id_), ElementsAre("10.1.0.5", "fd00::5"));
   EXPECT_FALSE(scripts_.root().Exists("state/network/.x.json.1.2"));
+  EXPECT_FALSE(scripts_.root().Exists("state/network/0.result"));
   ASSERT_TRUE(network_->Delete(id_).ok());
   EXPECT_THAT(scripts_.calls(), Contains("DEL first"));
   EXPECT_THAT(scripts_.EnvironmentOf("first", "DEL"), Contains("CNI_NETNS="));
   EXPECT_EQ(scripts_.InputOf("first", "DEL")["mtu"], 1400);
   EXPECT_TRUE(scripts_.InputOf("first", "DEL").contains("prevResult"));
+  EXPECT_THAT(*scripts_.root().List("state/network"), IsEmpty());
+}
+
+// As after a power cut.
+TEST_F(NetworkTest, AResultThatIsTornIsAsNone) {
+  WriteChain();
+  ASSERT_TRUE(network_->Add(Pod()).ok());
+  ASSERT_TRUE(
+      scripts_.root().ReplaceFile(absl::StrCat("state/network/", id_, ".result"), "{\"i").ok());
+  Open();
+  EXPECT_THAT(network_->Damaged(), IsEmpty());
+  EXPECT_THAT(network_->Addresses(id_), IsEmpty());
+  ASSERT_TRUE(network_->Delete(id_).ok());
+  EXPECT_FALSE(scripts_.InputOf("first", "DEL").contains("prevResult"));
+  EXPECT_THAT(*scripts_.root().List("state/network"), IsEmpty());
+}
+
+TEST_F(NetworkTest, APluginThatIsLeftAtAnAddIsEnded) {
+  WriteChain();
+  scripts_.Write("first", "[ $CNI_COMMAND != ADD ]");
+  EXPECT_FALSE(network_->Add(Pod()).ok());  // on record, without a result
+  const auto start = [](const std::string& id) {
+    Command command;
+    command.argv = {"/bin/sleep", "1000"};
+    command.environment = {absl::StrCat("CNI_CONTAINERID=", id)};
+    return Spawn(command);
+  };
+  auto left = start(id_);
+  auto others = start(RandomId());
+  ASSERT_TRUE(left.ok() && others.ok()) << left.status() << others.status();
+  Open();
+  EXPECT_EQ(left->Wait(absl::Now() + absl::Seconds(30))->signal, SIGKILL);
+  EXPECT_FALSE(others->Wait(absl::Now()).ok());
+  EXPECT_TRUE(others->Signal(SIGKILL).ok());
+  EXPECT_TRUE(others->Wait().ok());
 }
 
 TEST_F(NetworkTest, ADelThatFailsKeepsTheRecord) {

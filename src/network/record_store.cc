@@ -5,12 +5,14 @@
 #include "absl/strings/strip.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "network/result.h"
 
 namespace plimsoll::network {
 namespace {
 
 constexpr size_t kMaxRecordBytes = 4 * 1024 * 1024;  // a configuration and a result, each of 1 MiB
 constexpr char kSuffix[] = ".json";
+constexpr char kResultSuffix[] = ".result";
 constexpr char kPodCidr[] = "pod-cidr";
 constexpr size_t kMaxCidrBytes = 4096;
 
@@ -32,6 +34,10 @@ absl::StatusOr<Record> ReadRecord(const FsRoot& directory, const std::string& id
     record = absl::InvalidArgumentError(absl::StrCat("is of ", record->id));
   }
   if (!record.ok()) return Annotate(record.status(), directory.PathOf(file));
+  const auto result = directory.Read(absl::StrCat(id, kResultSuffix), kMaxRecordBytes);
+  if (!result.ok()) return record;
+  absl::StatusOr<Result> parsed = ParseResult(*result);
+  if (parsed.ok()) record->result = *std::move(parsed);
   return record;
 }
 
@@ -48,6 +54,12 @@ absl::StatusOr<std::map<std::string, absl::StatusOr<Record>>> RecordStore::Load(
     const std::string id = IdOf(name);
     if (!id.empty()) records.emplace(id, ReadRecord(directory_, id));
   }
+  for (absl::string_view name : names) {
+    const std::string file(name);
+    if (absl::ConsumeSuffix(&name, kResultSuffix) && !records.contains(std::string(name))) {
+      PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveFile(file));
+    }
+  }
   return records;
 }
 
@@ -61,7 +73,14 @@ absl::Status RecordStore::Put(const Record& record) {
   return directory_.ReplaceFile(FileOf(record.id), text, 0600, /*sync=*/true);
 }
 
+absl::Status RecordStore::PutResult(const std::string& id, const Result& result) {
+  // Of the newest version, which leaves nothing out.
+  return directory_.ReplaceFile(absl::StrCat(id, kResultSuffix), ToJson(result, Version::k110),
+                                0600);
+}
+
 absl::Status RecordStore::Remove(const std::string& id) {
+  PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveFile(absl::StrCat(id, kResultSuffix)));
   return directory_.RemoveFile(FileOf(id));
 }
 

@@ -1,5 +1,5 @@
-// The records of attachments on disk, one file each: what undoes them after a kill, and after a
-// reboot.
+// The records of attachments on disk, one file each, and another for its result: what undoes them
+// after a kill, and after a reboot.
 #ifndef PLIMSOLL_NETWORK_RECORD_STORE_H_
 #define PLIMSOLL_NETWORK_RECORD_STORE_H_
 
@@ -21,11 +21,14 @@ class RecordStore {
   // `directory` is the records' alone.
   explicit RecordStore(FsRoot directory) : directory_(std::move(directory)) {}
 
-  // By id. A record that can't be read is there as its error. Removes what a kill in the midst of
-  // Put has left.
+  // By id, with results. A record that can't be read is there as its error. Removes what a kill in
+  // the midst of writing or removing has left.
   absl::StatusOr<std::map<std::string, absl::StatusOr<Record>>> Load();
-  // On disk when it returns.
+  // Without its result. On disk when it returns: a record outlives what plugins do for it.
   absl::Status Put(const Record& record);
+  // Of a record that is there. It outlives this process, but perhaps not a power cut, after which
+  // it is as none: then a DEL does without it.
+  absl::Status PutResult(const std::string& id, const Result& result);
   absl::Status Remove(const std::string& id);
 
   // What UpdateRuntimeConfig said last; empty: nothing.

@@ -65,7 +65,13 @@ SandboxSpec FullSandbox() {
           .dns_searches = {"shop.svc.cluster.local"},
           .dns_options = {"ndots:5"},
           .pod_resources = FullPodResources(),
-          .picture_directory = "/etc/pod"};
+          .picture_directory = "/etc/pod",
+          .network = {.port_mappings = {{.protocol = "udp",
+                                         .container_port = 53,
+                                         .host_port = 5353,
+                                         .host_ip = "127.0.0.1"}},
+                      .ingress_bits_per_second = 1000,
+                      .egress_bits_per_second = 2000}};
 }
 
 ContainerSpec FullContainer() {
