@@ -9,11 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
@@ -137,10 +140,24 @@ class NetworkFiles {
                     .ok());
     WriteConfig(Bridge() + R"(, {"type": "odd"})");
   }
+  // A file that is installed, but for where its leases are.
+  void WritePackaged(const std::string& name) {
+    const auto text = Host().Read(absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/", name));
+    ASSERT_TRUE(text.ok()) << text.status();
+    const std::string type = R"("type": "host-local",)";
+    ASSERT_THAT(*text, HasSubstr(type));
+    const std::string here = absl::StrReplaceAll(
+        *text, {{type, absl::StrCat(type, R"( "dataDir": ")", files_.path(), R"(/leases",)")}});
+    EXPECT_TRUE(files_.root().ReplaceFile("conf/10-test.conflist", here, 0644).ok());
+  }
   // Addresses that host-local has given away.
   std::vector<std::string> Leases() const {
-    std::vector<std::string> names =
-        files_.root().List("leases/test").value_or(std::vector<std::string>());
+    std::vector<std::string> names;
+    for (const std::string& network :
+         files_.root().List("leases").value_or(std::vector<std::string>())) {
+      const auto more = files_.root().List("leases/" + network);
+      if (more.ok()) names.insert(names.end(), more->begin(), more->end());
+    }
     std::erase_if(names, [](const std::string& name) {
       return name == "lock" || absl::StartsWith(name, "last_reserved_ip");
     });
@@ -246,6 +263,48 @@ TEST_F(NetworkTest, APodIsReachedByItsAddressesAndByAHostPort) {
   EXPECT_EQ(PodStatus(pod).network().ip(), "");
   EXPECT_TRUE(StopPod(pod).ok());
   ExpectNothingLeft();
+}
+
+TEST_F(NetworkTest, ThePackagedNetworksWork) {
+  for (const auto& [name, addresses] : {std::pair<const char*, size_t>("99-plimsoll.conflist", 1),
+                                        {"99-plimsoll-dual-stack.conflist", 2}}) {
+    WritePackaged(name);
+    EXPECT_TRUE(NetworkReady().status()) << NetworkReady().message();
+    const std::string pod = RunPod(WithPort());
+    Serve(pod, "packaged");
+    EXPECT_EQ(Leases().size(), addresses);
+    ExpectPage("127.0.0.1", kHostPort, "packaged");
+    const std::string address = PodStatus(pod).network().ip();
+    const std::string client = Start(RunPod(), Shell("sleep 1000"));
+    EXPECT_EQ(ExecOutput(client, absl::StrCat("/bin/busybox wget -q -O - http://", address, ":",
+                                              kPort, "/page")),
+              "packaged\n");
+    RemoveAllPods();
+    ExpectNothingLeft();
+  }
+}
+
+TEST_F(NetworkTest, ManyAtOnceHaveAddressesOfTheirOwn) {
+  constexpr int kPods = 30;
+  std::vector<cri::PodSandboxConfig> configs;
+  for (int i = 0; i < kPods; ++i) configs.push_back(PodConfig());
+  std::vector<std::string> pods(kPods);
+  std::atomic<int> next = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 10; ++i) {
+    clients.emplace_back([&] {
+      for (int at = next++; at < kPods; at = next++) {
+        const auto place = static_cast<size_t>(at);
+        const grpc::Status status = NodeTest::TryRunPod(configs[place], &pods[place]);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  std::set<std::string> addresses;
+  for (const std::string& pod : pods) addresses.insert(PodStatus(pod).network().ip());
+  EXPECT_EQ(addresses.size(), static_cast<size_t>(kPods));
+  EXPECT_EQ(addresses.count(""), 0u);
 }
 
 TEST_F(NetworkTest, PodsReachEachOther) {

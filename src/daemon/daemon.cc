@@ -289,7 +289,7 @@ class DaemonImpl final : public Daemon {
     options.interfaces = config.interfaces;
     options.is_optional = options_.standalone;
     options.tell = [this](const std::string& text) {
-      log_->WriteLimited(LogLevel::kInfo, "network", {{"news", text}});
+      log_->WriteLimited(LogLevel::kInfo, absl::StrCat("network: ", text), {});
     };
     PLIMSOLL_ASSIGN_OR_RETURN(network_, network::Network::Open(std::move(options)));
     return absl::OkStatus();
