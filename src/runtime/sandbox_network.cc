@@ -1,6 +1,7 @@
 // The network of a pod that has one of its own: CNI, by way of network/.
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "network/network.h"
@@ -81,8 +82,13 @@ void EngineImpl::DetachStray(const Finding& finding) {
 }
 
 void EngineImpl::RecoverNetworks() {
+  const std::vector<DamagedRow> damaged = options_.store->Damaged();
   for (const SandboxRecord& record : ListSandboxes()) {
-    if (record.state != SandboxState::kReady && IsAttached(record.id)) DetachLater(record.id);
+    // What a damaged row stands for may run: it is for a client to remove.
+    const bool is_damaged =
+        absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
+    if (record.state == SandboxState::kReady || is_damaged || !IsAttached(record.id)) continue;
+    DetachLater(record.id);
   }
   if (options_.network == nullptr || !options_.collect_network_garbage) return;
   const auto collect = [this] {

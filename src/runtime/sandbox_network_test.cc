@@ -175,6 +175,22 @@ TEST_F(SandboxNetworkTest, AfterARebootItIsGivenBackWithoutANamespace) {
   ExpectNothingLeft();
 }
 
+TEST_F(SandboxNetworkTest, ASandboxWithADamagedRowKeepsItUntilItIsRemoved) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  engine_.reset();
+  {
+    auto database = Database::Open(dir_.path() + "/state/plimsoll.db", Durability::kNormal);
+    ASSERT_TRUE(database.ok()) << database.status();
+    ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET spec = '{'").ok());
+  }
+  Restart();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kDamagedRow));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main"));
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+}
+
 TEST_F(SandboxNetworkTest, AnAttachmentOfNoSandboxIsGivenBack) {
   network::Attachment attachment;
   attachment.id = RandomId();
