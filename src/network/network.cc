@@ -173,7 +173,10 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
     absl::MutexLock lock(&mutex_);
     record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
   }
-  PLIMSOLL_RETURN_IF_ERROR(store_.Put(record));
+  if (const absl::Status put = store_.Put(record); !put.ok()) {
+    store_.Remove(record.id).IgnoreError();  // it may be there, and only not be safe
+    return put;
+  }
   {
     absl::MutexLock lock(&mutex_);
     records_.insert_or_assign(record.id, record);

@@ -23,6 +23,7 @@
 #include "image/test_image.h"
 #include "image/test_registry.h"
 #include "linux/mounts.h"
+#include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
 #include "runtime/oci/container_runtime.h"
@@ -61,6 +62,8 @@ class FaultsTest : public ::testing::Test {
     options.images = images_.get();
     options.cgroups = &Cgroups();
     options.runtime = runtime_.get();
+    OpenNetwork(state);
+    options.network = network_.get();
     options.events = &events_;
     auto engine = runtime::Engine::Create(std::move(options));
     ASSERT_TRUE(engine.ok()) << engine.status();
@@ -69,9 +72,11 @@ class FaultsTest : public ::testing::Test {
     // The group that all share is made with the first pod and stays.
     ASSERT_TRUE(Cgroups().Create(scope_.cgroup).ok());
   }
+  virtual void OpenNetwork(const FsRoot&) {}
   void TearDown() override {
     Disarm();
     engine_.reset();
+    network_.reset();
     runtime_.reset();
     images_.reset();
     store_.reset();
@@ -229,6 +234,7 @@ class FaultsTest : public ::testing::Test {
   std::unique_ptr<runtime::Store> store_;
   std::unique_ptr<image::ImageService> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::unique_ptr<network::Network> network_;
   std::unique_ptr<runtime::Engine> engine_;
 };
 
@@ -295,6 +301,57 @@ TEST_F(FaultsTest, RemoveSandbox) {
                 },
             .call = [&] { return engine_->RemoveSandbox(pod); },
             .undo = [&] { EXPECT_THAT(engine_->ListSandboxes(), IsEmpty()); },
+            .leaves_nothing = false});
+}
+
+// With a network whose plugin keeps a file for each pod in the state directory, where it is missed.
+class NetworkFaultsTest : public FaultsTest {
+ protected:
+  void OpenNetwork(const FsRoot& state) override {
+    const std::string leases = state.PathOf("leases");
+    for (const char* name : {"bin", "conf", "state/leases"}) {
+      ASSERT_TRUE(dir_.root().MakeDirs(name, 0755).ok());
+    }
+    const std::string script = absl::StrCat(
+        "#!/bin/sh\ncat > /dev/null\ncase $CNI_COMMAND in\nADD) : > ", leases,
+        "/$CNI_CONTAINERID; echo '{\"ips\": [{\"address\": \"10.1.0.5/16\"}]}';;\nDEL) rm -f ",
+        leases, "/$CNI_CONTAINERID;;\nesac\n");
+    ASSERT_TRUE(dir_.root().ReplaceFile("bin/lease", script, 0755).ok());
+    ASSERT_TRUE(
+        dir_.root()
+            .ReplaceFile("conf/10.conf", R"({"cniVersion": "1.0.0", "name": "n", "type": "lease"})")
+            .ok());
+    network::Options options{.host = Host(), .state = state};
+    options.config_directory = dir_.path() + "/conf";
+    options.plugin_directories = {dir_.path() + "/bin"};
+    auto network = network::Network::Open(std::move(options));
+    ASSERT_TRUE(network.ok()) << network.status();
+    network_ = *std::move(network);
+  }
+  void RemoveAll() {
+    for (const auto& pod : engine_->ListSandboxes()) ExpectOk(engine_->RemoveSandbox(pod.id));
+  }
+};
+
+TEST_F(NetworkFaultsTest, RunSandbox) {
+  // The directory's watch is made with the first look, and stays.
+  ExpectOk(network_->Ready());
+  FailEach({.call = [&] { return engine_->RunSandbox(PodSpec(), "client").status(); },
+            .undo = [&] { RemoveAll(); }});
+}
+
+TEST_F(NetworkFaultsTest, RunSandboxAndItsUndo) {
+  ExpectOk(network_->Ready());
+  FailEachUndo({.call = [&] { return engine_->RunSandbox(PodSpec(), "client").status(); },
+                .undo = [&] { RemoveAll(); }});
+}
+
+TEST_F(NetworkFaultsTest, StopSandbox) {
+  ExpectOk(network_->Ready());
+  std::string pod;
+  FailEach({.prepare = [&] { pod = RunPod(); },
+            .call = [&] { return engine_->StopSandbox(pod); },
+            .undo = [&] { ExpectOk(engine_->RemoveSandbox(pod)); },
             .leaves_nothing = false});
 }
 
