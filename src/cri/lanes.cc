@@ -19,6 +19,8 @@ const char* LaneName(Lane lane) {
       return "exec";
     case Lane::kFetch:
       return "fetch";
+    case Lane::kNetwork:
+      return "network";
   }
   return "unknown";
 }
@@ -27,6 +29,7 @@ Lanes::Lanes(LaneOptions options)
     : options_(std::move(options)),
       lanes_{OneLane(options_.look_threads, options_.max_queued),
              OneLane(options_.work_threads, options_.max_queued),
+             OneLane(options_.waiting_threads, options_.max_queued),
              OneLane(options_.waiting_threads, options_.max_queued),
              OneLane(options_.waiting_threads, options_.max_queued),
              OneLane(options_.waiting_threads, options_.max_queued)} {}

@@ -19,13 +19,14 @@ namespace plimsoll::cri {
 
 // Each has threads of its own, so that none waits behind calls that wait for something else.
 enum class Lane {
-  kLook,   // reads what is known
-  kWork,   // starts and changes: the processor's work, as good as at once
-  kEnd,    // stops and removes: waits for grace periods; must get through whatever the others do
-  kExec,   // waits for a command of somebody's, for ever if need be
-  kFetch,  // waits for registries and archives
+  kLook,     // reads what is known
+  kWork,     // starts and changes: the processor's work, as good as at once
+  kEnd,      // stops and removes: waits for grace periods; must get through whatever the others do
+  kExec,     // waits for a command of somebody's, for ever if need be
+  kFetch,    // waits for registries and archives
+  kNetwork,  // waits for network plugins: makes pods, looks whether their network is as made
 };
-inline constexpr int kLanes = 5;
+inline constexpr int kLanes = 6;
 const char* LaneName(Lane lane);  // "look", "work", ...
 
 struct LaneState {

@@ -195,7 +195,7 @@ class NodeService final : public v1::NodeService::CallbackService {
   }
 
   PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(Inspect, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(Inspect, Lane::kNetwork)
   PLIMSOLL_CRI_UNARY(ListClasses, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ListUsage, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kWork)

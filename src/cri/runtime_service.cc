@@ -32,7 +32,7 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(RuntimeConfig, Lane::kLook)
   PLIMSOLL_CRI_UNARY(UpdateRuntimeConfig, Lane::kWork)
 
-  PLIMSOLL_CRI_UNARY(RunPodSandbox, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(RunPodSandbox, Lane::kNetwork)
   PLIMSOLL_CRI_UNARY(StopPodSandbox, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(RemovePodSandbox, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(PodSandboxStatus, Lane::kLook)

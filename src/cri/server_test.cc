@@ -247,6 +247,39 @@ TEST_F(ServerTest, CommandsHoldUpNothingElse) {
   EXPECT_GE(begun, 1);
 }
 
+// So do pods whose network plugins hang.
+TEST_F(ServerTest, PodsInTheMakingHoldUpNothingElse) {
+  options_.calls.lanes.waiting_threads = 1;
+  absl::Notification working;
+  absl::Notification go_on;
+  EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Invoke([&](auto&&, auto&&) {
+    working.Notify();
+    go_on.WaitForNotification();
+    return absl::StatusOr<std::string>("id");
+  }));
+  EXPECT_CALL(engine_, StartContainer(_)).WillOnce(Return(absl::OkStatus()));
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillRepeatedly(Return(absl::OkStatus()));
+  Start();
+  std::thread caller([&] {
+    v1::RunPodSandboxRequest request;
+    v1::PodSandboxMetadata* metadata = request.mutable_config()->mutable_metadata();
+    metadata->set_name("pod");
+    metadata->set_uid("uid");
+    metadata->set_namespace_("default");
+    v1::RunPodSandboxResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::RunPodSandbox, request, &response).ok());
+  });
+  working.WaitForNotification();
+  v1::StartContainerRequest start;
+  start.set_container_id("a");
+  v1::StartContainerResponse started;
+  EXPECT_TRUE(Call(runtime_, &RuntimeStub::StartContainer, start, &started).ok());
+  EXPECT_TRUE(Stop("a").ok());
+  EXPECT_TRUE(Version().ok());
+  go_on.Notify();
+  caller.join();
+}
+
 TEST_F(ServerTest, ObserverAndTracerSeeEveryCall) {
   absl::Mutex mutex;
   std::vector<std::string> seen;

@@ -218,8 +218,8 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetInteger(config.workers, value, 1, 1024);
      },
-     "threads that may wait at once for commands (exec), for the end of containers, and for "
-     "registries: so many for each of the three"},
+     "threads that may wait at once for commands (exec), for the end of containers, for "
+     "registries, and for networks of new pods: so many for each of the four"},
     {"event_log.capacity", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.event_log_capacity, value, 1, 1000000);

@@ -193,7 +193,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   added.is_attached = true;
   PLIMSOLL_RETURN_IF_ERROR(store_.PutResult(record.id, *record.result));
   absl::MutexLock lock(&mutex_);
-  records_.insert_or_assign(record.id, std::move(record));
+  records_.insert_or_assign(attachment.id, std::move(record));
   return added;
 }
 
