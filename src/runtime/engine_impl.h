@@ -144,7 +144,7 @@ class EngineImpl : public Engine {
   // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
   // may take minutes.
   void DetachLater(const std::string& sandbox_id);
-  void DetachStray(const Finding& finding);
+  void DetachStray(const std::string& sandbox_id, bool keeps_group);
   void RecoverNetworks();
   // Findings about networks of pods that are there, for which their plugins are asked.
   void CheckNetworks(std::vector<Finding>* findings);
@@ -331,6 +331,8 @@ class EngineImpl : public Engine {
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
   absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
+  // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.
+  absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
   // Notes an error of recovery that concerns the finding's object.
   void Trouble(const Finding& finding, const absl::Status& status);
   // Removes layers that nobody uses, if the container was the last that might have used any.

@@ -130,15 +130,20 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     Trouble(finding, removed);
   }
   for (const Finding& finding : findings) {
-    if (finding.difference == Difference::kStrayNetwork) DetachStray(finding);
-  }
-  for (const Finding& finding : findings) {
-    if (finding.difference != Difference::kStraySandbox) continue;
     const std::string& id = finding.sandbox_id;
-    Trouble(finding, with_groups.contains(id)
-                         ? ReleaseSandboxPlace(options_.host, options_.run, id)
-                         : RemoveSandboxPlace(options_.host, options_.run, id));
+    const bool keeps_group = with_groups.contains(id);
+    if (finding.difference == Difference::kStrayNetwork) {
+      DetachStray(id, keeps_group);
+    } else if (finding.difference == Difference::kStraySandbox && !IsAttached(id)) {
+      // Else its place goes when its network needs that no more.
+      Trouble(finding, GiveUpPlace(id, keeps_group));
+    }
   }
+}
+
+absl::Status EngineImpl::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
+  return keeps_group ? ReleaseSandboxPlace(options_.host, options_.run, sandbox_id)
+                     : RemoveSandboxPlace(options_.host, options_.run, sandbox_id);
 }
 
 // Which layers a damaged row of a container stands for can't be told: until all such are gone,

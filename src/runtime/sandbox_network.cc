@@ -3,12 +3,19 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "network/network.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// As in recovery.cc.
+constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
+
+}  // namespace
 
 absl::Status EngineImpl::AttachNetwork(const SandboxRecord& record) {
   const SandboxSpec& spec = record.spec;
@@ -74,9 +81,12 @@ void EngineImpl::DetachLater(const std::string& sandbox_id) {
   if (!tellers_.TrySchedule(detach)) detach();
 }
 
-void EngineImpl::DetachStray(const Finding& finding) {
-  const auto detach = [this, id = finding.sandbox_id] {
-    if (!ending_) Warn(id, "", DetachNetwork(id));
+void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
+  const auto detach = [this, id = sandbox_id, keeps_group] {
+    if (ending_) return;
+    absl::Status status = DetachNetwork(id);
+    if (status.ok()) status = GiveUpPlace(id, keeps_group);
+    Warn(id, "", status);
   };
   if (!tellers_.TrySchedule(detach)) detach();
 }
@@ -101,7 +111,11 @@ void EngineImpl::CheckNetworks(std::vector<Finding>* findings) {
   if (options_.network == nullptr) return;
   for (const SandboxRecord& record : ListSandboxes()) {
     if (record.state != SandboxState::kReady) continue;
-    const absl::Status status = options_.network->Check(record.id);
+    absl::Status status = options_.network->Check(record.id);
+    if (!status.ok() && !absl::IsDeadlineExceeded(status)) {
+      absl::SleepFor(kSecondLook);  // it may just be being stopped
+      status = options_.network->Check(record.id);
+    }
     const auto now = GetSandbox(record.id);
     // What has been stopped meanwhile is not as it was.
     if (status.ok() || !now.ok() || now->state != SandboxState::kReady) continue;

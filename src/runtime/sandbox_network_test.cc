@@ -195,9 +195,12 @@ TEST_F(SandboxNetworkTest, AnAttachmentOfNoSandboxIsGivenBack) {
   network::Attachment attachment;
   attachment.id = RandomId();
   ASSERT_TRUE(network_->Add(attachment).ok());
-  EXPECT_THAT(Differences(), ElementsAre(Difference::kStrayNetwork));
+  const std::string place = "sandboxes/" + attachment.id;
+  ASSERT_TRUE(run_.MakeDirs(place).ok());
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kStraySandbox, Difference::kStrayNetwork));
   Restart();
-  EXPECT_TRUE(WaitUntil([&] { return network_->Attached().empty(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(place); }));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
   EXPECT_THAT(scripts_.calls(), Contains("DEL main"));
 }
 
