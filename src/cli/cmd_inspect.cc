@@ -111,6 +111,9 @@ std::string DescribePod(const cri::PodSandboxStatusResponse& response) {
   AddLine(text, "state", status.state() == cri::SANDBOX_READY ? "ready" : "stopped");
   AddLine(text, "created", TimeText(status.created_at()));
   AddLine(text, "address", status.network().ip());
+  for (const cri::PodIP& more : status.network().additional_ips()) {
+    AddLine(text, "address", more.ip());
+  }
   AddMap(text, "label", status.labels());
   AddMap(text, "annotation", status.annotations());
   if (const auto resources = PodResourcesOf(response); resources.has_value()) {
