@@ -338,6 +338,9 @@ TEST_F(NetworkTest, APodOfTheHostsNetworkHasNoneOfItsOwn) {
   const std::string pod = RunPod(config);
   EXPECT_EQ(PodStatus(pod).network().ip(), "");
   EXPECT_THAT(Interfaces(), Not(Contains("pltest0")));
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(container, "cat /etc/hostname"), ExecOutput(container, "hostname"));
+  EXPECT_EQ(ExecOutput(container, "cat /etc/hosts"), *Host().Read("etc/hosts"));
   EXPECT_THAT(Leases(), IsEmpty());
 }
 

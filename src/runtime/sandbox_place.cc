@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -60,8 +61,11 @@ std::string ResolvConf(const FsRoot& host, const SandboxSpec& spec) {
 absl::Status WriteEtcFiles(const FsRoot& host, const FsRoot& directory, const SandboxSpec& spec) {
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("hosts", Hosts(host, spec, {"127.0.1.1"}), 0644));
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("resolv.conf", ResolvConf(host, spec), 0644));
-  const std::string hostname = HostnameOf(spec);
-  if (hostname.empty()) return absl::OkStatus();
+  std::string hostname = HostnameOf(spec);
+  if (hostname.empty()) {  // the host's, and so its name
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/sys/kernel/hostname"));
+    hostname = std::string(absl::StripAsciiWhitespace(text));
+  }
   return directory.ReplaceFile("hostname", absl::StrCat(hostname, "\n"), 0644);
 }
 
@@ -173,6 +177,9 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
   place.hostname = HostnameOf(spec);
   if (!place.hostname.empty()) {
     place.uts_namespace = absl::StrCat(directory, "/uts");
+  }
+  // Pods of the host's network that an earlier version made have none.
+  if (run.Exists(absl::StrCat(DirectoryOf(id), "/hostname"))) {
     place.etc_hostname = absl::StrCat(directory, "/hostname");
   }
   place.etc_hosts = absl::StrCat(directory, "/hosts");
