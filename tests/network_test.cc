@@ -122,7 +122,8 @@ class NetworkFiles {
     return absl::StrCat(R"({"type": "bridge", "bridge": "pltest0", "isGateway": true,
         "ipMasq": true, "hairpinMode": true, "ipam": {"type": "host-local", "dataDir": ")",
                         files_.path(), R"(/leases", "ranges": [[{"subnet": "10.191.0.0/16"}],
-        [{"subnet": "fd2a:5c1d:7b3e::/64"}]], "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}})");
+        [{"subnet": "fd2a:5c1d:7b3e::/64"}]],
+        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}})");
   }
   void WriteBridge() {
     WriteConfig(absl::StrCat(

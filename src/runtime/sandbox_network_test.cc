@@ -19,7 +19,8 @@ constexpr char kConfig[] = R"({"cniVersion": "1.0.0", "name": "pods", "plugins":
     {"type": "main", "capabilities": {"portMappings": true, "dns": true}}]})";
 constexpr char kResult[] = R"({"cniVersion": "1.0.0",
     "interfaces": [{"name": "eth0", "sandbox": "/n"}],
-    "ips": [{"address": "10.1.0.5/16", "interface": 0}, {"address": "fd00::5/64", "interface": 0}]})";
+    "ips": [{"address": "10.1.0.5/16", "interface": 0},
+            {"address": "fd00::5/64", "interface": 0}]})";
 
 class SandboxNetworkTest : public EngineTest {
  protected:
