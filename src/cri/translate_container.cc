@@ -6,11 +6,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "cri/translate_resources.h"
+#include "cri/translate_sandbox.h"
 #include "cri/validate.h"
+#include "linux/id_mapping.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -78,55 +81,117 @@ absl::Status AddLogPath(const std::string& log_path, const runtime::SandboxSpec&
   return absl::OkStatus();
 }
 
-absl::Status CheckMountFeatures(const v1::Mount& mount) {
-  const absl::string_view unsupported = mount.has_image()                ? "image"
-                                        : mount.uidmappings_size() > 0   ? "uidMappings"
-                                        : mount.gidmappings_size() > 0   ? "gidMappings"
-                                        : mount.mount_options_size() > 0 ? "mount_options"
-                                                                         : "";
-  if (!unsupported.empty()) {
-    return absl::UnimplementedError(absl::StrCat("config.mounts: ", unsupported,
-                                                 " of the mount at ", mount.container_path(),
-                                                 " is not supported"));
-  }
+// Those of mount(8) that say what may be done with what is mounted. What has a field of its own
+// (ro, propagation, id mappings) is none of them.
+constexpr absl::string_view kMountOptions[] = {
+    "noexec", "nosuid",   "nodev",      "exec",     "suid",       "dev",         "noatime",
+    "atime",  "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime"};
+
+absl::Status CheckReadOnly(const v1::Mount& mount) {
   if (!mount.recursive_read_only()) return absl::OkStatus();
-  if (!mount.readonly() || mount.propagation() != v1::PROPAGATION_PRIVATE) {
-    return Invalid("config.mounts.recursive_read_only", mount.container_path(),
-                   "needs readonly and PROPAGATION_PRIVATE on the same mount");
+  if (mount.readonly() && mount.propagation() == v1::PROPAGATION_PRIVATE) return absl::OkStatus();
+  return Invalid("config.mounts.recursive_read_only", mount.container_path(),
+                 "needs readonly and PROPAGATION_PRIVATE on the same mount");
+}
+
+absl::Status AddIdMappings(const v1::Mount& mount, runtime::Mount* out) {
+  if (mount.uidmappings().empty() && mount.gidmappings().empty()) return absl::OkStatus();
+  out->uid_mappings = IdMappingsFrom(mount.uidmappings());
+  out->gid_mappings = IdMappingsFrom(mount.gidmappings());
+  PLIMSOLL_RETURN_IF_ERROR(linux::CheckIdMappings("config.mounts.uidMappings", out->uid_mappings));
+  return linux::CheckIdMappings("config.mounts.gidMappings", out->gid_mappings);
+}
+
+absl::Status AddMountOptions(const v1::Mount& mount, runtime::Mount* out) {
+  for (const std::string& option : mount.mount_options()) {
+    if (!absl::c_linear_search(kMountOptions, option)) {
+      return Invalid("config.mounts.mount_options", option,
+                     absl::StrCat("must be one of ", absl::StrJoin(kMountOptions, ", ")));
+    }
+    out->mount_options.push_back(option);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount) {
+// What is mounted: a path of the host, or an image.
+absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
+  if (!mount.has_image()) {
+    if (!mount.image_sub_path().empty()) {
+      return Invalid("config.mounts.image_sub_path", mount.image_sub_path(),
+                     "needs an image on the same mount");
+    }
+    PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.mounts.host_path", mount.host_path()));
+    out->host_path = mount.host_path();
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.mounts.image.image", mount.image().image()));
+  if (!mount.host_path().empty()) {
+    return Invalid("config.mounts.host_path", mount.host_path(), "must be empty beside an image");
+  }
+  if (mount.propagation() != v1::PROPAGATION_PRIVATE) {
+    return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
+                   "must be PROPAGATION_PRIVATE (0) of an image");
+  }
+  if (!mount.image_sub_path().empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckRelativePath("config.mounts.image_sub_path", mount.image_sub_path()));
+  }
+  out->image = mount.image().image();
+  out->image_sub_path = mount.image_sub_path();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<runtime::MountPropagation> PropagationFrom(v1::MountPropagation propagation) {
+  switch (propagation) {
+    case v1::PROPAGATION_PRIVATE:
+      return runtime::MountPropagation::kPrivate;
+    case v1::PROPAGATION_HOST_TO_CONTAINER:
+      return runtime::MountPropagation::kHostToContainer;
+    case v1::PROPAGATION_BIDIRECTIONAL:
+      return runtime::MountPropagation::kBidirectional;
+    default:
+      return Invalid("config.mounts.propagation", static_cast<int64_t>(propagation),
+                     "must be PROPAGATION_PRIVATE (0), PROPAGATION_HOST_TO_CONTAINER (1) or "
+                     "PROPAGATION_BIDIRECTIONAL (2)");
+  }
+}
+
+// A mount that is to spread from the container to the host needs a container that may mount, on a
+// host that may be trusted with it.
+absl::Status CheckBidirectional(const v1::Mount& mount, const runtime::SecurityContext& security) {
+  if (mount.propagation() != v1::PROPAGATION_BIDIRECTIONAL) return absl::OkStatus();
+  constexpr absl::string_view kField = "config.mounts.propagation";
+  if (security.namespaces.has_user_namespace()) {
+    return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",
+                   absl::StrCat("of the mount at ", mount.container_path(),
+                                " can't be: mounts don't spread out of a user namespace"));
+  }
+  if (security.privileged) return absl::OkStatus();
+  return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",
+                 absl::StrCat("of the mount at ", mount.container_path(),
+                              " is for privileged containers only"));
+}
+
+absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount,
+                                         const runtime::SecurityContext& security) {
   PLIMSOLL_RETURN_IF_ERROR(
       CheckAbsolutePath("config.mounts.container_path", mount.container_path()));
   if (mount.container_path().find_first_not_of('/') == std::string::npos) {
     return Invalid("config.mounts.container_path", mount.container_path(),
                    "must not be the container's root");
   }
-  PLIMSOLL_RETURN_IF_ERROR(CheckMountFeatures(mount));
-  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.mounts.host_path", mount.host_path()));
   runtime::Mount result;
   result.container_path = mount.container_path();
-  result.host_path = mount.host_path();
+  PLIMSOLL_RETURN_IF_ERROR(AddSource(mount, &result));
+  PLIMSOLL_RETURN_IF_ERROR(CheckReadOnly(mount));
+  PLIMSOLL_ASSIGN_OR_RETURN(result.propagation, PropagationFrom(mount.propagation()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckBidirectional(mount, security));
+  PLIMSOLL_RETURN_IF_ERROR(AddIdMappings(mount, &result));
+  PLIMSOLL_RETURN_IF_ERROR(AddMountOptions(mount, &result));
   result.readonly = mount.readonly();
   result.recursive_read_only = mount.recursive_read_only();
   result.selinux_relabel = mount.selinux_relabel();
-  switch (mount.propagation()) {
-    case v1::PROPAGATION_PRIVATE:
-      result.propagation = runtime::MountPropagation::kPrivate;
-      return result;
-    case v1::PROPAGATION_HOST_TO_CONTAINER:
-      result.propagation = runtime::MountPropagation::kHostToContainer;
-      return result;
-    case v1::PROPAGATION_BIDIRECTIONAL:
-      result.propagation = runtime::MountPropagation::kBidirectional;
-      return result;
-    default:
-      return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
-                     "must be PROPAGATION_PRIVATE (0), PROPAGATION_HOST_TO_CONTAINER (1) or "
-                     "PROPAGATION_BIDIRECTIONAL (2)");
-  }
+  return result;
 }
 
 absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
@@ -161,7 +226,7 @@ absl::Status AddCdiDevices(const v1::ContainerConfig& config, runtime::Container
 
 absl::Status AddFiles(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
   for (const v1::Mount& mount : config.mounts()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount translated, MountFrom(mount));
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount translated, MountFrom(mount, spec->security));
     spec->mounts.push_back(std::move(translated));
   }
   for (const v1::Device& device : config.devices()) {
@@ -190,13 +255,13 @@ absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
   PLIMSOLL_RETURN_IF_ERROR(AddIdentity(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddProcess(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddLogPath(config.log_path(), sandbox, &spec));
-  PLIMSOLL_RETURN_IF_ERROR(AddFiles(config, &spec));
   const v1::LinuxContainerResources& resources = config.linux().resources();
   PLIMSOLL_ASSIGN_OR_RETURN(spec.resources,
                             CgroupSettingsFrom(resources, "config.linux.resources"));
   spec.oom_score_adj = static_cast<int>(resources.oom_score_adj());
   PLIMSOLL_ASSIGN_OR_RETURN(
       spec.security, SecurityContextFrom(config.linux().security_context(), sandbox, warnings));
+  PLIMSOLL_RETURN_IF_ERROR(AddFiles(config, &spec));
   for (const auto& [name, value] : config.annotations()) {
     if (IsAllowed(name, allowed_annotations)) spec.annotations[name] = value;
   }

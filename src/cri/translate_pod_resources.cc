@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cri/translate_sandbox.h"
 #include "cri/validate.h"
 #include "runtime/spec/json.h"
 
@@ -25,7 +26,6 @@ static_assert(static_cast<int>(runtime::MountPropagation::kBidirectional) ==
 
 using QuantityMap =
     google::protobuf::Map<std::string, k8s::io::apimachinery::pkg::api::resource::Quantity>;
-using IdMappings = google::protobuf::RepeatedPtrField<v1::IDMapping>;
 
 std::map<std::string, std::string> ListFrom(const QuantityMap& message) {
   std::map<std::string, std::string> list;
@@ -41,56 +41,38 @@ runtime::KubernetesResources Translate(const v1::KubernetesResources& message) {
   return {ListFrom(message.requests()), ListFrom(message.limits())};
 }
 
-std::vector<runtime::IdMapping> MappingsFrom(const IdMappings& message) {
-  std::vector<runtime::IdMapping> mappings;
-  for (const v1::IDMapping& each : message) {
-    mappings.push_back({each.host_id(), each.container_id(), each.length()});
-  }
-  return mappings;
-}
-
-void FillMappings(const std::vector<runtime::IdMapping>& mappings, IdMappings* out) {
-  for (const runtime::IdMapping& each : mappings) {
-    v1::IDMapping* mapping = out->Add();
-    mapping->set_host_id(each.host_id);
-    mapping->set_container_id(each.container_id);
-    mapping->set_length(each.length);
-  }
-}
-
-absl::StatusOr<runtime::AnnouncedMount> MountFrom(const v1::Mount& mount, absl::string_view field) {
+absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount, absl::string_view field) {
   if (!v1::MountPropagation_IsValid(mount.propagation())) {
     return Invalid(absl::StrCat(field, ".propagation"), static_cast<int64_t>(mount.propagation()),
                    "must be one of the values of MountPropagation");
   }
-  runtime::AnnouncedMount announced;
-  announced.mount = {.container_path = mount.container_path(),
-                     .host_path = mount.host_path(),
-                     .readonly = mount.readonly(),
-                     .recursive_read_only = mount.recursive_read_only(),
-                     .selinux_relabel = mount.selinux_relabel(),
-                     .propagation = static_cast<runtime::MountPropagation>(mount.propagation())};
-  announced.uid_mappings = MappingsFrom(mount.uidmappings());
-  announced.gid_mappings = MappingsFrom(mount.gidmappings());
+  runtime::Mount announced;
+  announced.container_path = mount.container_path();
+  announced.host_path = mount.host_path();
+  announced.readonly = mount.readonly();
+  announced.recursive_read_only = mount.recursive_read_only();
+  announced.selinux_relabel = mount.selinux_relabel();
+  announced.propagation = static_cast<runtime::MountPropagation>(mount.propagation());
+  announced.uid_mappings = IdMappingsFrom(mount.uidmappings());
+  announced.gid_mappings = IdMappingsFrom(mount.gidmappings());
   announced.image = mount.image().image();
   announced.image_sub_path = mount.image_sub_path();
   announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
   return announced;
 }
 
-void FillMount(const runtime::AnnouncedMount& announced, v1::Mount* out) {
-  const runtime::Mount& mount = announced.mount;
+void FillMount(const runtime::Mount& mount, v1::Mount* out) {
   out->set_container_path(mount.container_path);
   out->set_host_path(mount.host_path);
   out->set_readonly(mount.readonly);
   out->set_recursive_read_only(mount.recursive_read_only);
   out->set_selinux_relabel(mount.selinux_relabel);
   out->set_propagation(static_cast<v1::MountPropagation>(mount.propagation));
-  FillMappings(announced.uid_mappings, out->mutable_uidmappings());
-  FillMappings(announced.gid_mappings, out->mutable_gidmappings());
-  if (!announced.image.empty()) out->mutable_image()->set_image(announced.image);
-  out->set_image_sub_path(announced.image_sub_path);
-  for (const std::string& option : announced.mount_options) out->add_mount_options(option);
+  FillIdMappings(mount.uid_mappings, out->mutable_uidmappings());
+  FillIdMappings(mount.gid_mappings, out->mutable_gidmappings());
+  if (!mount.image.empty()) out->mutable_image()->set_image(mount.image);
+  out->set_image_sub_path(mount.image_sub_path);
+  for (const std::string& option : mount.mount_options) out->add_mount_options(option);
 }
 
 absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerResourceConfig& config,
@@ -104,7 +86,7 @@ absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerRes
   container.type = static_cast<Type>(config.type());
   container.kubernetes_resources = Translate(config.kubernetes_resources());
   for (const v1::Mount& mount : config.mounts()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(runtime::AnnouncedMount announced,
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount announced,
                               MountFrom(mount, absl::StrCat(field, ".mounts")));
     container.mounts.push_back(std::move(announced));
   }
@@ -122,7 +104,7 @@ void FillContainer(const runtime::AnnouncedContainer& container, v1::ContainerRe
   out->set_name(container.name);
   out->set_type(static_cast<v1::ContainerResourceConfig::ContainerType>(container.type));
   FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
-  for (const runtime::AnnouncedMount& mount : container.mounts) FillMount(mount, out->add_mounts());
+  for (const runtime::Mount& mount : container.mounts) FillMount(mount, out->add_mounts());
   for (const runtime::Device& device : container.devices) {
     v1::Device* added = out->add_devices();
     added->set_container_path(device.container_path);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
+#include "linux/id_mapping.h"
 #include "network/result.h"
 #include "resources/quantity.h"
 
@@ -126,6 +127,10 @@ absl::Status AddLinux(const v1::LinuxPodSandboxConfig& config, runtime::SandboxS
       spec->namespaces,
       NamespaceOptionsFrom(security.has_namespace_options(), security.namespace_options(),
                            "config.linux.security_context.namespace_options"));
+  if (security.has_run_as_group() && !security.has_run_as_user()) {
+    return Invalid("config.linux.security_context.run_as_group", security.run_as_group().value(),
+                   "needs run_as_user");
+  }
   for (const auto& [name, value] : config.sysctls()) {
     PLIMSOLL_RETURN_IF_ERROR(CheckWord("config.linux.sysctls", name));
     spec->sysctls[name] = value;
@@ -177,7 +182,63 @@ absl::Status CheckPodOrNode(absl::string_view field, absl::string_view member,
                  "must be POD (0) or NODE (2)");
 }
 
+// What lives in a user namespace can neither mount nor change what belongs to the host's.
+absl::Status CheckNothingOfTheHosts(const v1::NamespaceOption& options, absl::string_view field) {
+  for (const auto& [member, mode] :
+       {std::pair("network", options.network()), std::pair("pid", options.pid()),
+        std::pair("ipc", options.ipc())}) {
+    if (mode != v1::NODE) continue;
+    return Invalid(absl::StrCat(field, ".", member), "NODE",
+                   "must be the pod's own where userns_options.mode is POD: in a user namespace of "
+                   "its own, a pod can't use the host's");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_view field,
+                              runtime::NamespaceOptions* out) {
+  const v1::UserNamespace& user = options.userns_options();
+  const std::string name = absl::StrCat(field, ".userns_options");
+  PLIMSOLL_RETURN_IF_ERROR(CheckPodOrNode(field, "userns_options.mode", user.mode()));
+  if (user.mode() == v1::NODE) {
+    if (user.uids().empty() && user.gids().empty()) return absl::OkStatus();
+    return Invalid(absl::StrCat(name, ".mode"), "NODE",
+                   "is the host's user namespace, which has no uids and gids to map");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckNothingOfTheHosts(options, field));
+  out->uid_mappings = IdMappingsFrom(user.uids());
+  out->gid_mappings = IdMappingsFrom(user.gids());
+  for (const auto& [member, mappings] :
+       {std::pair(".uids", &out->uid_mappings), std::pair(".gids", &out->gid_mappings)}) {
+    const std::string list = absl::StrCat(name, member);
+    PLIMSOLL_RETURN_IF_ERROR(linux::CheckIdMappings(list, *mappings));
+    if (linux::HostIdOf(*mappings, 0) != UINT32_MAX) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+std::vector<runtime::IdMapping> IdMappingsFrom(
+    const google::protobuf::RepeatedPtrField<v1::IDMapping>& message) {
+  std::vector<runtime::IdMapping> mappings;
+  for (const v1::IDMapping& each : message) {
+    mappings.push_back({each.host_id(), each.container_id(), each.length()});
+  }
+  return mappings;
+}
+
+void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
+                    google::protobuf::RepeatedPtrField<v1::IDMapping>* out) {
+  for (const runtime::IdMapping& each : mappings) {
+    v1::IDMapping* mapping = out->Add();
+    mapping->set_host_id(each.host_id);
+    mapping->set_container_id(each.container_id);
+    mapping->set_length(each.length);
+  }
+}
 
 absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(bool present,
                                                                const v1::NamespaceOption& options,
@@ -194,12 +255,7 @@ absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(bool present,
     PLIMSOLL_RETURN_IF_ERROR(CheckId(absl::StrCat(field, ".target_id"), options.target_id()));
   }
   if (options.has_userns_options()) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckPodOrNode(field, "userns_options.mode", options.userns_options().mode()));
-    if (options.userns_options().mode() == v1::POD) {
-      return absl::UnimplementedError(absl::StrCat(
-          field, ".userns_options.mode is POD: user namespaces are not supported; use NODE"));
-    }
+    PLIMSOLL_RETURN_IF_ERROR(AddUserNamespace(options, field, &result));
   }
   result.network = FromCri(options.network());
   result.pid = FromCri(options.pid());
@@ -213,6 +269,11 @@ void FillNamespaceOptions(const runtime::NamespaceOptions& options, v1::Namespac
   out->set_pid(ToCri(options.pid));
   out->set_ipc(ToCri(options.ipc));
   out->set_target_id(options.target_container_id);
+  if (!options.has_user_namespace()) return;
+  v1::UserNamespace* user = out->mutable_userns_options();
+  user->set_mode(v1::POD);
+  FillIdMappings(options.uid_mappings, user->mutable_uids());
+  FillIdMappings(options.gid_mappings, user->mutable_gids());
 }
 
 absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig& config,

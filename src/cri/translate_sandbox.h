@@ -20,12 +20,17 @@ namespace plimsoll::cri {
 absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const ::runtime::v1::PodSandboxConfig& config,
                                                      std::vector<std::string>* warnings);
 
-// Namespaces of a sandbox or container. An absent message is a CONTAINER-private PID namespace and
-// the pod's network and IPC.
+// Namespaces of a sandbox or container. An absent message is a CONTAINER-private PID namespace,
+// the pod's network and IPC, and the host's user namespace.
 absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(
     bool present, const ::runtime::v1::NamespaceOption& options, absl::string_view field);
 void FillNamespaceOptions(const runtime::NamespaceOptions& options,
                           ::runtime::v1::NamespaceOption* out);
+
+std::vector<runtime::IdMapping> IdMappingsFrom(
+    const google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>& message);
+void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
+                    google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>* out);
 
 ::runtime::v1::PodSandboxState ToCri(runtime::SandboxState state);
 

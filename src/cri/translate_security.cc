@@ -160,6 +160,19 @@ absl::Status AddProfiles(const v1::LinuxContainerSecurityContext& security,
   return absl::OkStatus();
 }
 
+// A container has its pod's user namespace; saying so once more is allowed, another isn't.
+absl::Status CheckUserNamespace(const runtime::NamespaceOptions& own,
+                                const runtime::SandboxSpec& sandbox) {
+  if (own.uid_mappings == sandbox.namespaces.uid_mappings &&
+      own.gid_mappings == sandbox.namespaces.gid_mappings) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(Field("namespace_options.userns_options"), " differs from that of the pod ",
+                   sandbox.pod_namespace, "/", sandbox.name,
+                   ": all containers of a pod share its user namespace"));
+}
+
 }  // namespace
 
 absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
@@ -180,6 +193,13 @@ absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
     PLIMSOLL_ASSIGN_OR_RETURN(
         runtime::NamespaceOptions own,
         NamespaceOptionsFrom(true, security.namespace_options(), Field("namespace_options")));
+    if (security.namespace_options().has_userns_options()) {
+      PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(own, sandbox));
+    }
+    if (sandbox.namespaces.has_user_namespace() && own.pid == runtime::NamespaceMode::kNode) {
+      return Invalid(Field("namespace_options.pid"), "NODE",
+                     "must be another: the pod has a user namespace of its own");
+    }
     result.namespaces.pid = own.pid;
     result.namespaces.target_container_id = std::move(own.target_container_id);
   }
@@ -193,11 +213,6 @@ absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
   if (security.has_selinux_options()) {
     warnings->push_back(Field("selinux_options") +
                         " has no effect: SELinux labels are not supported");
-  }
-  if (result.apparmor.type != SecurityProfile::Type::kUnconfined) {
-    warnings->push_back(Field("apparmor") +
-                        " has no effect: AppArmor profiles are not supported, the container runs "
-                        "without one");
   }
   return result;
 }

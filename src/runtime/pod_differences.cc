@@ -23,8 +23,8 @@ std::map<std::string, std::string> Mounts(const ContainerSpec& made) {
 
 std::map<std::string, std::string> Mounts(const AnnouncedContainer& announced) {
   std::map<std::string, std::string> mounts;
-  for (const AnnouncedMount& each : announced.mounts) {
-    mounts[CleanPath(each.mount.container_path)] = each.mount.readonly ? "read-only" : "writable";
+  for (const Mount& mount : announced.mounts) {
+    mounts[CleanPath(mount.container_path)] = mount.readonly ? "read-only" : "writable";
   }
   return mounts;
 }

@@ -11,8 +11,8 @@ using ::testing::IsEmpty;
 PodResources Announced() {
   AnnouncedContainer web = {.name = "web", .type = AnnouncedContainer::Type::kContainer};
   web.kubernetes_resources = {.requests = {{"cpu", "500m"}}, .limits = {{"memory", "1Gi"}}};
-  web.mounts = {{.mount = {.container_path = "/data", .host_path = "/srv", .readonly = true}},
-                {.mount = {.container_path = "/dev/termination-log", .host_path = "/pods/1"}}};
+  web.mounts = {{.container_path = "/data", .host_path = "/srv", .readonly = true},
+                {.container_path = "/dev/termination-log", .host_path = "/pods/1"}};
   web.devices = {{"/dev/fuse", "/dev/fuse", "rw"}};
   return {.containers = {web}};
 }

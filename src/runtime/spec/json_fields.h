@@ -40,11 +40,13 @@ void Fields(Visitor& visit, auto& s, const LastResources*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
-  auto& [network, pid, ipc, target] = s;
+  auto& [network, pid, ipc, target, uid_mappings, gid_mappings] = s;
   visit("network", network);
   visit("pid", pid);
   visit("ipc", ipc);
   visit("target_container_id", target);
+  visit("uid_mappings", uid_mappings);
+  visit("gid_mappings", gid_mappings);
 }
 
 template <typename Visitor>
@@ -55,14 +57,28 @@ void Fields(Visitor& visit, auto& s, const KubernetesResources*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const IdMapping*) {
+  auto& [host_id, container_id, length] = s;
+  visit("host_id", host_id);
+  visit("container_id", container_id);
+  visit("length", length);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const Mount*) {
-  auto& [container_path, host_path, readonly, recursive, relabel, propagation] = s;
+  auto& [container_path, host_path, readonly, recursive, relabel, propagation, uid_mappings,
+         gid_mappings, image, image_sub_path, mount_options] = s;
   visit("container_path", container_path);
   visit("host_path", host_path);
   visit("readonly", readonly);
   visit("recursive_read_only", recursive);
   visit("selinux_relabel", relabel);
   visit("propagation", propagation);
+  visit("uid_mappings", uid_mappings);
+  visit("gid_mappings", gid_mappings);
+  visit("image", image);
+  visit("image_sub_path", image_sub_path);
+  visit("mount_options", mount_options);
 }
 
 template <typename Visitor>
@@ -71,27 +87,6 @@ void Fields(Visitor& visit, auto& s, const Device*) {
   visit("container_path", container_path);
   visit("host_path", host_path);
   visit("permissions", permissions);
-}
-
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const IdMapping*) {
-  auto& [host_id, container_id, length] = s;
-  visit("host_id", host_id);
-  visit("container_id", container_id);
-  visit("length", length);
-}
-
-// The mount's own members are not a level of their own.
-template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const AnnouncedMount*) {
-  auto& [mount, uid_mappings, gid_mappings, image, image_sub_path, mount_options] = s;
-  const Mount* tag = nullptr;
-  Fields(visit, mount, tag);
-  visit("uid_mappings", uid_mappings);
-  visit("gid_mappings", gid_mappings);
-  visit("image", image);
-  visit("image_sub_path", image_sub_path);
-  visit("mount_options", mount_options);
 }
 
 template <typename Visitor>

@@ -3,18 +3,30 @@
 #define PLIMSOLL_RUNTIME_SPEC_MOUNT_H_
 
 #include <string>
+#include <vector>
+
+#include "linux/id_mapping.h"
 
 namespace plimsoll::runtime {
 
 enum class MountPropagation { kPrivate, kHostToContainer, kBidirectional };
 
+using linux::IdMapping;
+
 struct Mount {
   std::string container_path;
-  std::string host_path;
+  std::string host_path;  // empty: `image` is mounted
   bool readonly = false;
   bool recursive_read_only = false;
   bool selinux_relabel = false;
   MountPropagation propagation = MountPropagation::kPrivate;
+  // Of an id-mapped mount: what belongs to a container_id on the disk is the host_id's. Both or
+  // none.
+  std::vector<IdMapping> uid_mappings;
+  std::vector<IdMapping> gid_mappings;
+  std::string image;                       // an image's content, read-only
+  std::string image_sub_path;              // relative: what of it
+  std::vector<std::string> mount_options;  // "noexec" and the like
   bool operator==(const Mount&) const = default;
 };
 

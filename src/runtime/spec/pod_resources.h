@@ -24,24 +24,6 @@ struct KubernetesResources {
   bool operator==(const KubernetesResources&) const = default;
 };
 
-struct IdMapping {
-  uint32_t host_id = 0;
-  uint32_t container_id = 0;
-  uint32_t length = 0;
-  bool operator==(const IdMapping&) const = default;
-};
-
-// A mount as it is announced: also of a kind that a container could not have here.
-struct AnnouncedMount {
-  Mount mount;
-  std::vector<IdMapping> uid_mappings;
-  std::vector<IdMapping> gid_mappings;
-  std::string image;  // mounted in place of a host path; empty: none
-  std::string image_sub_path;
-  std::vector<std::string> mount_options;
-  bool operator==(const AnnouncedMount&) const = default;
-};
-
 struct AnnouncedContainer {
   // In the order of the message's numbers.
   enum class Type { kInit, kSidecar, kContainer };
@@ -49,7 +31,7 @@ struct AnnouncedContainer {
   std::string name;
   Type type = Type::kInit;
   KubernetesResources kubernetes_resources;
-  std::vector<AnnouncedMount> mounts;
+  std::vector<Mount> mounts;  // also of a kind that a container could not have here
   std::vector<Device> devices;
   std::vector<std::string> cdi_devices;  // "vendor.com/class=name"
   bool operator==(const AnnouncedContainer&) const = default;

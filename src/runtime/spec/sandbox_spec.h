@@ -12,6 +12,7 @@
 #include "linux/cgroup_settings.h"
 #include "network/attachment.h"
 #include "qos/classes.h"
+#include "runtime/spec/mount.h"
 #include "runtime/spec/pod_resources.h"
 
 namespace plimsoll::runtime {
@@ -23,6 +24,10 @@ struct NamespaceOptions {
   NamespaceMode pid = NamespaceMode::kContainer;
   NamespaceMode ipc = NamespaceMode::kPod;  // kPod or kNode
   std::string target_container_id;          // for pid == kTarget
+  // Of the pod's own user namespace, in which its other namespaces are made; empty: the host's.
+  std::vector<IdMapping> uid_mappings;
+  std::vector<IdMapping> gid_mappings;
+  bool has_user_namespace() const { return !uid_mappings.empty(); }
   bool operator==(const NamespaceOptions&) const = default;
 };
 
