@@ -7,13 +7,16 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -23,12 +26,13 @@
 #include "base/unique_fd.h"
 #include "linux/mounts.h"
 #include "linux/sysctl_name.h"
+#include "linux/user_namespace.h"
 
 namespace plimsoll::linux {
 namespace {
 
 constexpr size_t kMaxHostname = 64;  // __NEW_UTS_LEN
-constexpr const char* kNames[] = {"net", "ipc", "uts"};
+constexpr const char* kNames[] = {"net", "ipc", "uts", "user"};
 constexpr char kPid[] = "pid";
 
 struct Setting {
@@ -60,6 +64,10 @@ absl::StatusOr<std::vector<Setting>> Validate(const NamespaceRequest& request) {
         absl::StrCat("hostname \"", request.hostname,
                      "\" would become the host's: the UTS namespace is shared"));
   }
+  if (!request.uids.empty() || !request.gids.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckIdMappings("uids", request.uids));
+    PLIMSOLL_RETURN_IF_ERROR(CheckIdMappings("gids", request.gids));
+  }
   std::vector<Setting> settings;
   for (const auto& [name, value] : request.sysctls) {
     PLIMSOLL_ASSIGN_OR_RETURN(Sysctl sysctl, ParseSysctlName(name));
@@ -87,12 +95,28 @@ absl::Status BringLoopbackUp() {
   return absl::OkStatus();
 }
 
-// proc/sys shows each thread the parameters of the namespaces it is in when it opens them.
-absl::Status WriteSysctls(const std::vector<Setting>& settings) {
+// As `user`, for this thread alone.
+absl::Status WriteAs(uint32_t user, const FsRoot& directory, const std::string& path,
+                     const std::string& value) {
+  if (syscall(SYS_setresuid, -1, user, -1) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("act as user ", user));
+  }
+  const absl::Status status = directory.Write(path, value);
+  if (syscall(SYS_setresuid, -1, 0, -1) != 0) return ErrnoStatus(errno, "act as root again");
+  return status;
+}
+
+// proc/sys shows each thread the parameters of the namespaces it is in when it opens them. `root`:
+// who is root there. Linux 6.9 and later let nobody else write what is of an IPC namespace, earlier
+// ones the host's root alone.
+absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
   if (settings.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
   for (const Setting& setting : settings) {
-    const absl::Status status = proc_sys.Write(setting.sysctl.path, setting.value);
+    absl::Status status = proc_sys.Write(setting.sysctl.path, setting.value);
+    if (absl::IsPermissionDenied(status) && root != 0) {
+      status = WriteAs(root, proc_sys, setting.sysctl.path, setting.value);
+    }
     if (absl::IsNotFound(status)) {
       return absl::InvalidArgumentError(
           absl::StrCat("sysctl ", setting.name,
@@ -125,28 +149,48 @@ absl::Status Unpin(const FsRoot& directory, const char* name) {
   return directory.RemoveFile(name);
 }
 
-// Runs in a thread that ends with it: its namespaces can't be changed back.
-absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request,
-                        const std::vector<Setting>& settings) {
+// Makes this thread's own what is asked for.
+absl::Status Enter(const FsRoot& directory, const NamespaceRequest& request,
+                   std::optional<NamespaceHolder>* holder) {
   const int flags = (request.network ? CLONE_NEWNET : 0) | (request.ipc ? CLONE_NEWIPC : 0) |
                     (request.uts ? CLONE_NEWUTS : 0);
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("unshare", directory.path()));
-  if (unshare(flags) != 0) return ErrnoStatus(errno, "unshare namespaces");
+  if (request.uids.empty()) {
+    return unshare(flags) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "unshare namespaces");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(NamespaceHolder made,
+                            NamespaceHolder::Start(request.uids, request.gids, flags));
+  holder->emplace(std::move(made));
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, (*holder)->pid(), 0)));
+  if (!process.valid()) return ErrnoStatus(errno, "open the process of a user namespace");
+  if (flags != 0 && setns(process.get(), flags) != 0) {
+    return ErrnoStatus(errno, "enter the namespaces of a user namespace");
+  }
+  return absl::OkStatus();
+}
+
+// Runs in a thread that ends with it: its namespaces can't be changed back.
+absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request,
+                        const std::vector<Setting>& settings) {
+  std::optional<NamespaceHolder> holder;
+  PLIMSOLL_RETURN_IF_ERROR(Enter(directory, request, &holder));
   if (!request.hostname.empty() &&
       sethostname(request.hostname.data(), request.hostname.size()) != 0) {
     return ErrnoStatus(errno, absl::StrCat("set hostname ", request.hostname));
   }
   if (request.network) PLIMSOLL_RETURN_IF_ERROR(BringLoopbackUp());
-  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings));
+  const uint32_t root = holder.has_value() ? HostIdOf(request.uids, 0) : 0;
+  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings, root));
 
   std::vector<const char*> pinned;
   absl::Cleanup undo = [&] {
     for (const char* name : pinned) Unpin(directory, name).IgnoreError();
   };
-  const bool wanted[] = {request.network, request.ipc, request.uts};
+  const std::string process = holder.has_value() ? absl::StrCat(holder->pid()) : "thread-self";
+  const bool wanted[] = {request.network, request.ipc, request.uts, holder.has_value()};
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (!wanted[i]) continue;
-    PLIMSOLL_RETURN_IF_ERROR(Pin(directory, kNames[i], "thread-self"));
+    PLIMSOLL_RETURN_IF_ERROR(Pin(directory, kNames[i], process));
     pinned.push_back(kNames[i]);
   }
   std::move(undo).Cancel();
@@ -157,7 +201,9 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
 
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Setting> settings, Validate(request));
-  if (!request.network && !request.ipc && !request.uts) return absl::OkStatus();
+  if (!request.network && !request.ipc && !request.uts && request.uids.empty()) {
+    return absl::OkStatus();
+  }
   absl::Status status;
   try {
     std::thread([&] { status = MakeAndPin(directory, request, settings); }).join();

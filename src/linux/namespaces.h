@@ -6,10 +6,12 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
+#include "linux/id_mapping.h"
 
 namespace plimsoll::linux {
 
@@ -20,16 +22,19 @@ struct NamespaceRequest {
   bool uts = false;
   std::string hostname;                        // set in the new UTS namespace; at most 64 bytes
   std::map<std::string, std::string> sysctls;  // "net.ipv4.ip_forward" or with slashes
+  // Of a user namespace that all of them are made in; both empty: the host's.
+  std::vector<IdMapping> uids;
+  std::vector<IdMapping> gids;
 };
 
 // Makes the namespaces that are asked for, sets hostname and sysctls in them, brings the loopback
-// interface up, and pins each as <directory>/net, /ipc, /uts. `directory` must exist and lie on a
-// private mount. Sysctls that are not namespaced, or whose namespace is the host's here, are
+// interface up, and pins each as <directory>/net, /ipc, /uts, /user. `directory` must exist and lie
+// on a private mount. Sysctls that are not namespaced, or whose namespace is the host's here, are
 // INVALID_ARGUMENT. On failure nothing is left. Thread-safe: works in a thread of its own.
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request);
 
-// True when <directory>/<name> ("net", "ipc", "uts", "pid") is a pinned namespace. An error says
-// that it could not be looked at, and no more.
+// True when <directory>/<name> ("net", "ipc", "uts", "user", "pid") is a pinned namespace. An error
+// says that it could not be looked at, and no more.
 absl::StatusOr<bool> IsPinned(const FsRoot& directory, const char* name);
 
 // Pins the PID namespace of a process as <directory>/pid. Such a namespace takes new processes only

@@ -1,6 +1,7 @@
 #include "linux/namespaces.h"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -133,6 +134,56 @@ TEST_F(NamespacesTest, LoopbackIsUp) {
     ASSERT_EQ(ioctl(handle.get(), SIOCGIFFLAGS, &request), 0);
     EXPECT_TRUE(request.ifr_flags & IFF_UP);
   });
+}
+
+TEST_F(NamespacesTest, AreMadeInAUserNamespace) {
+  const std::string shmmni = Sysctl("kernel/shmmni");
+  const std::string forward = Sysctl("net/ipv4/ip_forward");
+  const absl::Status made = PinNamespaces(
+      directory(), {.network = true,
+                    .ipc = true,
+                    .uts = true,
+                    .hostname = "plimsoll-test-user",
+                    .sysctls = {{"kernel.shmmni", "123"},
+                                {"fs.mqueue.msg_max", "17"},
+                                {"net.ipv4.ip_forward", "1"}},
+                    .uids = {{.host_id = 300000, .container_id = 0, .length = 65536}},
+                    .gids = {{.host_id = 300000, .container_id = 0, .length = 65536}}});
+  ASSERT_TRUE(made.ok()) << made;
+  EXPECT_THAT(*directory().List("."), ElementsAre("ipc", "net", "user", "uts"));
+  EXPECT_TRUE(*IsPinned(directory(), "user"));
+  struct stat user = {};
+  ASSERT_EQ(stat("/proc/self/ns/user", &user), 0);
+  EXPECT_NE(directory().Stat("user")->st_ino, user.st_ino);
+  for (const char* name : {"net", "ipc", "uts"}) {
+    const UniqueFd space = *directory().OpenFile(name, O_RDONLY);
+    const UniqueFd owner(ioctl(space.get(), NS_GET_USERNS));
+    struct stat info = {};
+    ASSERT_EQ(fstat(owner.get(), &info), 0);
+    EXPECT_EQ(info.st_ino, directory().Stat("user")->st_ino) << name << " belongs to it";
+  }
+  Inside("uts", [] {
+    char inside[256] = "";
+    ASSERT_EQ(gethostname(inside, sizeof(inside)), 0);
+    EXPECT_STREQ(inside, "plimsoll-test-user");
+  });
+  Inside("ipc", [&] {
+    EXPECT_EQ(Sysctl("kernel/shmmni"), "123\n");
+    EXPECT_EQ(Sysctl("fs/mqueue/msg_max"), "17\n");
+  });
+  Inside("net", [&] { EXPECT_EQ(Sysctl("net/ipv4/ip_forward"), "1\n"); });
+  EXPECT_EQ(Sysctl("kernel/shmmni"), shmmni);
+  EXPECT_EQ(Sysctl("net/ipv4/ip_forward"), forward);
+  ASSERT_TRUE(UnpinNamespaces(directory()).ok());
+  EXPECT_THAT(*directory().List("."), IsEmpty());
+}
+
+TEST_F(NamespacesTest, MappingsAreBothOrNone) {
+  const absl::Status status =
+      PinNamespaces(directory(), {.ipc = true, .uids = {{300000, 0, 65536}}});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("gids"));
+  EXPECT_THAT(*directory().List("."), IsEmpty());
 }
 
 TEST_F(NamespacesTest, RefusesWhatWouldReachTheHost) {

@@ -13,6 +13,7 @@
 
 #include "monitor/fail.h"
 #include "monitor/root_filesystem.h"
+#include "monitor/volumes.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -56,6 +57,17 @@ void Enter(const char* path) {
   close(fd);
 }
 
+Owner OwnerOf(const char* value) {
+  if (value == nullptr) return {};
+  char* end = nullptr;
+  Owner owner;
+  owner.uid = static_cast<uid_t>(strtoul(value, &end, 10));
+  if (*end == ':') owner.gid = static_cast<gid_t>(strtoul(end + 1, &end, 10));
+  if (*end == '\0') return owner;
+  errno = EINVAL;
+  Fail("understand owner", value);
+}
+
 }  // namespace
 
 void Launch(const LaunchPlan& plan, char** argv) {
@@ -64,13 +76,17 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if (target != nullptr) {
     for (const char* key : {"lower", "upper", "work"}) Require(plan, key);
   }
+  if (plan.Has("userns")) Require(plan, "stage");
   const char* path = plan.Get("private");
   if (path != nullptr && mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     Fail("make private", path);
   }
   BindAll(plan);
+  MountVolumes(plan);
   if (target != nullptr) MountRootFilesystem(plan);
-  if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) MakeDirectoryBelow(target, path);
+  if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) {
+    MakeDirectoryBelow(target, path, OwnerOf(plan.Get("owner")));
+  }
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   if (const char* value = plan.Get("nofile"); value != nullptr) LimitDescriptors(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {

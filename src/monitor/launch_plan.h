@@ -5,6 +5,15 @@
 //   lower     a lower directory, top first; repeated
 //   upper     the writable layer                work     overlayfs's work directory
 //   mkdir     directory to make in the root filesystem if it isn't there
+//   owner     "uid:gid" of the directories that are made for `mkdir`
+//   userns    file of a user namespace: `lower` is shown with its ids
+//   stage     directory on which a tmpfs is mounted, for what is put together there
+//   volume    name below "volumes" in `stage`; what of the next four follows it says what is there:
+//     source    a path of the host, with the mounts below it; or
+//     layer     a directory of an image, top first; repeated
+//     part      which directory of the image, relative
+//     map       file of a user namespace, or "uid_map;gid_map" as the kernel takes them (without a
+//               leading "/"): ids are shown as these say
 //   private   mount point to make private, with everything below, in the new mount namespace
 //   bind      what to bind over `over` in the new namespace; may come in several pairs
 //   oom       oom_score_adj to take on

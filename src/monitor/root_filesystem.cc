@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "monitor/fail.h"
+#include "monitor/volumes.h"
 
 // <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
@@ -107,6 +108,21 @@ int MountVolatile(const LaunchPlan& plan, const int* layers = nullptr) {
   return error == EINVAL ? MountByOptions(plan, "", layers) : error;  // before Linux 5.10
 }
 
+// With the layers' ids mapped, under the short names of their copies. 0 or an errno.
+int MountMapped(const LaunchPlan& plan) {
+  static int layers[kMaxLayers];
+  const int count = MapLayers(plan);
+  for (int i = 0; i < count; ++i) layers[i] = i;
+  static char directory[kMaxOptions];
+  snprintf(directory, sizeof(directory), "%s/layers", plan.Get("stage"));
+  const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (here < 0 || chdir(directory) != 0) return errno;
+  const int error = MountVolatile(plan, layers);
+  if (fchdir(here) != 0) Fail("change back to", "the working directory");
+  close(here);
+  return error;
+}
+
 // With names of a few bytes for layers: their descriptors' in /proc/self/fd. 0 or an errno.
 int MountByDescriptors(const LaunchPlan& plan) {
   static int layers[kMaxLayers];
@@ -135,8 +151,9 @@ int MountByDescriptors(const LaunchPlan& plan) {
 }  // namespace
 
 void MountRootFilesystem(const LaunchPlan& plan) {
-  int error = MountVolatile(plan);
-  if (error == E2BIG) {
+  const bool mapped = plan.Has("userns");
+  int error = mapped ? MountMapped(plan) : MountVolatile(plan);
+  if (error == E2BIG && !mapped) {
     error = MountByLayer(plan);
     if (error == EINVAL) error = MountByDescriptors(plan);
   }
@@ -146,7 +163,7 @@ void MountRootFilesystem(const LaunchPlan& plan) {
   }
 }
 
-void MakeDirectoryBelow(const char* root_path, const char* path) {
+void MakeDirectoryBelow(const char* root_path, const char* path, const Owner& owner) {
   int at = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (at < 0) Fail("open", root_path);
   const int root = at;
@@ -168,7 +185,8 @@ void MakeDirectoryBelow(const char* root_path, const char* path) {
     size += length;
     so_far[size] = '\0';
     int next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
-    if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0) {
+    if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0 &&
+        fchownat(at, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) == 0) {
       next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
     }
     if (next < 0) return;

@@ -4,7 +4,8 @@
 //   plimsoll-pause make ROOT [NAMESPACE...]
 //
 // makes the namespace, prints the pid of its init as the caller sees it, and ends. ROOT is an empty
-// directory that serves as a mount point; each NAMESPACE is a file to join first (the pod's own).
+// directory that serves as a mount point; each NAMESPACE is a file to join first (the pod's own), a
+// user namespace before those that it owns.
 // The init waits for one byte on descriptor 3. When the other end is closed instead it ends:
 // whoever asked for it died before it could remember it.
 //
@@ -48,11 +49,17 @@ void Join(const char* path) {
   close(fd);
 }
 
-// A root directory with nothing but this program.
-void EnterRoot(const char* root) {
-  // Through its name: the mount that it was started from belongs to the namespace left behind.
-  char self[PATH_MAX] = {};
-  if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) Fail("read", "/proc/self/exe");
+// In a user namespace of the pod's, this process is nobody until it becomes its root.
+void BecomeRoot() {
+  if (geteuid() == 0) return;
+  if (setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0) {
+    Fail("become root", "of the user namespace");
+  }
+}
+
+// A root directory with nothing but this program, `self`. By its name: the mount that it was
+// started from belongs to the namespace left behind.
+void EnterRoot(const char* root, const char* self) {
   if (unshare(CLONE_NEWNS) != 0) Fail("unshare", "mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) Fail("make private", "/");
   constexpr char kOptions[] = "mode=0755,size=4k,nr_inodes=4";
@@ -95,9 +102,13 @@ void LowerOomScore() {
 }
 
 int Make(const char* root, char** namespaces) {
-  for (; *namespaces != nullptr; ++namespaces) Join(*namespaces);
+  // What a user namespace takes from this process comes first.
   LowerOomScore();
-  EnterRoot(root);
+  char self[PATH_MAX] = {};
+  if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) Fail("read", "/proc/self/exe");
+  for (; *namespaces != nullptr; ++namespaces) Join(*namespaces);
+  BecomeRoot();
+  EnterRoot(root, self);
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) Fail("make", "a pipe");
   if (unshare(CLONE_NEWPID) != 0) Fail("unshare", "PID namespace");

@@ -14,8 +14,9 @@ namespace plimsoll::runtime {
 namespace {
 
 std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
-  std::vector<std::string> paths = {place.network_namespace, place.ipc_namespace,
-                                    place.uts_namespace};
+  // The user namespace first: only its root may enter the others.
+  std::vector<std::string> paths = {place.user_namespace, place.network_namespace,
+                                    place.ipc_namespace, place.uts_namespace};
   std::erase(paths, "");
   return paths;
 }

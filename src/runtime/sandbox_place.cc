@@ -89,6 +89,8 @@ absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::
   request.uts = HasOwnHostname(spec);
   request.hostname = HostnameOf(spec);
   request.sysctls = spec.sysctls;
+  request.uids = spec.namespaces.uid_mappings;
+  request.gids = spec.namespaces.gid_mappings;
   PLIMSOLL_RETURN_IF_ERROR(linux::PinNamespaces(directory, request));
   if (request.ipc) {
     PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("shm", 01777));
@@ -127,6 +129,7 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
   for (const auto& [name, want] :
        {std::pair("net", network), std::pair("ipc", spec.namespaces.ipc == NamespaceMode::kPod),
         std::pair("uts", HasOwnHostname(spec)),
+        std::pair("user", spec.namespaces.has_user_namespace()),
         std::pair("pid", spec.namespaces.pid == NamespaceMode::kPod)}) {
     wanted += want;
     if (!directory.ok()) continue;
@@ -173,6 +176,9 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
   }
   if (spec.namespaces.pid == NamespaceMode::kPod) {
     place.pid_namespace = absl::StrCat(directory, "/pid");
+  }
+  if (spec.namespaces.has_user_namespace()) {
+    place.user_namespace = absl::StrCat(directory, "/user");
   }
   place.hostname = HostnameOf(spec);
   if (!place.hostname.empty()) {

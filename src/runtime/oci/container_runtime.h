@@ -32,7 +32,8 @@ struct SandboxPlace {
   std::string network_namespace;  // path of the pin; empty: the host's
   std::string ipc_namespace;
   std::string uts_namespace;
-  std::string pid_namespace;  // that containers of pid mode kPod share
+  std::string pid_namespace;   // that containers of pid mode kPod share
+  std::string user_namespace;  // that owns the others
   std::string hostname;
   std::string etc_hosts;  // host paths of files to mount; empty: not mounted
   std::string etc_hostname;
@@ -44,7 +45,9 @@ struct CreateRequest {
   std::string id;
   const ContainerSpec* spec = nullptr;
   const image::ImageConfig* image = nullptr;
-  std::string program;                         // the OCI runtime that makes it; empty: crun
+  std::string program;  // the OCI runtime that makes it; empty: crun
+  // Layers of the image (top first) that the mount of this index in `spec` shows.
+  std::map<size_t, std::vector<std::string>> image_layers;
   cdi::ContainerEdits edits;                   // of its CDI devices
   std::vector<std::string> lower_directories;  // top first
   SandboxPlace sandbox;
@@ -143,6 +146,11 @@ class ContainerRuntime {
   virtual std::string runtime_version() const = 0;  // "crun 1.8.1"
   // OK while all programs that Create needs are there. Cheap.
   virtual absl::Status Ready() const { return absl::OkStatus(); }
+
+  // Whether mounts can be made read-only with those below them.
+  virtual bool has_recursive_read_only() const { return true; }
+  // Whether a pod may have a user namespace of its own. FAILED_PRECONDITION says why not.
+  virtual absl::Status UserNamespaces() const { return absl::OkStatus(); }
 
   // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file; or
   // the error says what is, and Delete tries again.

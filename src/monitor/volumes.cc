@@ -1,0 +1,263 @@
+#include "monitor/volumes.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+
+#include "monitor/fail.h"
+
+// <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
+extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
+
+namespace plimsoll::monitor {
+namespace {
+
+constexpr unsigned long kStageFlags = 2 | 4;  // MS_NOSUID, MS_NODEV
+constexpr uint64_t kImageAttributes =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr size_t kMaxPath = 4096;
+constexpr size_t kMaxLayers = 500;  // overlayfs's own limit
+
+struct Path {
+  char bytes[kMaxPath];
+};
+
+Path Join(const char* directory, const char* name) {
+  Path path;
+  const int size = snprintf(path.bytes, sizeof(path.bytes), "%s/%s", directory, name);
+  if (size < 0 || static_cast<size_t>(size) >= sizeof(path.bytes)) {
+    errno = ENAMETOOLONG;
+    Fail("join a path to", directory);
+  }
+  return path;
+}
+
+Path Join(const char* directory, int number) {
+  char name[16];
+  snprintf(name, sizeof(name), "%d", number);
+  return Join(directory, name);
+}
+
+void MakeDirectory(const char* path) {
+  if (mkdir(path, 0755) != 0 && errno != EEXIST) Fail("make directory", path);
+}
+
+void MakeFile(const char* path) {
+  const int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) Fail("make file", path);
+  close(fd);
+}
+
+void Attach(int tree, const char* path) {
+  if (syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+    Fail("attach a mount at", path);
+  }
+  close(tree);
+}
+
+// The next `key` of this volume after `previous` (null: the first); null if there is none.
+const char* Member(const LaunchPlan& plan, const char* volume, const char* key,
+                   const char* previous) {
+  const char* value = plan.Next(key, previous == nullptr ? volume : previous);
+  const char* next = plan.Next("volume", volume);
+  return value != nullptr && (next == nullptr || value < next) ? value : nullptr;
+}
+
+void WriteMap(pid_t pid, const char* file, const char* text, size_t size) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, text, size) != static_cast<ssize_t>(size)) Fail("write id map", path);
+  close(fd);
+}
+
+// A user namespace with the id maps "uids;gids". It lives by the descriptor.
+int MakeMapping(const char* maps) {
+  const char* gids = strchr(maps, ';');
+  if (gids == nullptr) {
+    errno = EINVAL;
+    Fail("understand id maps", maps);
+  }
+  int line[2];
+  if (pipe2(line, O_CLOEXEC) != 0) Fail("make", "a pipe");
+  const pid_t pid =
+      static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0));
+  if (pid < 0) Fail("make", "a user namespace");
+  if (pid == 0) {
+    close(line[1]);
+    char end = 0;
+    _exit(read(line[0], &end, 1) == 0 ? 0 : 1);
+  }
+  close(line[0]);
+  WriteMap(pid, "uid_map", maps, static_cast<size_t>(gids - maps));
+  WriteMap(pid, "gid_map", gids + 1, strlen(gids + 1));
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+  const int mapping = open(path, O_RDONLY | O_CLOEXEC);
+  if (mapping < 0) Fail("open", path);
+  close(line[1]);
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return mapping;
+}
+
+// `map` of the plan: the file of a user namespace, or id maps. -1: none.
+int OpenMapping(const char* map) {
+  if (map == nullptr) return -1;
+  if (map[0] != '/') return MakeMapping(map);
+  const int mapping = open(map, O_RDONLY | O_CLOEXEC);
+  if (mapping < 0) Fail("open user namespace", map);
+  return mapping;
+}
+
+void MapIds(int tree, int mapping, const char* path) {
+  struct mount_attr attributes = {};
+  attributes.attr_set = MOUNT_ATTR_IDMAP;
+  attributes.userns_fd = static_cast<uint64_t>(mapping);
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
+    Fail("map ids (is the file system able to?) of", path);
+  }
+}
+
+void MountPath(const char* source, int mapping, const char* target) {
+  struct stat info = {};
+  if (stat(source, &info) != 0) Fail("look at", source);
+  if (S_ISDIR(info.st_mode)) {
+    MakeDirectory(target);
+  } else {
+    MakeFile(target);
+  }
+  Attach(CopyMount(source, mapping, true), target);
+}
+
+// The layers of an image one over the other, read-only, at `directory`/all.
+void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const char* directory) {
+  MakeDirectory(directory);
+  static char options[kMaxPath];
+  size_t size = static_cast<size_t>(snprintf(options, sizeof(options), "lowerdir="));
+  int count = 0;
+  const char* layer = nullptr;
+  while ((layer = Member(plan, volume, "layer", layer)) != nullptr) {
+    const Path place = Join(directory, count);
+    MakeDirectory(place.bytes);
+    Attach(CopyMount(layer, mapping, false), place.bytes);
+    if (size < sizeof(options)) {
+      size += static_cast<size_t>(
+          snprintf(options + size, sizeof(options) - size, count == 0 ? "%d" : ":%d", count));
+    }
+    ++count;
+  }
+  const Path all = Join(directory, "all");
+  MakeDirectory(all.bytes);
+  if (count == 1) return Attach(CopyMount(Join(directory, 0).bytes, -1, false), all.bytes);
+  if (count == 0 || size >= sizeof(options)) {
+    errno = count == 0 ? ENOENT : E2BIG;
+    Fail("stack the layers of volume", volume);
+  }
+  const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (here < 0 || chdir(directory) != 0) Fail("change to", directory);
+  if (mount("overlay", all.bytes, "overlay", 0, options) != 0) {
+    Fail("stack the layers of volume", volume);
+  }
+  if (fchdir(here) != 0) Fail("change back to", "the working directory");
+  close(here);
+}
+
+// A directory of an image, whose symbolic links can't lead out of it.
+int OpenPart(const char* image, const char* part) {
+  const int root = open(image, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) Fail("open", image);
+  if (part == nullptr) return root;
+  struct open_how how = {};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const int directory = static_cast<int>(syscall(SYS_openat2, root, part, &how, sizeof(how)));
+  if (directory < 0) Fail("open the image's directory", part);
+  close(root);
+  return directory;
+}
+
+void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const char* stage,
+                const char* target) {
+  const Path images = Join(stage, "images");
+  MakeDirectory(images.bytes);
+  const Path directory = Join(images.bytes, volume);
+  StackLayers(plan, volume, mapping, directory.bytes);
+  const int part =
+      OpenPart(Join(directory.bytes, "all").bytes, Member(plan, volume, "part", nullptr));
+  const int tree = static_cast<int>(
+      syscall(SYS_open_tree, part, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  struct mount_attr attributes = {};
+  attributes.attr_set = kImageAttributes;
+  if (tree < 0 ||
+      syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
+    Fail("copy the mount of volume", volume);
+  }
+  close(part);
+  MakeDirectory(target);
+  Attach(tree, target);
+}
+
+}  // namespace
+
+int CopyMount(const char* path, int mapping, bool recursive) {
+  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0);
+  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, flags));
+  if (tree < 0) Fail("copy the mount of", path);
+  if (mapping >= 0) MapIds(tree, mapping, path);
+  return tree;
+}
+
+int MapLayers(const LaunchPlan& plan) {
+  const int mapping = OpenMapping(plan.Get("userns"));
+  const Path layers = Join(plan.Get("stage"), "layers");
+  MakeDirectory(layers.bytes);
+  int count = 0;
+  for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
+    if (static_cast<size_t>(count) == kMaxLayers) {
+      errno = E2BIG;
+      Fail("map the layers for", plan.Get("target"));
+    }
+    const Path place = Join(layers.bytes, count++);
+    MakeDirectory(place.bytes);
+    Attach(CopyMount(lower, mapping, false), place.bytes);
+  }
+  close(mapping);
+  return count;
+}
+
+void MountVolumes(const LaunchPlan& plan) {
+  const char* stage = plan.Get("stage");
+  if (stage == nullptr) return;
+  MakeDirectory(stage);
+  if (mount("tmpfs", stage, "tmpfs", kStageFlags, "mode=0711,size=1m") != 0) {
+    Fail("mount a tmpfs at", stage);
+  }
+  const Path volumes = Join(stage, "volumes");
+  MakeDirectory(volumes.bytes);
+  for (const char* volume = plan.Get("volume"); volume != nullptr;
+       volume = plan.Next("volume", volume)) {
+    const Path target = Join(volumes.bytes, volume);
+    const int mapping = OpenMapping(Member(plan, volume, "map", nullptr));
+    const char* source = Member(plan, volume, "source", nullptr);
+    if (source != nullptr) {
+      MountPath(source, mapping, target.bytes);
+    } else {
+      MountImage(plan, volume, mapping, stage, target.bytes);
+    }
+    if (mapping >= 0) close(mapping);
+  }
+}
+
+}  // namespace plimsoll::monitor
