@@ -37,6 +37,8 @@ void AddHandler(const std::string& name, const NodeInfo& info, v1::StatusRespons
   v1::RuntimeHandler* handler = response->add_runtime_handlers();
   handler->set_name(name);
   handler->mutable_features()->set_recursive_read_only_mounts(info.recursive_read_only_mounts);
+  handler->mutable_features()->set_user_namespaces(
+      info.user_namespaces && !absl::c_linear_search(info.handlers_without_user_namespaces, name));
 }
 
 // The message of an error is "<Reason>: <why>".
@@ -101,6 +103,7 @@ absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
   AddHandler("", info_, response);
   for (const std::string& name : info_.runtime_handlers) AddHandler(name, info_, response);
   response->mutable_features()->set_supplemental_groups_policy(true);
+  response->mutable_features()->set_mount_options(true);
   if (info_.classes.registry != nullptr) {
     FillResourcesInfo(*info_.classes.registry, response->mutable_status()->mutable_resources());
   }

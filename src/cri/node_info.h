@@ -42,6 +42,10 @@ struct NodeInfo {
   std::vector<std::string> runtime_handlers;
   // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).
   bool recursive_read_only_mounts = true;
+  // Whether pods may have user namespaces of their own, but for those of these handlers, whose
+  // containers are not this machine's (virtual machines).
+  bool user_namespaces = false;
+  std::vector<std::string> handlers_without_user_namespaces;
   AnnotationAllowList annotation_allow_list;
   ClassSupport classes;
   // Whether fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).

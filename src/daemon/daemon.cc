@@ -391,8 +391,11 @@ class DaemonImpl final : public Daemon {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
     info.pod_resources = PicturesAreOn();
+    info.recursive_read_only_mounts = runtime_->has_recursive_read_only();
+    info.user_namespaces = runtime_->UserNamespaces().ok();
     for (const auto& [name, handler] : options_.config.runtime_handlers) {
       info.runtime_handlers.push_back(name);
+      if (handler.is_vm) info.handlers_without_user_namespaces.push_back(name);
     }
     return info;
   }

@@ -1,4 +1,12 @@
 // /proc/<pid>/mountinfo, proc(5).
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -44,6 +52,7 @@ absl::StatusOr<MountInfo> ParseLine(absl::string_view line) {
   mount.options = absl::StrSplit(fields[5], ',');
   for (auto field = fields.begin() + 6; field != dash; ++field) {
     if (absl::StartsWith(*field, "shared:")) mount.shared = true;
+    if (absl::StartsWith(*field, "master:")) mount.slave = true;
   }
   mount.fs_type = Unescape(dash[1]);
   mount.source = Unescape(dash[2]);
@@ -60,6 +69,26 @@ absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text) {
     mounts.push_back(std::move(mount));
   }
   return mounts;
+}
+
+absl::StatusOr<MountInfo> MountOf(const FsRoot& root, const UniqueFd& file) {
+  struct statx info = {};
+  if (statx(file.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &info) != 0) {
+    return ErrnoStatus(errno, "find the mount of a file");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<MountInfo> mounts, ReadMounts(root));
+  for (MountInfo& mount : mounts) {
+    if (static_cast<uint64_t>(mount.id) == info.stx_mnt_id) return std::move(mount);
+  }
+  return absl::FailedPreconditionError("a file is on a mount that this process doesn't see");
+}
+
+absl::StatusOr<std::string> PathOfDescriptor(const UniqueFd& file) {
+  char path[PATH_MAX];
+  const std::string link = absl::StrCat("/proc/self/fd/", file.get());
+  const ssize_t size = readlink(link.c_str(), path, sizeof(path));
+  if (size < 0) return ErrnoStatus(errno, "find the path of a file");
+  return std::string(path, static_cast<size_t>(size));
 }
 
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root) {

@@ -25,11 +25,17 @@ struct MountInfo {
   std::string source;
   std::vector<std::string> options;        // per mount
   std::vector<std::string> super_options;  // per file system
-  bool shared = false;
+  bool shared = false;  // mounts below spread to others of its group, and come from them
+  bool slave = false;   // they come from another group
 };
 absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
 // Of this process. `proc` is the root directory that holds proc/.
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
+
+// The mount that `file` is on. FAILED_PRECONDITION where it is none of this process's namespace.
+absl::StatusOr<MountInfo> MountOf(const FsRoot& root, const UniqueFd& file);
+// The path of an open file, without symbolic links, as this process sees it.
+absl::StatusOr<std::string> PathOfDescriptor(const UniqueFd& file);
 
 // Whether the kernel has this type of file system, having loaded its module if it is one. Of
 // several first mounts at a time the kernel fails some with ENODEV while the module loads, so a

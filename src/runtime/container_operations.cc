@@ -113,6 +113,30 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
   return request;
 }
 
+absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* request,
+                                        std::shared_ptr<image::LayerLease>* layers) {
+  const ContainerSpec& spec = record->spec;
+  std::vector<std::shared_ptr<image::LayerLease>> leases;
+  for (size_t i = 0; i < spec.mounts.size(); ++i) {
+    const std::string& reference = spec.mounts[i].image;
+    if (reference.empty()) continue;
+    const std::string what = absl::StrCat("container ", spec.name, ": the image \"", reference,
+                                          "\" of the mount at ", spec.mounts[i].container_path);
+    const absl::StatusOr<image::Image> image = options_.images->Find(reference);
+    if (!image.ok()) return Annotate(image.status(), what);
+    auto lease = options_.images->Lease(image->record.id);
+    if (!lease.ok()) return Annotate(lease.status(), what);
+    request->image_layers[i] = (*lease)->lower_directories();
+    const std::vector<std::string>& chain = image->record.chain_ids;
+    record->chain_ids.insert(record->chain_ids.end(), chain.begin(), chain.end());
+    leases.push_back(*std::move(lease));
+  }
+  if (leases.empty()) return absl::OkStatus();
+  // One lease for all, as it is taken again after a restart.
+  PLIMSOLL_ASSIGN_OR_RETURN(*layers, options_.images->LeaseChain(record->chain_ids));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
                                                         const ContainerSpec& spec,
                                                         std::string client_config) {
@@ -154,6 +178,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   absl::Cleanup release_name = [&] { ReleaseName(record.id); };
   PLIMSOLL_ASSIGN_OR_RETURN(CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
+  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &layers));
   ContainerSpec given = spec;
   given.resources = confined->settings;
   const std::string difference = DifferenceFromAnnounced(sandbox_record, spec);

@@ -160,6 +160,12 @@ class EngineImpl : public Engine {
                                               const ContainerRecord& record,
                                               const image::Image& image,
                                               const image::LayerLease& layers);
+  // Finds the layers of images that `record` mounts; `layers`, which held those of its own image,
+  // holds all then.
+  absl::Status AddImageMounts(ContainerRecord* record, CreateRequest* request,
+                              std::shared_ptr<image::LayerLease>* layers);
+  // FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
+  absl::Status CheckUserNamespace(const SandboxRecord& record) const;
   // As UndoSandbox. `layers` are kept with what remains.
   void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
   absl::Status SendStopSignal(const Container& container);

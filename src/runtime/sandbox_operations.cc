@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "linux/cgroup_tree.h"
 #include "runtime/engine_impl.h"
+#include "runtime/handlers/handler.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -110,6 +111,21 @@ absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::s
   return false;
 }
 
+absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
+  const SandboxSpec& spec = record.spec;
+  if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
+  const std::string what =
+      absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, ": a user namespace of its own");
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(record));
+  if (handler != nullptr && handler->is_vm) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
+                     ", which runs pods in virtual machines"));
+  }
+  const absl::Status possible = options_.runtime->UserNamespaces();
+  return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
+}
+
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
                                                    std::string client_config) {
   SandboxRecord record;
@@ -118,6 +134,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.boot_id = boot_id_;
   record.spec = spec;
   record.client_config = std::move(client_config);
+  PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
 
   const std::string key = NameKey(spec);
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(

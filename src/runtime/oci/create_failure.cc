@@ -36,6 +36,17 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         "failed (",
         message, ")"));
   }
+  if (says("map ids (")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     "what it is to see with other owners can't be shown so: the kernel can't map "
+                     "ids on that file system (",
+                     message, ")"));
+  }
+  if (says("open the image's directory")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "image_sub_path of a mount is no directory of its image (", message, ")"));
+  }
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, "its monitor can't start (", message, ")"));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -99,6 +100,13 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program));
   return std::unique_ptr<Crun>(
       new Crun(absl::StrCat("crun ", words[2]), std::move(copy), std::move(state)));
+}
+
+bool Crun::IsAtLeast(int major, int minor) const {
+  int has_major = 0;
+  int has_minor = 0;
+  if (sscanf(version_.c_str(), "crun %d.%d", &has_major, &has_minor) != 2) return false;
+  return has_major > major || (has_major == major && has_minor >= minor);
 }
 
 Crun::Crun(std::string version, UniqueFd program, FsRoot state)

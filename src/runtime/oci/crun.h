@@ -36,6 +36,7 @@ class Crun {
   static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state);
 
   const std::string& version() const { return version_; }  // "crun 1.8.1"
+  bool IsAtLeast(int major, int minor) const;
   // Path of the copy: /proc/<this process>/fd/<n>. Good while this object lives.
   const std::string& executable() const { return executable_; }
   const FsRoot& state() const { return state_; }

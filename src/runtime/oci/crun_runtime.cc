@@ -1,8 +1,10 @@
 #include "runtime/oci/crun_runtime.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,10 +19,12 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "linux/id_mapping.h"
 #include "linux/process.h"
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec.h"
 #include "runtime/oci/monitor.h"
+#include "runtime/oci/mount_source.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -31,6 +35,7 @@ constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
 constexpr char kMonitor[] = "plimsoll-monitor";
 constexpr char kLauncher[] = "plimsoll-launch";
 constexpr char kCgroupMount[] = "sys/fs/cgroup";
+constexpr char kStage[] = "stage";  // in the bundle
 
 // An id becomes a file name in three places.
 absl::Status CheckId(absl::string_view id) {
@@ -48,6 +53,12 @@ std::string BundlePath(absl::string_view id) {
 }
 std::string LayerPath(absl::string_view id) {
   return absl::StrCat("containers/", id);
+}
+
+// On the host, the root of the container's user namespace.
+std::pair<uid_t, gid_t> RootOf(const CreateRequest& request) {
+  const NamespaceOptions& namespaces = request.spec->security.namespaces;
+  return {linux::HostIdOf(namespaces.uid_mappings, 0), linux::HostIdOf(namespaces.gid_mappings, 0)};
 }
 
 constexpr int64_t kOwnLogMaxBytes = int64_t{32} << 20;
@@ -102,6 +113,8 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   PLIMSOLL_ASSIGN_OR_RETURN(options.helpers, FindHelpers(options));
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
+  machine.recursive_read_only = machine.recursive_read_only && crun->IsAtLeast(1, 4);
+  machine.user_namespaces = CheckUserNamespaces(options.state, options.run);
   return std::unique_ptr<ContainerRuntime>(
       std::make_unique<CrunRuntime>(std::move(options), std::move(machine), std::move(crun)));
 }
@@ -113,7 +126,8 @@ CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Cr
       machine_(std::move(machine)),
       crun_(std::move(crun)),
       cancel_execs_(eventfd(0, EFD_CLOEXEC)),
-      seccomp_(options_.host) {}
+      seccomp_(options_.host),
+      apparmor_(options_.host, machine_.apparmor) {}
 
 absl::Status CrunRuntime::Ready() const {
   for (const std::string& program : {crun_->executable(), monitor_, launcher_}) {
@@ -141,6 +155,7 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   input.machine = &machine_;
   input.host = &options_.host;
   input.root_path = bundle.PathOf("rootfs");
+  input.stage_path = bundle.PathOf(kStage);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto files, image_files_.Read(request.lower_directories));
   PLIMSOLL_ASSIGN_OR_RETURN(
       input.user, ResolveProcessUser(security, *request.image, files->passwd, files->group));
@@ -150,6 +165,10 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   if (!security.privileged) {
     PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
                               seccomp_.Filter(security.seccomp, input.capabilities.granted));
+  }
+  // But one that is named holds for it too.
+  if (!security.privileged || security.apparmor.type == SecurityProfile::Type::kLocalhost) {
+    PLIMSOLL_ASSIGN_OR_RETURN(input.apparmor_profile, apparmor_.Profile(security.apparmor));
   }
   input.descriptor_limit = options_.descriptor_limit;
   return BuildSpec(input);
@@ -165,7 +184,12 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   for (const std::string& lower : request.lower_directories) plan.Add("lower", lower);
   plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
   plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
+  AddStageToPlan(request, bundle.PathOf(kStage), &plan);
   if (spec.working_directory != "/") plan.Add("mkdir", spec.working_directory);
+  if (!request.sandbox.user_namespace.empty()) {
+    const auto [uid, gid] = RootOf(request);
+    plan.Add("owner", absl::StrCat(uid, ":", gid));
+  }
   if (!machine_.unified_controllers.empty()) {
     // crun 1.8 refuses to run where a hybrid machine's v2 hierarchy has controllers.
     plan.Add("private", options_.host.PathOf(kCgroupMount));
@@ -196,17 +220,40 @@ absl::Status CrunRuntime::PlaceMonitor(pid_t pid) const {
   return options_.cgroups->AddProcess(group, pid);
 }
 
+absl::Status CrunRuntime::MakeDirectories(const CreateRequest& request,
+                                          const FsRoot& bundle) const {
+  PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs"));
+  const std::string layer = LayerPath(request.id);
+  const std::string upper = absl::StrCat(layer, "/upper");
+  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));
+  // The upper directory's mode becomes the container's root directory's.
+  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(upper, 0755));
+  if (request.sandbox.user_namespace.empty()) return absl::OkStatus();
+  const auto [uid, gid] = RootOf(request);
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
+                            options_.state.OpenFile(upper, O_RDONLY | O_DIRECTORY));
+  if (fchown(directory.get(), uid, gid) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("give away ", options_.state.PathOf(upper)));
+  }
+  // crun looks for its root filesystem as that root. Nobody can list what is on the way.
+  for (const std::string& way :
+       {std::string("oci"), std::string("oci/containers"), BundlePath(request.id)}) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd step,
+                              options_.run.OpenFile(way, O_RDONLY | O_DIRECTORY));
+    if (fchmod(step.get(), 0711) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("open the way to ", options_.run.PathOf(way)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
   // The monitor finds its feet while the rest is made.
   PLIMSOLL_ASSIGN_OR_RETURN(StartingMonitor monitor, StartMonitor(monitor_, bundle, request.id));
   PLIMSOLL_RETURN_IF_ERROR(PlaceMonitor(monitor.pid()));
-  PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs"));
-  const std::string layer = LayerPath(request.id);
-  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));
-  // The upper directory's mode becomes the container's root directory's.
-  PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/upper"), 0755));
+  PLIMSOLL_RETURN_IF_ERROR(MakeDirectories(request, bundle));
   PLIMSOLL_ASSIGN_OR_RETURN(const BuiltSpec spec, MakeSpec(request, bundle));
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,

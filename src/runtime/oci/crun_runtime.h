@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
 #include "runtime/oci/exec_entry.h"
@@ -30,6 +31,8 @@ class CrunRuntime : public ContainerRuntime {
   CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
 
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
+  bool has_recursive_read_only() const override { return machine_.recursive_read_only; }
+  absl::Status UserNamespaces() const override { return machine_.user_namespaces; }
   std::string runtime_version() const override { return crun_->version(); }
   absl::Status Ready() const override;
   absl::StatusOr<Created> Create(const CreateRequest& request) override;
@@ -62,6 +65,8 @@ class CrunRuntime : public ContainerRuntime {
   LaunchPlan MakePlan(const CreateRequest& request, const FsRoot& bundle,
                       const BuiltSpec& spec) const;
   absl::StatusOr<Created> Launch(const CreateRequest& request);
+  // The writable layer and, for the root of a user namespace, a way to the bundle.
+  absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
   // Puts a monitor where OciOptions::monitor_cgroup says.
   absl::Status PlaceMonitor(pid_t pid) const;
@@ -77,6 +82,7 @@ class CrunRuntime : public ContainerRuntime {
   const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
   runtime::EnteringProcesses entering_{options_.host};
   SeccompCompiler seccomp_;
+  AppArmor apparmor_;
   ImageFiles image_files_;
 };
 

@@ -1,14 +1,22 @@
 #include "runtime/oci/machine.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "linux/apparmor.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
+#include "linux/user_namespace.h"
 
 namespace plimsoll::runtime {
 
@@ -41,7 +49,39 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
     machine.swap_accounting = host.Exists("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
   }
   machine.overlayfs = linux::HasFileSystem("overlay");
+  machine.recursive_read_only = linux::HasMountSetattr();
+  machine.apparmor = linux::HasAppArmor(host);
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd root, host.OpenFile(".", O_PATH));
+  const absl::StatusOr<linux::MountInfo> root_mount = linux::MountOf(host, root);
+  machine.root_is_shared = root_mount.ok() && root_mount->shared;
   return machine;
+}
+
+absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run) {
+  struct utsname kernel = {};
+  int major = 0;
+  int minor = 0;
+  if (uname(&kernel) != 0 || sscanf(kernel.release, "%d.%d", &major, &minor) != 2) {
+    return absl::FailedPreconditionError("the kernel's version can't be told");
+  }
+  if (major < 5 || (major == 5 && minor < 19)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "Linux ", kernel.release, " has no overlays of id-mapped layers: it needs 5.19 or newer"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(linux::CheckIdMappedMounts(state));
+  // crun looks for the root filesystem as the user namespace's root, who is nobody here.
+  const std::vector<std::string> parts = absl::StrSplit(run.path(), '/', absl::SkipEmpty());
+  std::string path;
+  for (const std::string& part : parts) {
+    absl::StrAppend(&path, "/", part);
+    struct stat info = {};
+    if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
+    if ((info.st_mode & S_IXOTH) != 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat("the run directory ", run.path(),
+                                                      " is not reached by other users: ", path,
+                                                      " lacks the permission \"x\" for them"));
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> LimitationsOf(const Machine& machine) {
@@ -72,6 +112,18 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
     if (std::find(unified.begin(), unified.end(), controller) != unified.end()) continue;
     lacks.push_back(
         absl::StrCat("no cgroup controller ", controller, ": its limits are not enforced"));
+  }
+  if (!machine.user_namespaces.ok()) {
+    lacks.push_back(
+        absl::StrCat("no user namespaces for pods: ", machine.user_namespaces.message()));
+  }
+  if (!machine.recursive_read_only) {
+    lacks.push_back("no recursive read-only mounts: they need Linux 5.12 and crun 1.4");
+  }
+  if (!machine.root_is_shared) {
+    lacks.push_back(
+        "the mount at / is not shared: mounts with propagation HostToContainer or Bidirectional "
+        "are refused but where a shared mount is mounted (\"mount --make-rshared /\" shares all)");
   }
   if (!machine.swap_accounting) {
     lacks.push_back("no swap accounting in the kernel: swap limits are not enforced");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
@@ -22,6 +23,12 @@ struct Machine {
   bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
   bool swap_accounting = true;                   // memory-plus-swap limits exist
   bool overlayfs = true;                         // what root filesystems are made with
+  bool recursive_read_only = true;               // of mounts with those below them
+  bool root_is_shared = true;                    // whether mounts spread from / by default
+  bool apparmor = false;                         // the kernel has it, switched on
+  // Whether pods may have user namespaces of their own: OK, or why not. Filled in by whoever knows
+  // the directories.
+  absl::Status user_namespaces;
 
   bool HasController(absl::string_view name) const;
 };
@@ -29,6 +36,10 @@ struct Machine {
 // `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
 absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
                                       absl::string_view restrict_oom_score_adj);
+
+// Whether user namespaces work with root filesystems made in these two: `state` has their layers,
+// `run` their mount points. FAILED_PRECONDITION says what is missing.
+absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run);
 
 // What it lacks and what that costs, one sentence each.
 std::vector<std::string> LimitationsOf(const Machine& machine);

@@ -74,6 +74,7 @@ Json Process(const SpecInput& input, std::vector<std::string> arguments,
                   {"hard", input.descriptor_limit->hard}};
     process["rlimits"] = Json::array({std::move(limit)});
   }
+  if (!input.apparmor_profile.empty()) process["apparmorProfile"] = input.apparmor_profile;
   return process;
 }
 
@@ -84,6 +85,7 @@ absl::StatusOr<Json> Namespaces(const SpecInput& input) {
   const auto join = [&](const char* type, const std::string& path) {
     if (!path.empty()) namespaces.push_back({{"type", type}, {"path", path}});
   };
+  join("user", sandbox.user_namespace);
   join("network", sandbox.network_namespace);
   join("ipc", sandbox.ipc_namespace);
   join("uts", sandbox.uts_namespace);
@@ -196,6 +198,15 @@ int OomScoreAdj(const SpecInput& input, std::vector<std::string>* warnings) {
   return machine.oom_score_adj;
 }
 
+Json MappingsJson(const std::vector<IdMapping>& mappings) {
+  Json list = Json::array();
+  for (const IdMapping& each : mappings) {
+    list.push_back(
+        {{"containerID", each.container_id}, {"hostID", each.host_id}, {"size", each.length}});
+  }
+  return list;
+}
+
 absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>* warnings) {
   const ContainerSpec& spec = *input.request->spec;
   PLIMSOLL_ASSIGN_OR_RETURN(Json namespaces, Namespaces(input));
@@ -207,6 +218,10 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
                {"resources", std::move(resources)},
                {"devices", std::move(devices.nodes)},
                {"rootfsPropagation", RootPropagation(spec)}};
+  if (!input.request->sandbox.user_namespace.empty()) {
+    part["uidMappings"] = MappingsJson(spec.security.namespaces.uid_mappings);
+    part["gidMappings"] = MappingsJson(spec.security.namespaces.gid_mappings);
+  }
   if (!spec.security.privileged) {
     part["maskedPaths"] = spec.security.masked_paths;
     part["readonlyPaths"] = spec.security.readonly_paths;

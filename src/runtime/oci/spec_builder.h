@@ -20,9 +20,11 @@ struct SpecInput {
   const Machine* machine = nullptr;
   const FsRoot* host = nullptr;  // where mounts' sources and devices are
   std::string root_path;         // the root filesystem's mount point
+  std::string stage_path;        // where plimsoll-launch puts volumes together
   image::ResolvedUser user;
   ContainerCapabilities capabilities;
   std::string seccomp_filter;                       // base64; empty: unconfined
+  std::string apparmor_profile;                     // loaded; empty: unconfined
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: what the OCI runtime has
 };
 

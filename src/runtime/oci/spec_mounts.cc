@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/mount_source.h"
 #include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
@@ -64,42 +65,59 @@ Json StandardMounts(const SpecInput& input) {
   return mounts;
 }
 
-absl::StatusOr<Json> ContainerMount(const FsRoot& host, const Mount& mount, size_t index) {
-  const std::string field = absl::StrCat("mounts[", index, "]");
+const char* PropagationOption(MountPropagation propagation) {
+  switch (propagation) {
+    case MountPropagation::kHostToContainer:
+      return "rslave";
+    case MountPropagation::kBidirectional:
+      return "rshared";
+    case MountPropagation::kPrivate:
+      break;
+  }
+  return "rprivate";
+}
+
+absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::string& field) {
   if (!absl::StartsWith(mount.container_path, "/")) {
     return absl::InvalidArgumentError(absl::StrCat(
         field, ".container_path \"", mount.container_path, "\" must be an absolute path"));
   }
-  if (!absl::StartsWith(mount.host_path, "/")) {
+  if (mount.image.empty() && !absl::StartsWith(mount.host_path, "/")) {
     return absl::InvalidArgumentError(
         absl::StrCat(field, ".host_path \"", mount.host_path, "\" must be an absolute path"));
   }
-  const absl::StatusOr<struct stat> source = host.Stat(mount.host_path);
-  if (!source.ok()) {
+  if (mount.propagation == MountPropagation::kBidirectional &&
+      !input.request->spec->security.privileged) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        field, ".propagation is bidirectional, which is for privileged containers only"));
+  }
+  if (!mount.recursive_read_only) return absl::OkStatus();
+  if (!mount.readonly || mount.propagation != MountPropagation::kPrivate) {
     return absl::InvalidArgumentError(
-        absl::StrCat(field, ".host_path \"", mount.host_path, "\": ", source.status().message()));
+        absl::StrCat(field, ".recursive_read_only needs readonly and private propagation"));
   }
-  Json options = Json::array({"rbind"});
-  switch (mount.propagation) {
-    case MountPropagation::kPrivate:
-      options.push_back("rprivate");
-      break;
-    case MountPropagation::kHostToContainer:
-      options.push_back("rslave");
-      break;
-    case MountPropagation::kBidirectional:
-      options.push_back("rshared");
-      break;
+  if (input.machine->recursive_read_only) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      field, ".recursive_read_only can't be had here: it needs Linux 5.12 and crun 1.4"));
+}
+
+absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index) {
+  const Mount& mount = input.request->spec->mounts[index];
+  const std::string field = absl::StrCat("mounts[", index, "]");
+  PLIMSOLL_RETURN_IF_ERROR(CheckMount(input, mount, field));
+  std::string source;
+  if (mount.image.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(source, FindMountSource(*input.host, mount, field));
   }
-  if (mount.recursive_read_only) {
-    if (!mount.readonly || mount.propagation != MountPropagation::kPrivate) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(field, ".recursive_read_only needs readonly and private propagation"));
-    }
-    options.push_back("rro");
-  }
-  options.push_back(mount.readonly ? "ro" : "rw");
-  return Bind(CleanPath(mount.container_path), mount.host_path, std::move(options));
+  if (IsStaged(mount)) source = StagedPath(input.stage_path, index);
+  Json options = Json::array({"rbind", PropagationOption(mount.propagation)});
+  if (mount.recursive_read_only) options.push_back("rro");
+  for (const std::string& option : mount.mount_options) options.push_back(option);
+  // What comes from an image can be neither changed nor run.
+  const bool is_image = !mount.image.empty();
+  options.push_back(mount.readonly || is_image ? "ro" : "rw");
+  if (is_image) options.insert(options.end(), {"noexec", "nosuid", "nodev"});
+  return Bind(CleanPath(mount.container_path), source, std::move(options));
 }
 
 Json DeviceNode(const std::string& path, const struct stat& info) {
@@ -170,7 +188,7 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input) {
   const ContainerSpec& spec = *input.request->spec;
   std::vector<Json> own;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(*input.host, spec.mounts[i], i));
+    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(input, i));
     own.push_back(std::move(mount));
   }
   std::stable_sort(own.begin(), own.end(), [](const Json& a, const Json& b) {
