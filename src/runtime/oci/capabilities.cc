@@ -133,8 +133,8 @@ absl::StatusOr<ContainerCapabilities> ResolveCapabilities(const SecurityContext&
                             MaskOf(asked.add_ambient, "capabilities.add_ambient"));
   constexpr CapabilityMask kAll = (CapabilityMask{1} << kNames.size()) - 1;
   CapabilityMask wanted = DefaultCapabilities();
-  if (HasAll(asked.drop)) wanted = 0;
   if (HasAll(asked.add)) wanted = kAll;
+  if (HasAll(asked.drop)) wanted = 0;
   wanted = (wanted | add | ambient) & ~drop;
   if (security.privileged) wanted = kAll;
 

@@ -34,7 +34,7 @@ struct ContainerCapabilities {
   CapabilityMask refused = 0;  // asked for, but this process hasn't it to give
 };
 
-// The default set; then "ALL" in `drop` takes and "ALL" in `add` gives everything, then single
+// The default set; then "ALL" in `add` gives and "ALL" in `drop` takes everything, then single
 // names are added, then dropped. A privileged container gets all of `own` whatever it lists.
 // Ambient ones are granted too. INVALID_ARGUMENT for an unknown name.
 absl::StatusOr<ContainerCapabilities> ResolveCapabilities(const SecurityContext& security,

@@ -50,6 +50,9 @@ TEST(CapabilitiesTest, All) {
   security.capabilities.add = {"all"};
   security.capabilities.drop = {"SYS_ADMIN"};
   EXPECT_EQ(ResolveCapabilities(security, kAll)->granted, kAll & ~Bit("SYS_ADMIN"));
+  security.capabilities.add = {"ALL", "KILL"};
+  security.capabilities.drop = {"ALL"};
+  EXPECT_EQ(ResolveCapabilities(security, kAll)->granted, Bit("KILL")) << "what is taken is taken";
 }
 
 TEST(CapabilitiesTest, AmbientOnesAreGrantedToo) {

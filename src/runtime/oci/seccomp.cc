@@ -1,5 +1,11 @@
 #include "runtime/oci/seccomp.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,13 +17,40 @@ namespace {
 constexpr size_t kMaxCached = 64;
 constexpr size_t kMaxProfileBytes = 1024 * 1024;
 
+// A client names the file: whatever else it names must neither keep the reader waiting nor be
+// opened like a file.
+absl::StatusOr<std::string> ReadProfile(const FsRoot& host, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
+                            host.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(host.PathOf(path), " is no regular file"));
+  }
+  std::string text(kMaxProfileBytes + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = read(file.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", host.PathOf(path)));
+    if (n == 0) break;
+    size += static_cast<size_t>(n);
+  }
+  if (size > kMaxProfileBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(host.PathOf(path), " is larger than ", kMaxProfileBytes, " bytes"));
+  }
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profile,
                                                     CapabilityMask capabilities) {
   if (profile.type == SecurityProfile::Type::kUnconfined) return std::string();
-  absl::MutexLock lock(&mutex_);  // held while compiling: the second who wants it waits for it
   if (profile.type == SecurityProfile::Type::kRuntimeDefault) {
+    absl::MutexLock lock(&mutex_);  // held while compiling: the second who wants it waits for it
     const auto found = defaults_.find(capabilities);
     if (found != defaults_.end()) return found->second;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileDefaultSeccomp(capabilities));
@@ -28,8 +61,9 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
     return absl::InvalidArgumentError(
         absl::StrCat("seccomp profile \"", profile.localhost_path, "\": must be an absolute path"));
   }
-  absl::StatusOr<std::string> json = host_.Read(profile.localhost_path, kMaxProfileBytes);
+  const absl::StatusOr<std::string> json = ReadProfile(host_, profile.localhost_path);
   if (!json.ok()) return Annotate(json.status(), "seccomp profile");
+  absl::MutexLock lock(&mutex_);
   const auto found = files_.find(*json);
   if (found != files_.end()) return found->second;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf,

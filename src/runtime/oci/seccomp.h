@@ -37,7 +37,7 @@ class SeccompCompiler {
   explicit SeccompCompiler(FsRoot host) : host_(std::move(host)) {}
 
   // The filter for crun in base64; empty for Unconfined. Localhost files are read anew each time
-  // (at most 1 MiB), NOT_FOUND when there is none.
+  // (regular ones of at most 1 MiB), NOT_FOUND when there is none.
   absl::StatusOr<std::string> Filter(const SecurityProfile& profile, CapabilityMask capabilities);
 
  private:

@@ -143,6 +143,24 @@ absl::Status AddRules(SeccompFilter* filter, const Json& rule, const std::string
   return absl::OkStatus();
 }
 
+// Members of the OCI form that a finished filter can't carry: what they ask for would be lost.
+absl::Status CheckRest(const Json& profile) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Json flags, List(profile, "flags", ""));
+  for (const Json& flag : flags) {
+    if (!flag.is_string()) return Bad("flags", "must be a list of strings");
+    // A filter is set by a process of one thread.
+    if (flag == "SECCOMP_FILTER_FLAG_TSYNC") continue;
+    return Bad("flags", absl::StrCat("has \"", flag.get<std::string>(),
+                                     "\", which is not supported; SECCOMP_FILTER_FLAG_TSYNC is"));
+  }
+  for (const char* key : {"listenerPath", "listenerMetadata"}) {
+    const auto found = profile.find(key);
+    if (found == profile.end() || found->is_null() || *found == "") continue;
+    return Bad(key, "is not supported: no system call is handed to another program");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> Compile(const Json& profile) {
   if (!profile.is_object()) return absl::InvalidArgumentError("the profile must be an object");
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t error, Number(profile, "defaultErrnoRet", "", EPERM));
@@ -156,6 +174,7 @@ absl::StatusOr<std::string> Compile(const Json& profile) {
                               Architecture(entry.get<std::string>(), "architectures"));
     PLIMSOLL_RETURN_IF_ERROR(Annotate(filter.AddArchitecture(token), "architectures"));
   }
+  PLIMSOLL_RETURN_IF_ERROR(CheckRest(profile));
   PLIMSOLL_ASSIGN_OR_RETURN(const Json rules, List(profile, "syscalls", ""));
   for (size_t i = 0; i < rules.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(AddRules(&filter, rules[i], absl::StrCat("syscalls[", i, "]")));

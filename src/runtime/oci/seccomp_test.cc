@@ -1,6 +1,8 @@
 #include "runtime/oci/seccomp.h"
 
 #include <linux/filter.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ TEST(SeccompProfileTest, Compiles) {
   const auto bpf = CompileSeccompProfile(R"({
       "defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 38,
       "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],
+      "flags": ["SECCOMP_FILTER_FLAG_TSYNC"], "listenerPath": "",
       "syscalls": [
         {"names": ["read", "write", "no_such_call"], "action": "SCMP_ACT_ALLOW"},
         {"names": ["personality"], "action": "SCMP_ACT_ALLOW",
@@ -63,6 +66,11 @@ TEST(SeccompProfileTest, ErrorsNameFileAndKey) {
        "SCMP_ARCH_Z80"},
       {R"({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [1]})", "\"architectures\""},
       {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": {}})", "\"syscalls\" must be a list"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "flags": ["SECCOMP_FILTER_FLAG_LOG"]})",
+       "SECCOMP_FILTER_FLAG_LOG"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "flags": [4]})", "\"flags\" must be a list"},
+      {R"({"defaultAction": "SCMP_ACT_NOTIFY", "listenerPath": "/x"})", "SCMP_ACT_NOTIFY"},
+      {R"({"defaultAction": "SCMP_ACT_ALLOW", "listenerPath": "/x"})", "\"listenerPath\""},
       {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [3]})", "syscalls[0]"},
       {R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"]}]})",
        "syscalls[0].action"},
@@ -110,6 +118,16 @@ TEST(SeccompCompilerTest, Filter) {
   EXPECT_NE(*compiler.Filter(local, 0), *before);
   ASSERT_TRUE(dir.root().ReplaceFile("p.json", std::string(2 << 20, ' ')).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(compiler.Filter(local, 0).status()));
+  // What is no file is not waited for, and not read.
+  ASSERT_EQ(mkfifo((dir.path() + "/fifo").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", (dir.path() + "/link").c_str()), 0);
+  ASSERT_TRUE(dir.root().MakeDirs("directory").ok());
+  for (const char* path : {"/fifo", "/directory"}) {
+    local.localhost_path = path;
+    EXPECT_TRUE(absl::IsInvalidArgument(compiler.Filter(local, 0).status())) << path;
+  }
+  local.localhost_path = "/link";  // leads nowhere below the root that it is looked for in
+  EXPECT_TRUE(absl::IsNotFound(compiler.Filter(local, 0).status()));
 }
 
 }  // namespace
