@@ -88,7 +88,11 @@ TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
   device->set_container_path("/dev/x");
   device->set_host_path("/dev/null");
   device->set_permissions("rw");
-  const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+  Security(&config)->set_privileged(true);
+  runtime::SandboxSpec pod = Pod();
+  pod.privileged = true;
+  std::vector<std::string> warnings;
+  const absl::StatusOr<runtime::ContainerSpec> spec = ContainerSpecFrom(config, pod, {}, &warnings);
   ASSERT_TRUE(spec.ok()) << spec.status();
   using runtime::MountPropagation;
   EXPECT_THAT(spec->mounts, ElementsAre(runtime::Mount{"/data", "/srv/data", true, true, true,
@@ -174,16 +178,21 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
   }
 }
 
-TEST(ContainerSpecTest, TellsThatThereIsNoAppArmor) {
+TEST(ContainerSpecTest, TranslatesAppArmor) {
   v1::ContainerConfig config = Config();
   std::vector<std::string> warnings;
-  Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Unconfined);
-  ASSERT_TRUE(ContainerSpecFrom(config, Pod(), {}, &warnings).ok());
-  EXPECT_THAT(warnings, IsEmpty());
+  using Type = runtime::SecurityProfile::Type;
+  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {}, &warnings)->security.apparmor.type,
+            Type::kUnconfined);
+  Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::RuntimeDefault);
+  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {}, &warnings)->security.apparmor.type,
+            Type::kRuntimeDefault);
   Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Localhost);
   Security(&config)->mutable_apparmor()->set_localhost_ref("mine");
-  ASSERT_TRUE(ContainerSpecFrom(config, Pod(), {}, &warnings).ok());
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("AppArmor profiles are not supported")));
+  const auto spec = ContainerSpecFrom(config, Pod(), {}, &warnings);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->security.apparmor, (runtime::SecurityProfile{Type::kLocalhost, "mine"}));
+  EXPECT_THAT(warnings, IsEmpty());
 }
 
 TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
@@ -333,26 +342,115 @@ TEST(ContainerSpecTest, CdiDevicesAreNamedByFieldAndAnnotationOnce) {
               ElementsAre("vendor.com/gpu=1", "vendor.com/gpu=0", "vendor.com/net=a"));
 }
 
-TEST(ContainerSpecTest, SaysWhatItCannotDo) {
+v1::Mount* AddMount(v1::ContainerConfig* config) {
+  v1::Mount* mount = config->add_mounts();
+  mount->set_container_path("/data");
+  mount->set_host_path("/srv");
+  return mount;
+}
+
+void AddMapping(uint32_t length, google::protobuf::RepeatedPtrField<v1::IDMapping>* mappings) {
+  mappings->Add()->set_length(length);
+  mappings->rbegin()->set_host_id(100000);
+}
+
+TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
+  v1::ContainerConfig config = Config();
+  v1::Mount* mapped = AddMount(&config);
+  AddMapping(65536, mapped->mutable_uidmappings());
+  AddMapping(65535, mapped->mutable_gidmappings());
+  mapped->add_mount_options("noexec");
+  mapped->add_mount_options("nodev");
+  v1::Mount* image = AddMount(&config);
+  image->clear_host_path();
+  image->mutable_image()->set_image("registry.test/data:1");
+  image->set_image_sub_path("a/b");
+  const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(spec->mounts[0].uid_mappings, ElementsAre(runtime::IdMapping{100000, 0, 65536}));
+  EXPECT_THAT(spec->mounts[0].gid_mappings, ElementsAre(runtime::IdMapping{100000, 0, 65535}));
+  EXPECT_THAT(spec->mounts[0].mount_options, ElementsAre("noexec", "nodev"));
+  EXPECT_EQ(spec->mounts[1].image, "registry.test/data:1");
+  EXPECT_EQ(spec->mounts[1].image_sub_path, "a/b");
+  EXPECT_EQ(spec->mounts[1].host_path, "");
+}
+
+TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
   ExpectRefused(
       {
-          {"image of the mount at /data",
+          {"propagation is \"PROPAGATION_BIDIRECTIONAL\": of the mount at /data is for privileged",
+           [](auto* c) { AddMount(c)->set_propagation(v1::PROPAGATION_BIDIRECTIONAL); }},
+          {"recursive_read_only is \"/data\": needs readonly",
            [](auto* c) {
-             c->add_mounts()->set_container_path("/data");
-             c->mutable_mounts(0)->mutable_image()->set_image("x");
+             AddMount(c)->set_readonly(true);
+             c->mutable_mounts(0)->set_recursive_read_only(true);
+             c->mutable_mounts(0)->set_propagation(v1::PROPAGATION_HOST_TO_CONTAINER);
            }},
-          {"uidMappings",
+          {"mounts.gidMappings has 0 mappings",
+           [](auto* c) { AddMapping(1, AddMount(c)->mutable_uidmappings()); }},
+          {"mounts.uidMappings[0].length is 0",
+           [](auto* c) { AddMapping(0, AddMount(c)->mutable_uidmappings()); }},
+          {"mount_options is \"bind\": must be one of noexec,",
+           [](auto* c) { AddMount(c)->add_mount_options("bind"); }},
+          {"mount_options is \"noexec,suid\"",
+           [](auto* c) { AddMount(c)->add_mount_options("noexec,suid"); }},
+          {"image_sub_path is \"a\": needs an image",
+           [](auto* c) { AddMount(c)->set_image_sub_path("a"); }},
+          {"host_path is \"/srv\": must be empty beside an image",
+           [](auto* c) { AddMount(c)->mutable_image()->set_image("x"); }},
+          {"image_sub_path is \"../x\"",
            [](auto* c) {
-             c->add_mounts()->set_container_path("/data");
-             c->mutable_mounts(0)->add_uidmappings();
+             AddMount(c)->mutable_image()->set_image("x");
+             c->mutable_mounts(0)->clear_host_path();
+             c->mutable_mounts(0)->set_image_sub_path("../x");
            }},
-          {"mount_options",
+          {"image.image is \"\"",
            [](auto* c) {
-             c->add_mounts()->set_container_path("/data");
-             c->mutable_mounts(0)->add_mount_options("noexec");
+             AddMount(c)->mutable_image();
+             c->mutable_mounts(0)->clear_host_path();
+           }},
+          {"propagation is 1: must be PROPAGATION_PRIVATE",
+           [](auto* c) {
+             AddMount(c)->mutable_image()->set_image("x");
+             c->mutable_mounts(0)->clear_host_path();
+             c->mutable_mounts(0)->set_propagation(v1::PROPAGATION_HOST_TO_CONTAINER);
            }},
       },
-      absl::StatusCode::kUnimplemented);
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ContainerSpecTest, AContainerHasItsPodsUserNamespace) {
+  v1::ContainerConfig config = Config();
+  runtime::SandboxSpec pod = Pod();
+  pod.privileged = true;
+  pod.namespaces.uid_mappings = {{100000, 0, 65536}};
+  pod.namespaces.gid_mappings = {{100000, 0, 65536}};
+  const auto translate = [&] {
+    std::vector<std::string> warnings;
+    return ContainerSpecFrom(config, pod, {}, &warnings);
+  };
+  EXPECT_EQ(translate()->security.namespaces.uid_mappings, pod.namespaces.uid_mappings);
+  v1::NamespaceOption* options = Security(&config)->mutable_namespace_options();
+  options->set_pid(v1::CONTAINER);
+  EXPECT_EQ(translate()->security.namespaces, pod.namespaces);
+  options->mutable_userns_options()->set_mode(v1::POD);
+  AddMapping(65536, options->mutable_userns_options()->mutable_uids());
+  AddMapping(65536, options->mutable_userns_options()->mutable_gids());
+  EXPECT_EQ(translate()->security.namespaces, pod.namespaces);
+  options->mutable_userns_options()->mutable_uids(0)->set_length(65535);
+  EXPECT_THAT(std::string(translate().status().message()), HasSubstr("userns_options differs"));
+  options->mutable_userns_options()->Clear();
+  options->mutable_userns_options()->set_mode(v1::NODE);
+  EXPECT_THAT(std::string(translate().status().message()), HasSubstr("userns_options differs"));
+  options->clear_userns_options();
+  options->set_pid(v1::NODE);
+  EXPECT_THAT(std::string(translate().status().message()),
+              HasSubstr("namespace_options.pid is \"NODE\""));
+  options->set_pid(v1::CONTAINER);
+  Security(&config)->set_privileged(true);
+  AddMount(&config)->set_propagation(v1::PROPAGATION_BIDIRECTIONAL);
+  EXPECT_THAT(std::string(translate().status().message()),
+              HasSubstr("mounts don't spread out of a user namespace"));
 }
 
 TEST(ContainerSpecTest, PrivilegedIsAllowedInAPrivilegedPod) {

@@ -119,17 +119,79 @@ TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
   }
 }
 
-TEST(SandboxSpecTest, RefusesAUserNamespaceButTakesTheHosts) {
+v1::UserNamespace* User(v1::PodSandboxConfig* config) {
+  return config->mutable_linux()
+      ->mutable_security_context()
+      ->mutable_namespace_options()
+      ->mutable_userns_options();
+}
+
+void Map(uint32_t container_id, google::protobuf::RepeatedPtrField<v1::IDMapping>* mappings) {
+  v1::IDMapping* mapping = mappings->Add();
+  mapping->set_host_id(100000);
+  mapping->set_container_id(container_id);
+  mapping->set_length(65536);
+}
+
+TEST(SandboxSpecTest, TakesAUserNamespaceOfThePodsOwnOrTheHosts) {
   v1::PodSandboxConfig config = Config();
-  v1::UserNamespace* user = config.mutable_linux()
-                                ->mutable_security_context()
-                                ->mutable_namespace_options()
-                                ->mutable_userns_options();
   std::vector<std::string> warnings;
-  user->set_mode(v1::POD);
-  EXPECT_TRUE(absl::IsUnimplemented(SandboxSpecFrom(config, &warnings).status()));
-  user->set_mode(v1::NODE);
-  EXPECT_TRUE(SandboxSpecFrom(config, &warnings).ok());
+  User(&config)->set_mode(v1::NODE);
+  EXPECT_FALSE(SandboxSpecFrom(config, &warnings)->namespaces.has_user_namespace());
+  User(&config)->set_mode(v1::POD);
+  Map(0, User(&config)->mutable_uids());
+  Map(0, User(&config)->mutable_gids());
+  const auto spec = SandboxSpecFrom(config, &warnings);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_TRUE(spec->namespaces.has_user_namespace());
+  EXPECT_THAT(spec->namespaces.uid_mappings, ElementsAre(runtime::IdMapping{100000, 0, 65536}));
+  EXPECT_THAT(spec->namespaces.gid_mappings, ElementsAre(runtime::IdMapping{100000, 0, 65536}));
+  v1::NamespaceOption shown;
+  FillNamespaceOptions(spec->namespaces, &shown);
+  EXPECT_EQ(shown.userns_options().mode(), v1::POD);
+  EXPECT_EQ(shown.userns_options().uids(0).host_id(), 100000u);
+  EXPECT_EQ(shown.userns_options().gids(0).length(), 65536u);
+}
+
+TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
+  const struct {
+    const char* message;
+    std::function<void(v1::PodSandboxConfig*)> set;
+  } cases[] = {
+      {"userns_options.uids has 0 mappings", [](auto* c) { User(c)->set_mode(v1::POD); }},
+      {"userns_options.gids has 0 mappings", [](auto* c) { Map(0, User(c)->mutable_uids()); }},
+      {"userns_options.uids must map id 0", [](auto* c) { Map(1, User(c)->mutable_uids()); }},
+      {"userns_options.mode is \"NODE\"",
+       [](auto* c) {
+         User(c)->set_mode(v1::NODE);
+         Map(0, User(c)->mutable_uids());
+       }},
+      {"userns_options.mode is 1", [](auto* c) { User(c)->set_mode(v1::CONTAINER); }},
+      {"namespace_options.network is \"NODE\"",
+       [](auto* c) {
+         User(c)->set_mode(v1::POD);
+         c->mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+             v1::NODE);
+       }},
+      {"namespace_options.ipc is \"NODE\"",
+       [](auto* c) {
+         User(c)->set_mode(v1::POD);
+         c->mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_ipc(
+             v1::NODE);
+       }},
+      {"run_as_group is 5: needs run_as_user",
+       [](auto* c) {
+         c->mutable_linux()->mutable_security_context()->mutable_run_as_group()->set_value(5);
+       }},
+  };
+  for (const auto& test : cases) {
+    v1::PodSandboxConfig config = Config();
+    test.set(&config);
+    std::vector<std::string> warnings;
+    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
+  }
 }
 
 TEST(SandboxSpecTest, WarnsOfWhatItLeavesOut) {

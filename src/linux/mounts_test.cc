@@ -73,6 +73,24 @@ class MountTest : public ::testing::Test {
   FsRoot real_ = *FsRoot::Open("/");
 };
 
+TEST_F(MountTest, KnowsTheMountOfAFile) {
+  ASSERT_TRUE(BindMount(Path("a"), Path("a")).ok());
+  ASSERT_EQ(mount(nullptr, Path("a").c_str(), nullptr, MS_SHARED, nullptr), 0);
+  const auto look = [&](const char* name) {
+    return MountOf(real_, *dir_.root().OpenFile(name, O_PATH));
+  };
+  ASSERT_TRUE(look("a/b/c").ok()) << look("a/b/c").status();
+  EXPECT_EQ(look("a/b/c")->mount_point, Path("a"));
+  EXPECT_TRUE(look("a/b")->shared);
+  EXPECT_FALSE(look("a/b")->slave);
+  ASSERT_TRUE(BindMount(Path("a"), Path("other")).ok());
+  ASSERT_EQ(mount(nullptr, Path("other").c_str(), nullptr, MS_SLAVE, nullptr), 0);
+  EXPECT_TRUE(look("other/b")->slave);
+  EXPECT_FALSE(look("other/b")->shared);
+  EXPECT_NE(look(".")->mount_point, Path("a"));
+  EXPECT_EQ(*PathOfDescriptor(*dir_.root().OpenFile("a/b", O_PATH)), Path("a/b"));
+}
+
 TEST_F(MountTest, KnowsWhichFileSystemsTheKernelHas) {
   EXPECT_TRUE(HasFileSystem("tmpfs"));
   EXPECT_TRUE(HasFileSystem("overlay"));
