@@ -1,0 +1,277 @@
+// What is mounted into a container: volumes of the host and of images, with what they ask for.
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class MountsTest : public NodeTest {
+ protected:
+  // A directory of the host's for a test.
+  std::string Volume(const std::string& name = "volume") {
+    const std::string path = absl::StrCat(node_.directory(), "/", name);
+    EXPECT_TRUE(Host().MakeDirs(path, 0755).ok());
+    return path;
+  }
+  // A volume that is a mount of its own, with `propagation` (MS_SHARED ...).
+  std::string MountedVolume(unsigned long propagation) {
+    const std::string path = Volume();
+    EXPECT_EQ(mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr), 0);
+    EXPECT_EQ(mount(nullptr, path.c_str(), nullptr, propagation, nullptr), 0);
+    return path;
+  }
+  static cri::Mount* AddMount(cri::ContainerConfig* config, const std::string& from,
+                              const std::string& to) {
+    cri::Mount* added = config->add_mounts();
+    added->set_host_path(from);
+    added->set_container_path(to);
+    return added;
+  }
+  std::string RunPrivilegedPod() {
+    cri::PodSandboxConfig pod = PodConfig();
+    pod.mutable_linux()->mutable_security_context()->set_privileged(true);
+    return RunPod(pod);
+  }
+  static void MakePrivileged(cri::ContainerConfig* config) {
+    config->mutable_linux()->mutable_security_context()->set_privileged(true);
+  }
+  std::string RunToEnd(const cri::ContainerConfig& config) {
+    const std::string id = Start(RunPod(), config);
+    AwaitExit(id);
+    return Output(id);
+  }
+  // What creating it is refused with.
+  grpc::Status Refused(const std::string& pod, const cri::ContainerConfig& config) {
+    std::string id;
+    const grpc::Status status = TryCreate(pod, config, &id);
+    EXPECT_FALSE(status.ok());
+    return status;
+  }
+  cri::StatusResponse NodeStatus() {
+    grpc::ClientContext context;
+    cri::StatusResponse response;
+    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
+    return response;
+  }
+};
+
+TEST_F(MountsTest, AMissingHostPathBecomesADirectory) {
+  const std::string path = absl::StrCat(node_.directory(), "/missing/deep");
+  cri::ContainerConfig config = Shell("echo x > /v/made; cat /v/made");
+  AddMount(&config, path, "/v");
+  EXPECT_EQ(RunToEnd(config), "x\n");
+  EXPECT_EQ(Host().Stat(path)->st_mode & (S_IFMT | 0777), unsigned{S_IFDIR | 0755});
+  EXPECT_EQ(*Host().Read(path + "/made"), "x\n");
+}
+
+TEST_F(MountsTest, ASymbolicLinkIsTheHosts) {
+  const std::string volume = Volume();
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/in", "real\n", 0644).ok());
+  const std::string link = absl::StrCat(node_.directory(), "/link");
+  ASSERT_EQ(symlink(volume.c_str(), link.c_str()), 0);
+  cri::ContainerConfig config = Shell("cat /v/in /file");
+  AddMount(&config, link, "/v");
+  AddMount(&config, link + "/in", "/file");
+  EXPECT_EQ(RunToEnd(config), "real\nreal\n");
+}
+
+TEST_F(MountsTest, BidirectionalMountsReachTheHost) {
+  const std::string volume = MountedVolume(MS_SHARED);
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  ASSERT_TRUE(Host().MakeDirs(volume + "/late", 0755).ok());
+  cri::ContainerConfig config = Shell("sleep 1000");
+  MakePrivileged(&config);
+  AddMount(&config, volume, "/v")->set_propagation(cri::PROPAGATION_BIDIRECTIONAL);
+  const std::string id = Start(RunPrivilegedPod(), config);
+  ExecOutput(id, "mount -t tmpfs plimsoll-test /v/late && echo x > /v/late/from-container");
+  EXPECT_EQ(*Host().Read(volume + "/late/from-container"), "x\n");
+  EXPECT_THAT(MountsBelow(volume), Contains(volume + "/late"));
+  ExecOutput(id, "umount /v/late");
+  EXPECT_THAT(MountsBelow(volume), Not(Contains(volume + "/late")));
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+}
+
+TEST_F(MountsTest, BidirectionalIsForPrivilegedContainers) {
+  cri::ContainerConfig config = Shell("true");
+  AddMount(&config, Volume(), "/v")->set_propagation(cri::PROPAGATION_BIDIRECTIONAL);
+  const grpc::Status status = Refused(RunPod(), config);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), AllOf(HasSubstr("/v"), HasSubstr("privileged")));
+}
+
+TEST_F(MountsTest, WhereNothingWouldSpreadPropagationIsRefused) {
+  const std::string volume = MountedVolume(MS_PRIVATE);
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  cri::ContainerConfig config = Shell("true");
+  MakePrivileged(&config);
+  cri::Mount* added = AddMount(&config, volume, "/v");
+  const std::string pod = RunPrivilegedPod();
+  for (const cri::MountPropagation propagation :
+       {cri::PROPAGATION_HOST_TO_CONTAINER, cri::PROPAGATION_BIDIRECTIONAL}) {
+    added->set_propagation(propagation);
+    const grpc::Status status = Refused(pod, config);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(status.error_message(),
+                AllOf(HasSubstr(absl::StrCat("\"", volume, "\"")), HasSubstr("is private"),
+                      HasSubstr("--make-rshared")));
+  }
+  // What a slave gets, it passes on to slaves; to the other side nothing goes.
+  ASSERT_EQ(mount(nullptr, volume.c_str(), nullptr, MS_SHARED, nullptr), 0);
+  const std::string slave = Volume("slave");
+  ASSERT_EQ(mount(volume.c_str(), slave.c_str(), nullptr, MS_BIND, nullptr), 0);
+  const absl::Cleanup unmount_slave = [&] { linux::Unmount(slave).IgnoreError(); };
+  ASSERT_EQ(mount(nullptr, slave.c_str(), nullptr, MS_SLAVE, nullptr), 0);
+  added->set_host_path(slave);
+  EXPECT_THAT(Refused(pod, config).error_message(), HasSubstr("is a slave"));
+  added->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
+  EXPECT_TRUE(RemoveContainer(Create(pod, config)).ok());
+}
+
+TEST_F(MountsTest, ReadOnlyIsTheMountAloneOrAllBelowIt) {
+  ASSERT_TRUE(NodeStatus().runtime_handlers(0).features().recursive_read_only_mounts());
+  const std::string volume = Volume();
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  ASSERT_TRUE(Host().MakeDirs(volume + "/below", 0755).ok());
+  ASSERT_EQ(mount("plimsoll-test", (volume + "/below").c_str(), "tmpfs", 0, "size=64k"), 0);
+  cri::ContainerConfig config =
+      Shell("for at in /ro /ro/below /rro /rro/below; do touch $at/x 2>/dev/null; echo $?; done");
+  AddMount(&config, volume, "/ro")->set_readonly(true);
+  cri::Mount* whole = AddMount(&config, volume, "/rro");
+  whole->set_readonly(true);
+  whole->set_recursive_read_only(true);
+  EXPECT_EQ(RunToEnd(config), "1\n0\n1\n1\n");
+
+  const std::string pod = RunPod();
+  whole->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
+  EXPECT_EQ(Refused(pod, config).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  whole->set_propagation(cri::PROPAGATION_PRIVATE);
+  whole->set_readonly(false);
+  EXPECT_EQ(Refused(pod, config).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(MountsTest, MountOptionsHold) {
+  EXPECT_TRUE(NodeStatus().features().mount_options());
+  const std::string volume = Volume();
+  cri::ContainerConfig config = Shell(
+      "cp /bin/busybox /v/busybox; /v/busybox true; echo $?; /x/busybox true 2>/dev/null; echo $?; "
+      "grep -c ' /x [a-z0-9]* [^ ]*nosuid[^ ]*noexec' /proc/mounts");
+  AddMount(&config, volume, "/v");
+  cri::Mount* limited = AddMount(&config, volume, "/x");
+  limited->add_mount_options("noexec");
+  limited->add_mount_options("nosuid");
+  EXPECT_EQ(RunToEnd(config), "0\n126\n1\n");
+  limited->add_mount_options("bind");
+  const grpc::Status status = Refused(RunPod(), config);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("\"bind\""));
+}
+
+TEST_F(MountsTest, AVolumeOfHugePagesIsOneInTheContainer) {
+  const std::string volume = Volume();
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  ASSERT_EQ(mount("plimsoll-test", volume.c_str(), "hugetlbfs", 0, nullptr), 0);
+  cri::ContainerConfig config = Shell("grep -c ' /huge hugetlbfs ' /proc/mounts; touch /huge/x");
+  AddMount(&config, volume, "/huge");
+  EXPECT_EQ(RunToEnd(config), "1\n");
+  EXPECT_TRUE(Host().Exists(volume + "/x"));
+}
+
+TEST_F(MountsTest, SharedMemoryHasItsSizeOrIsTheVolumes) {
+  const std::string show = "busybox df -k /dev/shm | tail -1 | tr -s ' ' | cut -d' ' -f2";
+  EXPECT_EQ(RunToEnd(Shell(show)), "65536\n");
+  const std::string volume = Volume();
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  ASSERT_EQ(mount("plimsoll-test", volume.c_str(), "tmpfs", 0, "size=2m"), 0);
+  cri::ContainerConfig config = Shell(show);
+  AddMount(&config, volume, "/dev/shm");
+  EXPECT_EQ(RunToEnd(config), "2048\n");
+}
+
+class ImageVolumesTest : public MountsTest {
+ protected:
+  void SetUp() override {
+    MountsTest::SetUp();
+    if (HasFatalFailure()) return;
+    const auto data = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/data"), 0755);
+    ASSERT_TRUE(data.ok());
+    ASSERT_TRUE(data->MakeDirs("part/deep", 0755).ok());
+    ASSERT_TRUE(data->ReplaceFile("one", "one\n", 0644).ok());
+    ASSERT_TRUE(data->ReplaceFile("part/two", "two\n", 0644).ok());
+    ASSERT_TRUE(data->ReplaceFile("part/program", "#!/bin/sh\n", 0755).ok());
+    ASSERT_EQ(symlink("/part/deep", data->PathOf("inside").c_str()), 0);
+    ASSERT_EQ(symlink("../../../../../../etc", data->PathOf("outside").c_str()), 0);
+    const grpc::Status imported = Import(data->path(), kName);
+    ASSERT_TRUE(imported.ok()) << imported.error_message();
+  }
+  static cri::Mount* AddImage(cri::ContainerConfig* config, const std::string& to,
+                              const std::string& part) {
+    cri::Mount* added = config->add_mounts();
+    added->set_container_path(to);
+    added->mutable_image()->set_image(kName);
+    added->set_image_sub_path(part);
+    return added;
+  }
+  size_t Layers() { return Host().List(node_.state_directory() + "/images/layers")->size(); }
+
+  static constexpr char kName[] = "registry.test/data:1";
+};
+
+TEST_F(ImageVolumesTest, AreTheImageOrAPartOfItReadOnly) {
+  cri::ContainerConfig config = Shell(
+      "cat /all/one /all/part/two /part/two; ls /inside | wc -l; "
+      "touch /all/x 2>/dev/null; echo $?; /part/program 2>/dev/null; echo $?");
+  AddImage(&config, "/all", "");
+  AddImage(&config, "/part", "part");
+  AddImage(&config, "/inside", "inside");
+  EXPECT_EQ(RunToEnd(config), "one\ntwo\ntwo\n0\n1\n126\n");
+}
+
+TEST_F(ImageVolumesTest, KeepTheirLayersAsLongAsTheyAreUsed) {
+  const size_t layers = Layers();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  AddImage(&config, "/all", "");
+  const std::string id = Start(RunPod(), config);
+  grpc::ClientContext context;
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image(kName);
+  cri::RemoveImageResponse response;
+  ASSERT_TRUE(node_.images().RemoveImage(&context, request, &response).ok());
+  EXPECT_EQ(Layers(), layers);
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(Layers(), layers);
+  EXPECT_EQ(ExecOutput(id, "cat /all/one"), "one\n");
+  ASSERT_TRUE(RemoveContainer(id).ok());
+  EXPECT_TRUE(Eventually([&] { return Layers() == layers - 1; })) << Layers();
+}
+
+TEST_F(ImageVolumesTest, RefusalsNameWhatIsMissing) {
+  const std::string pod = RunPod();
+  for (const char* part : {"nowhere", "one", "outside"}) {
+    cri::ContainerConfig config = Shell("true");
+    AddImage(&config, "/all", part);
+    const grpc::Status status = Refused(pod, config);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << part;
+    EXPECT_THAT(status.error_message(), HasSubstr(part));
+  }
+  cri::ContainerConfig config = Shell("true");
+  AddImage(&config, "/all", "")->mutable_image()->set_image("registry.test/missing:1");
+  const grpc::Status status = Refused(pod, config);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("registry.test/missing:1"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
