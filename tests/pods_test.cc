@@ -152,6 +152,30 @@ TEST_F(PodsTest, HostNetworkIsTheHosts) {
             absl::StrCat(*Host().ReadLink("proc/self/ns/net"), "\n"));
 }
 
+TEST_F(PodsTest, HostIpcAndHostnameAreTheHosts) {
+  cri::PodSandboxConfig config = PodConfig();
+  cri::NamespaceOption* namespaces =
+      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  namespaces->set_network(cri::NODE);
+  namespaces->set_ipc(cri::NODE);
+  namespaces->set_pid(cri::CONTAINER);
+  const std::string id = Start(RunPod(config), Shell("sleep 1000"));
+  for (const char* ns : {"ipc", "uts"}) {
+    EXPECT_EQ(ExecOutput(id, absl::StrCat("readlink /proc/self/ns/", ns)),
+              absl::StrCat(*Host().ReadLink(absl::StrCat("proc/self/ns/", ns)), "\n"));
+  }
+  // What such a pod would set would be the host's.
+  for (const char* name : {"kernel.shmmax", "fs.mqueue.msg_max", "net.ipv4.ip_forward"}) {
+    cri::PodSandboxConfig refused = config;
+    refused.mutable_metadata()->set_attempt(1);
+    (*refused.mutable_linux()->mutable_sysctls())[name] = "1";
+    std::string unused;
+    const grpc::Status status = TryRunPod(refused, &unused);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << name;
+    EXPECT_THAT(status.error_message(), HasSubstr(name));
+  }
+}
+
 TEST_F(PodsTest, HostPidSeesTheHostsProcesses) {
   cri::PodSandboxConfig pod = PodConfig();
   pod.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(cri::NODE);

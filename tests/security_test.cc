@@ -1,5 +1,7 @@
 // Users, capabilities, seccomp and the file system that a container sees.
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -61,6 +63,25 @@ TEST_F(SecurityTest, StrictGroupsIgnoreTheImages) {
   EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 77\n");
 }
 
+TEST_F(SecurityTest, MergedGroupsAreTheImagesAndThePods) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->mutable_run_as_user()->set_value(1000);
+  Context(&config)->add_supplemental_groups(77);
+  EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 77 2000\n");
+}
+
+TEST_F(SecurityTest, AGroupWithoutAUserIsRefused) {
+  cri::ContainerConfig config = Shell(kShowUser);
+  Context(&config)->mutable_run_as_group()->set_value(1000);
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("run_as_group"));
+  cri::PodSandboxConfig pod = PodConfig();
+  pod.mutable_linux()->mutable_security_context()->mutable_run_as_group()->set_value(1000);
+  EXPECT_EQ(TryRunPod(pod, &id).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(SecurityTest, AnUnknownUserIsAClearError) {
   cri::ContainerConfig config = Shell(kShowUser);
   Context(&config)->set_run_as_username("nobody-there");
@@ -94,6 +115,14 @@ TEST_F(SecurityTest, OtherUsersHaveNoCapabilities) {
   cri::ContainerConfig config = Shell(kShowCaps);
   Context(&config)->mutable_run_as_user()->set_value(1000);
   EXPECT_THAT(RunToEnd(config), HasSubstr("0000000000000000"));
+}
+
+TEST_F(SecurityTest, AmbientCapabilitiesAreOtherUsersToo) {
+  cri::ContainerConfig config = Shell(kShowCaps);
+  Context(&config)->mutable_run_as_user()->set_value(1000);
+  Context(&config)->mutable_capabilities()->add_drop_capabilities("ALL");
+  Context(&config)->mutable_capabilities()->add_add_ambient_capabilities("NET_BIND_SERVICE");
+  EXPECT_THAT(RunToEnd(config), HasSubstr("0000000000000400"));
 }
 
 TEST_F(SecurityTest, PrivilegedNeedsAPrivilegedSandbox) {
@@ -146,6 +175,41 @@ TEST_F(SecurityTest, ABrokenLocalhostProfileNamesTheFile) {
   Context(&config)->mutable_seccomp()->set_localhost_ref(path);
   std::string id;
   EXPECT_THAT(TryCreate(RunPod(), config, &id).error_message(), HasSubstr(path));
+}
+
+// Where the kernel has AppArmor, a profile must be loaded; elsewhere none can be had.
+TEST_F(SecurityTest, AppArmorProfilesThatCannotBeHadAreRefused) {
+  const auto enabled = Host().Read("sys/module/apparmor/parameters/enabled");
+  const bool has_it = enabled.ok() && *enabled == "Y\n";
+  cri::ContainerConfig config = Shell("echo ran");
+  cri::SecurityProfile* profile = Context(&config)->mutable_apparmor();
+  profile->set_profile_type(cri::SecurityProfile::Unconfined);
+  EXPECT_EQ(RunToEnd(config), "ran\n");
+  const std::string pod = RunPod();
+  std::string id;
+  profile->set_profile_type(cri::SecurityProfile::Localhost);
+  profile->set_localhost_ref("plimsoll-test-no-such-profile");
+  const grpc::Status missing = TryCreate(pod, config, &id);
+  EXPECT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error_message(), HasSubstr(has_it ? "AppArmor" : "no AppArmor"));
+  if (has_it) return;
+  EXPECT_EQ(missing.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  profile->set_profile_type(cri::SecurityProfile::RuntimeDefault);
+  const grpc::Status standard = TryCreate(pod, config, &id);
+  EXPECT_EQ(standard.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(standard.error_message(), HasSubstr("no AppArmor"));
+}
+
+TEST_F(SecurityTest, AProfileThatIsNoFileIsNotWaitedFor) {
+  const std::string path = absl::StrCat(node_.directory(), "/fifo");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  cri::ContainerConfig config = Shell("true");
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::Localhost);
+  Context(&config)->mutable_seccomp()->set_localhost_ref(path);
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("no regular file"));
 }
 
 TEST_F(SecurityTest, ReadOnlyRootIsReadOnlyAndWritableIsPrivate) {
@@ -225,6 +289,37 @@ TEST_F(SecurityTest, DevicesAreGivenByNameOnly) {
   device->set_container_path("/dev/mine");
   device->set_permissions("r");
   EXPECT_EQ(RunToEnd(config), "1\n");
+}
+
+TEST_F(SecurityTest, ADirectoryOfDevicesIsGivenWhole) {
+  const std::string devices = absl::StrCat(node_.directory(), "/devices");
+  ASSERT_TRUE(Host().MakeDirs(devices + "/below", 0755).ok());
+  ASSERT_EQ(mknod((devices + "/z").c_str(), S_IFCHR | 0666, makedev(1, 5)), 0);
+  ASSERT_EQ(mknod((devices + "/below/n").c_str(), S_IFCHR | 0666, makedev(1, 3)), 0);
+  cri::ContainerConfig config =
+      Shell("head -c 1 /dev/mine/z | wc -c; test -c /dev/mine/below/n; echo $?");
+  cri::Device* device = config.add_devices();
+  device->set_host_path(devices);
+  device->set_container_path("/dev/mine");
+  device->set_permissions("rw");
+  EXPECT_EQ(RunToEnd(config), "1\n0\n");
+  device->set_host_path(devices + "/missing");
+  std::string id;
+  const grpc::Status status = TryCreate(RunPod(), config, &id);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr(devices + "/missing"));
+  EXPECT_FALSE(Host().Exists(devices + "/missing"));
+}
+
+TEST_F(SecurityTest, WithCgroupV2AContainerSeesItsOwnGroupAsTheRoot) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  const std::string shown = ExecOutput(id, "cat /proc/1/cgroup");
+  if (Cgroups().layout() == linux::CgroupLayout::kV2) {
+    EXPECT_EQ(shown, "0::/\n");
+  } else {
+    EXPECT_THAT(shown, HasSubstr(id)) << "cgroup v1 has no namespace that would be worth it";
+  }
 }
 
 TEST_F(SecurityTest, EnvironmentAndWorkingDirectory) {
