@@ -396,7 +396,9 @@ TEST_F(ServicesTest, StatusNamesBothConditions) {
   EXPECT_THAT(response.status().conditions(1).message(), HasSubstr("CNI"));
   ASSERT_EQ(response.runtime_handlers_size(), 1);
   EXPECT_EQ(response.runtime_handlers(0).name(), "");
+  EXPECT_FALSE(response.runtime_handlers(0).features().user_namespaces());
   EXPECT_TRUE(response.features().supplemental_groups_policy());
+  EXPECT_TRUE(response.features().mount_options());
   EXPECT_THAT(response.info().at("config"), HasSubstr("\"version\":\"1.2.3\""));
   EXPECT_EQ(response.info().at("limitations"), "[]");
 }

@@ -13,6 +13,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+TEST_F(EngineHandlersTest, AVirtualMachineHasNoUserNamespaceOfTheHosts) {
+  SandboxSpec spec = Spec("vm");
+  spec.namespaces.uid_mappings = {{300000, 0, 65536}};
+  spec.namespaces.gid_mappings = {{300000, 0, 65536}};
+  const absl::Status refused = engine_->RunSandbox(spec, "").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("virtual machines"));
+}
+
 TEST_F(EngineHandlersTest, AVirtualMachineIsToldItsSize) {
   const std::string pod = Pod(Spec("vm"));
   Create(pod, Web());

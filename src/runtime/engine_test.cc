@@ -38,6 +38,19 @@ TEST_F(EngineTest, EachFailingStepOfASandboxLeavesNothing) {
   EXPECT_TRUE(engine_->RunSandbox(PodSpec(), "").ok()) << "the retry works";
 }
 
+TEST_F(EngineTest, AUserNamespaceThatCannotBeHadIsRefusedBeforeAnythingIsMade) {
+  SandboxSpec spec = PodSpec();
+  spec.namespaces.uid_mappings = {{300000, 0, 65536}};
+  spec.namespaces.gid_mappings = {{300000, 0, 65536}};
+  runtime_.user_namespaces = absl::FailedPreconditionError("the file system can't");
+  const absl::Status refused = engine_->RunSandbox(spec, "").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the file system can't"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(spec.name));
+  ExpectNothingLeft();
+  EXPECT_TRUE(engine_->RunSandbox(PodSpec(), "").ok()) << "others don't need one";
+}
+
 TEST_F(EngineTest, ASandboxReadiesTheKernelForItsContainers) {
   ASSERT_TRUE(engine_->RunSandbox(PodSpec(), "").ok());
   for (int i = 0; i < 1000 && cgroups_.moves_in_place == 0; ++i) {

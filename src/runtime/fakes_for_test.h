@@ -54,7 +54,10 @@ class FakeRuntime : public ContainerRuntime {
     }
   }
 
+  absl::Status UserNamespaces() const override { return user_namespaces; }
+
   Faults faults;
+  absl::Status user_namespaces;
   std::function<void()> on_read_exit;  // before anything is read
   ExecRequest last_exec;
   linux::CgroupSettings last_created;  // resources of the last Create

@@ -1,0 +1,44 @@
+#include "runtime/oci/machine.h"
+
+#include <sys/stat.h>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(MachineTest, SaysWhatMountsAndUserNamespacesLack) {
+  Machine machine;
+  for (const char* what : {"user namespaces", "recursive", "not shared"}) {
+    EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr(what))));
+  }
+  machine.user_namespaces = absl::FailedPreconditionError("it is too old");
+  machine.recursive_read_only = false;
+  machine.root_is_shared = false;
+  EXPECT_THAT(LimitationsOf(machine), Contains("no user namespaces for pods: it is too old"));
+  EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("no recursive read-only mounts")));
+  EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("mount at / is not shared")));
+}
+
+TEST(MachineTest, UserNamespacesNeedAnOpenWay) {
+  TestDir dir;  // which others can't enter
+  const absl::Status closed = CheckUserNamespaces(dir.root(), dir.root());
+  EXPECT_TRUE(absl::IsFailedPrecondition(closed)) << closed;
+  ASSERT_EQ(chmod(dir.path().c_str(), 0711), 0);
+  const absl::Status open = CheckUserNamespaces(dir.root(), dir.root());
+  if (open.ok()) {
+    EXPECT_THAT(std::string(closed.message()), HasSubstr(dir.path() + " lacks the permission"));
+  } else {
+    // The kernel or the file system stands in the way, as before.
+    EXPECT_EQ(open, closed);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
