@@ -76,7 +76,7 @@ AnnouncedContainer Announce(const ContainerSpec& spec) {
   container.kubernetes_resources = spec.kubernetes_resources.empty()
                                        ? Written(Guess(spec.resources))
                                        : spec.kubernetes_resources;
-  for (const Mount& mount : spec.mounts) container.mounts.push_back({.mount = mount});
+  for (const Mount& mount : spec.mounts) container.mounts.push_back(mount);
   container.devices = spec.devices;
   container.cdi_devices = spec.cdi_devices;
   return container;

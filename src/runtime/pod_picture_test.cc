@@ -70,7 +70,7 @@ TEST(PodPictureTest, AContainerThatWasNotAnnouncedIsAdded) {
   EXPECT_EQ(picture.is, PictureIs::kComplete);
   EXPECT_EQ(CpuOf(picture), "1500m");
   EXPECT_EQ(picture.now.containers.back().name, "debug");
-  EXPECT_EQ(picture.now.containers.back().mounts.at(0).mount.host_path, "/srv");
+  EXPECT_EQ(picture.now.containers.back().mounts.at(0).host_path, "/srv");
 }
 
 TEST(PodPictureTest, APodThatAnnouncesNothingIsKnownByItsOwnSettings) {

@@ -153,6 +153,15 @@ TEST_F(SpecBuilderTest, AUserNamespaceIsJoinedWithItsMappings) {
             Json::parse(R"([{"containerID": 0, "hostID": 200000, "size": 10}])"));
 }
 
+TEST_F(SpecBuilderTest, InAUserNamespacePrivilegeBringsNoDevices) {
+  spec_.security.privileged = true;
+  EXPECT_FALSE(Build()["linux"]["devices"].empty());
+  request_.sandbox.user_namespace = "/run/user";
+  const Json part = Build()["linux"];
+  EXPECT_TRUE(part["devices"].empty());
+  EXPECT_EQ(part["resources"]["devices"][0]["allow"], false);
+}
+
 TEST_F(SpecBuilderTest, AnAppArmorProfileIsNamed) {
   EXPECT_FALSE(Build()["process"].contains("apparmorProfile"));
   input_.apparmor_profile = "mine";

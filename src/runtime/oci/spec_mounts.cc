@@ -221,7 +221,9 @@ std::string RootPropagation(const ContainerSpec& spec) {
 absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input) {
   const ContainerSpec& spec = *input.request->spec;
   DeviceLists lists{Json::array(), Json::array()};
-  const bool privileged = spec.security.privileged;
+  // In a user namespace, crun 1.8 makes nodes that are its root's: there, what is given by name is
+  // all that a privileged container gets, or it had the host's disks.
+  const bool privileged = spec.security.privileged && input.request->sandbox.user_namespace.empty();
   // The runtime itself adds rules for the devices that every container has (/dev/null ...).
   lists.rules.push_back({{"allow", privileged}, {"access", "rwm"}});
   if (privileged) {
