@@ -365,11 +365,13 @@ TEST_F(CrunRuntimeTest, WorkingDirectoryThatIsAFile) {
   EXPECT_THAT(failure.message(), HasSubstr("/etc/passwd"));
 }
 
-TEST_F(CrunRuntimeTest, MissingMountSource) {
-  spec().mounts = {{.container_path = "/data", .host_path = "/no/such/path"}};
+TEST_F(CrunRuntimeTest, MountSourceThatCannotBe) {
+  ASSERT_TRUE(machine_->dir().root().ReplaceFile("file", "").ok());
+  const std::string source = machine_->dir().path() + "/file/below";
+  spec().mounts = {{.container_path = "/data", .host_path = source}};
   const absl::Status failure = FailToCreate(machine_->Request("a", "true"));
   EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
-  EXPECT_THAT(failure.message(), HasSubstr("mounts[0].host_path \"/no/such/path\""));
+  EXPECT_THAT(failure.message(), HasSubstr("mounts[0].host_path \"" + source + "\""));
 }
 
 TEST_F(CrunRuntimeTest, MissingSeccompFile) {
