@@ -212,6 +212,11 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
        {std::pair(".uids", &out->uid_mappings), std::pair(".gids", &out->gid_mappings)}) {
     const std::string list = absl::StrCat(name, member);
     PLIMSOLL_RETURN_IF_ERROR(linux::CheckIdMappings(list, *mappings));
+    if (mappings->size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(list, " has ", mappings->size(),
+                       " mappings; there must be one: the ids of a pod are one range"));
+    }
     if (linux::HostIdOf(*mappings, 0) != UINT32_MAX) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));

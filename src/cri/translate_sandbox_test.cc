@@ -160,6 +160,12 @@ TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
   } cases[] = {
       {"userns_options.uids has 0 mappings", [](auto* c) { User(c)->set_mode(v1::POD); }},
       {"userns_options.gids has 0 mappings", [](auto* c) { Map(0, User(c)->mutable_uids()); }},
+      {"userns_options.uids has 2 mappings; there must be one",
+       [](auto* c) {
+         Map(0, User(c)->mutable_uids());
+         Map(65536, User(c)->mutable_uids());
+         User(c)->mutable_uids(1)->set_host_id(200000);
+       }},
       {"userns_options.uids must map id 0", [](auto* c) { Map(1, User(c)->mutable_uids()); }},
       {"userns_options.mode is \"NODE\"",
        [](auto* c) {

@@ -1,10 +1,5 @@
 #include "runtime/oci/spec_builder.h"
 
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -13,83 +8,18 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
-#include "runtime/oci/mount_source.h"
+#include "runtime/oci/spec_builder_fixture_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-using Json = nlohmann::json;
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A directory that is a shared mount of its own.
-class SharedMount {
- public:
-  explicit SharedMount(std::string path) : path_(std::move(path)) {
-    EXPECT_EQ(mkdir(path_.c_str(), 0755), 0);
-    EXPECT_TRUE(linux::BindMount(path_, path_).ok());
-    EXPECT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_SHARED, nullptr), 0);
-  }
-  ~SharedMount() { EXPECT_TRUE(linux::Unmount(path_).ok()); }
-  SharedMount(const SharedMount&) = delete;
-  SharedMount& operator=(const SharedMount&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
-class SpecBuilderTest : public ::testing::Test {
- protected:
-  SpecBuilderTest() : host_(*FsRoot::Open("/")) {
-    machine_.layout = linux::CgroupLayout::kV1;
-    machine_.controllers = {"cpu", "cpuset", "memory", "pids"};
-    machine_.capabilities = ~CapabilityMask{0};
-    spec_.command = {"/bin/true"};
-    request_.id = "a";
-    request_.spec = &spec_;
-    request_.image = &image_;
-    request_.cgroup_path = "/pods/a";
-    input_.request = &request_;
-    input_.machine = &machine_;
-    input_.host = &host_;
-    input_.root_path = "/rootfs";
-    input_.user.home = "/root";
-  }
-
-  absl::StatusOr<BuiltSpec> TryBuild() { return BuildSpec(input_); }
-  Json Build() {
-    const auto built = TryBuild();
-    EXPECT_TRUE(built.ok()) << built.status();
-    if (!built.ok()) return Json::object();
-    warnings_ = built->warnings;
-    return Json::parse(built->json);
-  }
-  static Json MountAt(const Json& config, const std::string& destination) {
-    for (const Json& mount : config["mounts"]) {
-      if (mount["destination"] == destination) return mount;
-    }
-    return nullptr;
-  }
-  static std::vector<std::string> NamespaceTypes(const Json& config) {
-    std::vector<std::string> types;
-    for (const Json& ns : config["linux"]["namespaces"]) types.push_back(ns["type"]);
-    return types;
-  }
-
-  FsRoot host_;
-  Machine machine_;
-  ContainerSpec spec_;
-  image::ImageConfig image_;
-  CreateRequest request_;
-  SpecInput input_;
-  std::vector<std::string> warnings_;
-};
+class SpecBuilderTest : public SpecBuilderFixture {};
 
 TEST_F(SpecBuilderTest, ArgumentsByKubernetesRules) {
   image_.entrypoint = {"entry"};
@@ -151,15 +81,6 @@ TEST_F(SpecBuilderTest, AUserNamespaceIsJoinedWithItsMappings) {
             Json::parse(R"([{"containerID": 0, "hostID": 100000, "size": 65536}])"));
   EXPECT_EQ(part["gidMappings"],
             Json::parse(R"([{"containerID": 0, "hostID": 200000, "size": 10}])"));
-}
-
-TEST_F(SpecBuilderTest, InAUserNamespacePrivilegeBringsNoDevices) {
-  spec_.security.privileged = true;
-  EXPECT_FALSE(Build()["linux"]["devices"].empty());
-  request_.sandbox.user_namespace = "/run/user";
-  const Json part = Build()["linux"];
-  EXPECT_TRUE(part["devices"].empty());
-  EXPECT_EQ(part["resources"]["devices"][0]["allow"], false);
 }
 
 TEST_F(SpecBuilderTest, AnAppArmorProfileIsNamed) {
@@ -237,175 +158,6 @@ TEST_F(SpecBuilderTest, PathsAreMaskedUnlessPrivileged) {
   EXPECT_FALSE(config["linux"].contains("maskedPaths"));
   EXPECT_THAT(MountAt(config, "/sys")["options"], Contains("rw"));
   EXPECT_EQ(config["linux"]["resources"]["devices"][0]["allow"], true);
-}
-
-TEST_F(SpecBuilderTest, MountsOfTheContainerReplaceAndFollow) {
-  TestDir dir;
-  const SharedMount shared(dir.path() + "/shared");
-  request_.sandbox.etc_hosts = dir.path() + "/hosts";
-  request_.sandbox.etc_resolv_conf = dir.path() + "/resolv.conf";
-  request_.sandbox.ipc_namespace = "/run/ipc";
-  request_.sandbox.shm_directory = dir.path();
-  spec_.mounts = {{.container_path = "/a/b/c/", .host_path = dir.path()},
-                  {.container_path = "/a",
-                   .host_path = dir.path() + "/shared",
-                   .readonly = true,
-                   .propagation = MountPropagation::kHostToContainer},
-                  {.container_path = "/etc/hosts", .host_path = dir.path()}};
-  Json config = Build();
-  EXPECT_EQ(MountAt(config, "/etc/hosts")["source"], dir.path());
-  EXPECT_EQ(MountAt(config, "/etc/resolv.conf")["source"], dir.path() + "/resolv.conf");
-  EXPECT_EQ(MountAt(config, "/dev/shm")["source"], dir.path());
-  EXPECT_THAT(MountAt(config, "/a")["options"], ElementsAre("rbind", "rslave", "ro"));
-  EXPECT_EQ(config["mounts"].back()["destination"], "/a/b/c");
-  EXPECT_EQ(config["linux"]["rootfsPropagation"], "rslave");
-  spec_.mounts[1].propagation = MountPropagation::kBidirectional;
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("for privileged containers only"));
-  spec_.security.privileged = true;
-  EXPECT_EQ(Build()["linux"]["rootfsPropagation"], "rshared");
-  spec_.mounts[1].recursive_read_only = true;
-  EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
-  spec_.mounts = {{.container_path = "relative", .host_path = dir.path()}};
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("mounts[0].container_path"));
-}
-
-TEST_F(SpecBuilderTest, PropagationNeedsAMountThatItCanComeFrom) {
-  TestDir dir;
-  const SharedMount shared(dir.path() + "/shared");
-  ASSERT_EQ(mount(nullptr, shared.path().c_str(), nullptr, MS_PRIVATE, nullptr), 0);
-  spec_.security.privileged = true;
-  for (const MountPropagation propagation :
-       {MountPropagation::kHostToContainer, MountPropagation::kBidirectional}) {
-    spec_.mounts = {
-        {.container_path = "/a", .host_path = shared.path() + "/deep", .propagation = propagation}};
-    const absl::Status refused = TryBuild().status();
-    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()),
-                AllOf(HasSubstr("mounts[0].propagation"), HasSubstr(shared.path() + "/deep"),
-                      HasSubstr("is private"), HasSubstr("--make-rshared " + shared.path())));
-  }
-  ASSERT_EQ(mount(nullptr, shared.path().c_str(), nullptr, MS_SHARED, nullptr), 0);
-  EXPECT_THAT(MountAt(Build(), "/a")["options"], Contains("rshared"));
-}
-
-TEST_F(SpecBuilderTest, ReadOnlyWithAllBelowNeedsTheKernel) {
-  TestDir dir;
-  spec_.mounts = {{.container_path = "/a",
-                   .host_path = dir.path(),
-                   .readonly = true,
-                   .recursive_read_only = true}};
-  EXPECT_THAT(MountAt(Build(), "/a")["options"], ElementsAre("rbind", "rprivate", "rro", "ro"));
-  machine_.recursive_read_only = false;
-  EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("needs Linux 5.12 and crun 1.4"));
-}
-
-TEST_F(SpecBuilderTest, HostPathsAreFollowedOrMade) {
-  TestDir dir;
-  ASSERT_TRUE(dir.root().MakeDirs("real/data").ok());
-  ASSERT_EQ(symlink("real", (dir.path() + "/link").c_str()), 0);
-  ASSERT_EQ(symlink("nowhere", (dir.path() + "/dangling").c_str()), 0);
-  spec_.mounts = {{.container_path = "/a", .host_path = dir.path() + "/link/data"},
-                  {.container_path = "/b", .host_path = dir.path() + "/missing/deep"}};
-  const Json config = Build();
-  EXPECT_EQ(MountAt(config, "/a")["source"], dir.path() + "/real/data");
-  EXPECT_EQ(MountAt(config, "/b")["source"], dir.path() + "/missing/deep");
-  EXPECT_TRUE(S_ISDIR(dir.root().Stat("missing/deep")->st_mode));
-  spec_.mounts = {{.container_path = "/c", .host_path = dir.path() + "/dangling"}};
-  EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("mounts[0].host_path"));
-}
-
-TEST_F(SpecBuilderTest, MountOptionsAreThoseAskedFor) {
-  TestDir dir;
-  spec_.mounts = {
-      {.container_path = "/a", .host_path = dir.path(), .mount_options = {"noexec", "nosuid"}}};
-  EXPECT_THAT(MountAt(Build(), "/a")["options"],
-              ElementsAre("rbind", "rprivate", "noexec", "nosuid", "rw"));
-}
-
-TEST_F(SpecBuilderTest, ImagesAndMappedIdsComeFromTheStage) {
-  TestDir dir;
-  input_.stage_path = "/bundle/stage";
-  spec_.mounts = {{.container_path = "/plain", .host_path = dir.path()},
-                  {.container_path = "/ids",
-                   .host_path = dir.path(),
-                   .uid_mappings = {{100000, 0, 65536}},
-                   .gid_mappings = {{100000, 0, 65536}}},
-                  {.container_path = "/image", .image = "busybox", .image_sub_path = "bin"}};
-  const Json config = Build();
-  EXPECT_EQ(MountAt(config, "/plain")["source"], dir.path());
-  EXPECT_EQ(MountAt(config, "/ids")["source"], "/bundle/stage/volumes/1");
-  EXPECT_EQ(MountAt(config, "/image")["source"], "/bundle/stage/volumes/2");
-  EXPECT_THAT(MountAt(config, "/image")["options"],
-              ElementsAre("rbind", "rprivate", "ro", "noexec", "nosuid", "nodev"));
-
-  request_.image_layers = {{2, {"/layers/top", "/layers/base"}}};
-  LaunchPlan plan;
-  AddStageToPlan(request_, input_.stage_path, &plan);
-  std::string text = plan.text();
-  absl::c_replace(text, '\0', '|');
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|volume=1|source=", dir.path(),
-                               "|map=0 100000 65536\n;0 100000 65536\n|volume=2|"
-                               "layer=/layers/top|layer=/layers/base|part=bin|"));
-
-  // In a pod with these ids the namespace is there already, and everything is shown with them.
-  request_.sandbox.user_namespace = "/run/user";
-  spec_.security.namespaces.uid_mappings = spec_.mounts[1].uid_mappings;
-  spec_.security.namespaces.gid_mappings = spec_.mounts[1].gid_mappings;
-  LaunchPlan mapped;
-  AddStageToPlan(request_, input_.stage_path, &mapped);
-  text = mapped.text();
-  absl::c_replace(text, '\0', '|');
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|userns=/run/user|volume=1|source=", dir.path(),
-                               "|map=/run/user|volume=2|layer=/layers/top|layer=/layers/base|"
-                               "part=bin|map=/run/user|"));
-
-  spec_.mounts.clear();
-  request_.sandbox.user_namespace.clear();
-  LaunchPlan none;
-  AddStageToPlan(request_, input_.stage_path, &none);
-  EXPECT_EQ(none.text(), "");
-}
-
-TEST_F(SpecBuilderTest, ADirectoryOfDevicesIsAllOfThem) {
-  TestDir dir;
-  ASSERT_TRUE(dir.root().MakeDirs("devices/below").ok());
-  ASSERT_EQ(mknod((dir.path() + "/devices/a").c_str(), S_IFCHR | 0640, makedev(1, 3)), 0);
-  ASSERT_EQ(mknod((dir.path() + "/devices/below/b").c_str(), S_IFCHR | 0600, makedev(1, 5)), 0);
-  ASSERT_TRUE(dir.root().ReplaceFile("devices/file", "no device").ok());
-  ASSERT_EQ(symlink("devices/a", (dir.path() + "/link").c_str()), 0);
-  spec_.devices = {
-      {.container_path = "/dev/mine", .host_path = dir.path() + "/devices", .permissions = "rm"}};
-  const Json devices = Build()["linux"]["devices"];
-  ASSERT_EQ(devices.size(), 2);
-  EXPECT_EQ(devices[0]["path"], "/dev/mine/a");
-  EXPECT_EQ(devices[0]["minor"], 3);
-  EXPECT_EQ(devices[0]["fileMode"], 0640);
-  EXPECT_EQ(devices[1]["path"], "/dev/mine/below/b");
-  EXPECT_EQ(Build()["linux"]["resources"]["devices"][1]["access"], "rm");
-  spec_.devices = {{.container_path = "/dev/one", .host_path = dir.path() + "/link"}};
-  EXPECT_EQ(Build()["linux"]["devices"][0]["path"], "/dev/one");
-  spec_.devices = {{.container_path = "/dev/one", .host_path = dir.path() + "/devices/file"}};
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("is neither a device nor a directory"));
-}
-
-TEST_F(SpecBuilderTest, Devices) {
-  spec_.devices = {{.container_path = "/dev/other", .host_path = "/dev/null", .permissions = "r"}};
-  const Json config = Build();
-  const Json device = config["linux"]["devices"][0];
-  EXPECT_EQ(device["path"], "/dev/other");
-  EXPECT_EQ(device["type"], "c");
-  EXPECT_EQ(device["major"], 1);
-  EXPECT_EQ(device["minor"], 3);
-  const Json rules = config["linux"]["resources"]["devices"];
-  EXPECT_EQ(rules[0]["allow"], false);
-  EXPECT_EQ(rules[1]["access"], "r");
-
-  spec_.devices[0].permissions = "x";
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("devices[0].permissions"));
-  spec_.devices = {{.container_path = "/dev/x", .host_path = "/no/such/device"}};
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("devices[0].host_path"));
 }
 
 TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
