@@ -57,8 +57,9 @@ class LayerLease {
 struct Credentials {
   std::string username;
   std::string password;
-  std::string identity_token;
+  std::string identity_token;  // OAuth 2 refresh token
   bool empty() const { return username.empty() && identity_token.empty(); }
+  bool operator==(const Credentials&) const = default;
 };
 
 struct Progress {
@@ -70,10 +71,17 @@ using ProgressFn = std::function<void(const Progress&)>;
 
 struct PullOptions {
   Credentials credentials;
-  absl::Duration timeout = absl::Minutes(30);
-  bool insecure_registry = false;  // plain HTTP, as configured for the registry
-  std::function<bool()> cancelled;
+  absl::Duration timeout = absl::InfiniteDuration();
+  // A registry from which nothing comes for so long is given up.
+  absl::Duration stall_timeout = absl::Minutes(5);
+  bool insecure_registry = false;  // plain HTTP, or a certificate that nobody checks
+  // As insecure_registry, for one registry ("host:port"); may be null. Asked in any thread.
+  std::function<bool(absl::string_view registry)> is_insecure;
+  std::function<bool()> cancelled;  // asked in the caller's thread
 };
+
+// Whether a pull failed because policy.json of this machine wants a signature and there is none.
+bool IsSignatureRefusal(const absl::Status& status);
 
 struct ImageUsage {
   uint64_t bytes = 0;

@@ -18,6 +18,9 @@
 namespace plimsoll::image {
 namespace {
 
+// How soon one who waits for another's unpacking sees that nobody wants the layer any more.
+constexpr absl::Duration kAskInterval = absl::Milliseconds(100);
+
 std::string LayerPath(const std::string& chain_id) {
   return absl::StrCat("layers/", DigestHex(chain_id));
 }
@@ -114,7 +117,9 @@ absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
     const auto it = layers_.find(chain_id);
     return it == layers_.end() || it->second.state != State::kUnpacking;
   };
-  mutex_.Await(absl::Condition(&settled));
+  if (!mutex_.AwaitWithTimeout(absl::Condition(&settled), kAskInterval)) {
+    return absl::UnavailableError(absl::StrCat("layer ", chain_id, " is being unpacked"));
+  }
   const auto it = layers_.find(chain_id);
   if (it != layers_.end() && it->second.state == State::kReady) {
     ++it->second.holds;
@@ -130,10 +135,16 @@ absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
 }
 
 absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
-                                                    const UnpackFn& unpack) {
+                                                    const UnpackFn& unpack,
+                                                    const std::function<bool()>& cancelled) {
   PLIMSOLL_RETURN_IF_ERROR(CheckDigest(chain_id, "a layer's chain"));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Hold> there, AcquireOrClaim(chain_id));
-  if (there.has_value()) return *std::move(there);
+  absl::StatusOr<std::optional<Hold>> there = AcquireOrClaim(chain_id);
+  while (absl::IsUnavailable(there.status())) {
+    if (cancelled && cancelled()) return absl::CancelledError("cancelled");
+    there = AcquireOrClaim(chain_id);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(there.status());
+  if (there->has_value()) return **std::move(there);
   const absl::StatusOr<ImageUsage> usage = UnpackAndPublish(chain_id, unpack);
   absl::MutexLock lock(&mutex_);
   if (!usage.ok()) {

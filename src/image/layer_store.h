@@ -60,9 +60,11 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there. Asked
   // by several threads at once, one unpacks and the others wait for it; when it fails, the next
   // one tries. After a failure nothing is left. A damaged layer is unpacked anew;
-  // FAILED_PRECONDITION while someone uses it.
+  // FAILED_PRECONDITION while someone uses it. CANCELLED soon after `cancelled` (may be null) has
+  // become true for one that waits.
   using UnpackFn = std::function<absl::StatusOr<ImageUsage>(const FsRoot& diff)>;
-  absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack);
+  absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack,
+                              const std::function<bool()>& cancelled = nullptr);
 
   // For layers that the caller holds.
   std::string DiffPath(const std::string& chain_id) const;
@@ -87,8 +89,8 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
 
   explicit LayerStore(FsRoot directory) : directory_(std::move(directory)) {}
   absl::Status Load();
-  // Waits until nobody unpacks the layer. A Hold if it is there, none if the caller is to unpack
-  // it.
+  // Waits a moment for nobody to unpack the layer. A Hold if it is there, none if the caller is to
+  // unpack it; UNAVAILABLE when someone else still does.
   absl::StatusOr<std::optional<Hold>> AcquireOrClaim(const std::string& chain_id);
   absl::StatusOr<ImageUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
   void Release(const std::string& chain_id);

@@ -17,16 +17,17 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "image/blob_store.h"
-#include "image/digest.h"
+#include "image/download.h"
 #include "image/image_content.h"
 #include "image/image_index.h"
 #include "image/image_service.h"
 #include "image/importer.h"
 #include "image/layer_store.h"
-#include "image/layer_unpacker.h"
 #include "image/manifest.h"
 #include "image/reference.h"
+#include "image/shared_pulls.h"
 #include "image/transport_skopeo.h"
+#include "image/unpack_image.h"
 
 namespace plimsoll::image {
 namespace {
@@ -99,13 +100,11 @@ class Service : public ImageService {
   absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
   absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
   std::shared_ptr<LayerLease> LeaseOf(std::vector<std::string> chain_ids, Holds holds) const;
-  absl::StatusOr<Image> Install(const OpenedImage& opened, std::vector<std::string> repo_tags,
-                                std::vector<std::string> repo_digests, const ProgressFn& progress);
-  absl::StatusOr<ImageUsage> UnpackInto(const FsRoot& diff, const FileSource& source,
-                                        const LayerContent& layer, const std::string& diff_id,
-                                        const std::vector<std::string>& below,
-                                        const std::function<bool()>& cancelled) const;
-  absl::StatusOr<Image> Commit(Image image, Holds holds, const ImageContent& content);
+  absl::StatusOr<Image> PullNow(const Reference& name, const TransportOptions& options,
+                                const ProgressFn& progress);
+  // An image that is here already, with names that it may not have had. Nothing if it isn't.
+  absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const RegistryImage& found);
+  absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
@@ -122,6 +121,8 @@ class Service : public ImageService {
   mutable absl::Mutex mutex_;
   ImageIndex index_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Holds> holds_ ABSL_GUARDED_BY(mutex_);  // by image id
+
+  SharedPulls pulls_;
 };
 
 absl::Status Service::Load() {
@@ -192,7 +193,11 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
   const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work, cancelled);
   if (!opened.ok()) return Annotate(opened.status(), absl::StrCat("import ", path));
   if (tags.empty()) tags = TagsOf(opened->content.names);
-  absl::StatusOr<Image> image = Install(*opened, std::move(tags), {}, progress);
+  absl::StatusOr<UnpackedImage> unpacked = UnpackImage(*layers_, *opened, progress);
+  if (!unpacked.ok()) return Annotate(unpacked.status(), absl::StrCat("import ", path));
+  Image named;
+  named.record.repo_tags = std::move(tags);
+  absl::StatusOr<Image> image = Commit(std::move(named), *std::move(unpacked), opened->content);
   if (!image.ok()) return Annotate(image.status(), absl::StrCat("import ", path));
   return image;
 }
@@ -200,121 +205,77 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
 absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptions& options,
                                     const ProgressFn& progress) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
+  const bool insecure =
+      options.insecure_registry || (options.is_insecure && options.is_insecure(name.registry));
+  const Credentials& secrets = options.credentials;
+  SharedPulls::Caller caller;
+  caller.what = absl::StrCat("pull ", name.Canonical());
+  caller.key = {name.Canonical(), insecure ? "insecure" : "", secrets.username, secrets.password,
+                secrets.identity_token};
+  caller.timeout = options.timeout;
+  caller.cancelled = options.cancelled;
+  caller.progress = progress;
+  TransportOptions transport{
+      .credentials = secrets, .insecure = insecure, .stall_timeout = options.stall_timeout};
+  return pulls_.Join(caller, [this, name, transport](const std::function<bool()>& cancelled,
+                                                     const ProgressFn& publish) {
+    TransportOptions with_end = transport;
+    with_end.cancelled = cancelled;
+    return PullNow(name, with_end, publish);
+  });
+}
+
+absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOptions& options,
+                                       const ProgressFn& progress) {
   std::string work_name;
   absl::Cleanup remove_work = [&] {
     if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto transport, SkopeoTransport::Open(name, options, work));
-  if (progress) progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
-  PLIMSOLL_ASSIGN_OR_RETURN(RegistryImage found, transport->Resolve());
+  progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
+  PLIMSOLL_ASSIGN_OR_RETURN(const RegistryImage found, transport->Resolve());
+  Image image;
   // With a tag and a digest the tag isn't asked about, so it can't be claimed.
-  std::vector<std::string> tags;
-  if (name.digest.empty()) tags.push_back(name.Tagged());
-  const std::vector<std::string> digests = {absl::StrCat(name.Name(), "@", found.digest)};
+  if (name.digest.empty()) image.record.repo_tags.push_back(name.Tagged());
+  image.record.repo_digests = {absl::StrCat(name.Name(), "@", found.digest)};
+  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, found));
+  if (known.has_value()) return *std::move(known);
 
+  absl::StatusOr<DownloadedImage> got =
+      Download(*transport, found, work, *layers_, options.cancelled, progress);
+  if (!got.ok()) {
+    // The transport's own errors say it already.
+    if (absl::StartsWith(got.status().message(), "pull ")) return got.status();
+    return Annotate(got.status(), absl::StrCat("pull ", name.Canonical()));
+  }
+  return Commit(std::move(image), std::move(got->unpacked), got->content);
+}
+
+absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names,
+                                                          const RegistryImage& found) {
   std::optional<Image> known;
   {
     absl::MutexLock lock(&mutex_);
     known = index_.FindManifest(found.manifest_digest);
   }
-  if (known.has_value()) {
-    absl::StatusOr<Holds> holds = AcquireAll(known->record.chain_ids);
-    if (holds.ok()) {  // else removed meanwhile: pull it
-      known->record.repo_tags = tags;
-      known->record.repo_digests = digests;
-      PLIMSOLL_ASSIGN_OR_RETURN(std::string config, blobs_->Read(known->record.id));
-      return Commit(*std::move(known), *std::move(holds),
-                    ImageContent{std::move(found.manifest), std::move(config), {}, {}});
-    }
-  }
-  PLIMSOLL_RETURN_IF_ERROR(transport->Copy(found, progress));
-  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot copied, work.Sub("image"));
-  OpenedImage opened;
-  opened.cancelled = options.cancelled;
-  opened.source = std::make_unique<DirectorySource>(std::move(copied));
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      opened.content,
-      ReadManifestContent(*opened.source, std::move(found.manifest),
-                          [](absl::string_view digest) { return std::string(DigestHex(digest)); }));
-  absl::StatusOr<Image> image = Install(opened, tags, digests, progress);
-  if (!image.ok()) {
-    // The transport's own errors say it already.
-    if (absl::StartsWith(image.status().message(), "pull ")) return image.status();
-    return Annotate(image.status(), absl::StrCat("pull ", name.Canonical()));
-  }
-  return image;
+  if (!known.has_value()) return std::nullopt;
+  absl::StatusOr<Holds> holds = AcquireAll(known->record.chain_ids);
+  if (!holds.ok()) return std::nullopt;  // removed meanwhile: pull it
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string config, blobs_->Read(known->record.id));
+  UnpackedImage unpacked{known->config, known->record.chain_ids, *std::move(holds),
+                         known->record.size_bytes};
+  return Commit(names, std::move(unpacked),
+                ImageContent{found.manifest, std::move(config), {}, {}});
 }
 
-absl::StatusOr<ImageUsage> Service::UnpackInto(const FsRoot& diff, const FileSource& source,
-                                               const LayerContent& layer,
-                                               const std::string& diff_id,
-                                               const std::vector<std::string>& below,
-                                               const std::function<bool()>& cancelled) const {
-  std::vector<FsRoot> lowers;
-  for (auto it = below.rbegin(); it != below.rend(); ++it) {
-    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers_->Diff(*it));
-    lowers.push_back(std::move(lower));
-  }
-  absl::StatusOr<UniqueFd> fd = source.Open(layer.file);
-  if (absl::IsNotFound(fd.status())) return absl::DataLossError("the layer is missing");
-  PLIMSOLL_RETURN_IF_ERROR(fd.status());
-  const UnpackLimits limits;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(*std::move(fd), "the layer",
-                                                                   limits.max_bytes, cancelled));
-  PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
-  if (!layer.digest.empty() && result.digests.stored != layer.digest) {
-    return absl::DataLossError(absl::StrCat("digest mismatch: the manifest says ", layer.digest,
-                                            ", the layer has ", result.digests.stored));
-  }
-  if (result.digests.unpacked != diff_id) {
-    return absl::DataLossError(absl::StrCat("diff_id mismatch: the config says ", diff_id,
-                                            ", the layer has ", result.digests.unpacked));
-  }
-  return ImageUsage{result.bytes, result.inodes};
-}
-
-absl::StatusOr<Image> Service::Install(const OpenedImage& opened,
-                                       std::vector<std::string> repo_tags,
-                                       std::vector<std::string> repo_digests,
-                                       const ProgressFn& progress) {
-  const ImageContent& content = opened.content;
-  PLIMSOLL_ASSIGN_OR_RETURN(ConfigFile file, ParseConfigFile(content.config, "the image's config"));
-  const size_t count = content.layers.size();
-  if (file.diff_ids.size() != count) {
-    return absl::InvalidArgumentError(absl::StrCat("the image's config has ", file.diff_ids.size(),
-                                                   " diff_ids, its manifest ", count, " layers"));
-  }
-  Image image;
-  image.config = std::move(file.config);
-  image.record.repo_tags = std::move(repo_tags);
-  image.record.repo_digests = std::move(repo_digests);
-  std::vector<std::string>& chain = image.record.chain_ids;
-  Holds holds;
-  for (size_t i = 0; i < count; ++i) {
-    const LayerContent& layer = content.layers[i];
-    const std::string position = absl::StrCat("layer ", i + 1, " of ", count);
-    if (progress) progress({absl::StrCat("unpacking ", position), 0, 0});
-    const std::string chain_id = ChainId(chain.empty() ? "" : chain.back(), file.diff_ids[i]);
-    absl::StatusOr<LayerStore::Hold> hold = layers_->Ensure(chain_id, [&](const FsRoot& diff) {
-      return UnpackInto(diff, *opened.source, layer, file.diff_ids[i], chain, opened.cancelled);
-    });
-    if (!hold.ok()) {
-      return Annotate(
-          hold.status(),
-          absl::StrCat(position, " (", layer.digest.empty() ? layer.file : layer.digest, ")"));
-    }
-    holds.push_back(*std::move(hold));
-    image.record.size_bytes += layers_->UsageOf(chain_id).bytes;
-    chain.push_back(chain_id);
-  }
-  if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");
-  return Commit(std::move(image), std::move(holds), content);
-}
-
-// `image` has its names, chain and config; the rest of the record is filled in here.
-absl::StatusOr<Image> Service::Commit(Image image, Holds holds, const ImageContent& content) {
+// `image` has its names; the rest is filled in here.
+absl::StatusOr<Image> Service::Commit(Image image, UnpackedImage unpacked,
+                                      const ImageContent& content) {
+  image.config = std::move(unpacked.config);
   ImageRecord& record = image.record;
+  record.chain_ids = std::move(unpacked.chain_ids);
+  record.size_bytes = unpacked.size_bytes;
   absl::MutexLock commit(&commit_mutex_);
   absl::Cleanup remove_blobs = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     RemoveUnusedBlobs().IgnoreError();
@@ -335,7 +296,7 @@ absl::StatusOr<Image> Service::Commit(Image image, Holds holds, const ImageConte
   PLIMSOLL_RETURN_IF_ERROR(Write(change));
   absl::MutexLock lock(&mutex_);
   index_.Apply(change);
-  holds_.try_emplace(record.id, std::move(holds));
+  holds_.try_emplace(record.id, std::move(unpacked.holds));
   std::move(remove_blobs).Cancel();
   return *index_.FindId(record.id);
 }

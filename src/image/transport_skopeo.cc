@@ -14,16 +14,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "image/digest.h"
 #include "image/image_content.h"
-#include "image/manifest.h"
+#include "image/skopeo_errors.h"
 #include "linux/process_tree.h"
 #include "nlohmann/json.hpp"
 
@@ -31,10 +28,12 @@ namespace plimsoll::image {
 namespace {
 
 constexpr absl::string_view kAuthFile = "auth.json";
-constexpr int kTickMs = 200;
+constexpr int kTickMs = 100;
 constexpr size_t kMaxOutputBytes = kMaxDocumentBytes + 1;
 constexpr size_t kMaxErrorBytes = 64 * 1024;
 constexpr int kMaxIndexDepth = 4;
+// What skopeo writes beside layers and config: manifest, index, the layout's own files.
+constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
@@ -85,70 +84,23 @@ absl::StatusOr<Pipe> MakePipe() {
   return made;
 }
 
-// skopeo logs as time="..." level=fatal msg="..."; the last such message is the reason.
-std::string Reason(absl::string_view err) {
-  std::string reason;
-  for (absl::string_view line : absl::StrSplit(err, '\n', absl::SkipEmpty())) {
-    const size_t start = line.find("msg=\"");
-    const bool logged = start != absl::string_view::npos && absl::EndsWith(line, "\"");
-    if (logged && (absl::StrContains(line, "level=fatal") || reason.empty())) {
-      const absl::string_view quoted = line.substr(start + 5, line.size() - start - 6);
-      reason = absl::StrReplaceAll(quoted, {{"\\\"", "\""}, {"\\\\", "\\"}});
-    } else if (reason.empty() && !logged) {
-      reason = std::string(line);
-    }
+// Of the files in a directory, which may come and go meanwhile.
+uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
+  uint64_t bytes = 0;
+  const absl::StatusOr<std::vector<std::string>> names = root.List(directory);
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    const absl::StatusOr<struct stat> info = root.Stat(absl::StrCat(directory, "/", name));
+    if (info.ok() && S_ISREG(info->st_mode)) bytes += static_cast<uint64_t>(info->st_size);
   }
-  return reason.substr(0, 1000);
+  return bytes;
 }
 
-bool HasAny(absl::string_view text, std::initializer_list<absl::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [text](absl::string_view part) { return absl::StrContains(text, part); });
-}
-
-absl::StatusCode CodeFor(absl::string_view reason) {
-  const std::string text = absl::AsciiStrToLower(reason);
-  if (HasAny(text, {"manifest unknown", "name unknown", "repository name not known", "name invalid",
-                    "not found", "status code 404"})) {
-    // A host that isn't found is no answer of a registry.
-    if (!absl::StrContains(text, "no such host")) return absl::StatusCode::kNotFound;
-  }
-  if (HasAny(text, {"unauthorized", "authentication required", "denied", "forbidden",
-                    "invalid username/password", "status code 401", "status code 403",
-                    "rejected by policy", "signature was required"})) {
-    return absl::StatusCode::kPermissionDenied;
-  }
-  if (HasAny(text, {"digest did not match", "does not match digest", "digest mismatch",
-                    "digest verification"})) {
-    return absl::StatusCode::kDataLoss;
-  }
-  if (HasAny(text, {"no space left", "disk quota"})) return absl::StatusCode::kResourceExhausted;
-  if (HasAny(text, {"connection refused", "no such host", "timeout", "timed out", "unreachable",
-                    "server misbehaving", "connection reset", "x509", "tls:", "eof",
-                    "server gave http response", "too many requests", "status code 5",
-                    "pinging container registry", "no route to host"})) {
-    return absl::StatusCode::kUnavailable;
-  }
-  return absl::StatusCode::kInternal;
+// The sizes are the registry's word.
+uint64_t Add(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 }  // namespace
-
-absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
-                                  const Credentials& secrets) {
-  const std::string basic =
-      absl::Base64Escape(absl::StrCat(secrets.username, ":", secrets.password));
-  std::string text(stderr_text);
-  for (const std::string& secret :
-       {secrets.empty() ? std::string() : basic, secrets.password, secrets.identity_token,
-        absl::CEscape(secrets.password), absl::Base64Escape(secrets.password)}) {
-    if (!secret.empty()) text = absl::StrReplaceAll(text, {{secret, "[redacted]"}});
-  }
-  const std::string reason = Reason(text);
-  return absl::Status(CodeFor(reason),
-                      absl::StrCat("pull ", reference, ": ",
-                                   reason.empty() ? "skopeo failed without a word" : reason));
-}
 
 // Each has its directory as its home.
 void EndStraySkopeos(const std::vector<std::string>& works) {
@@ -166,11 +118,11 @@ void EndStraySkopeos(const std::vector<std::string>& works) {
 }
 
 absl::StatusOr<std::unique_ptr<SkopeoTransport>> SkopeoTransport::Open(const Reference& reference,
-                                                                       const PullOptions& options,
+                                                                       TransportOptions options,
                                                                        const FsRoot& work) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string program, FindProgram("skopeo"));
   std::unique_ptr<SkopeoTransport> transport(
-      new SkopeoTransport(reference, options, work, std::move(program)));
+      new SkopeoTransport(reference, std::move(options), work, std::move(program)));
   PLIMSOLL_RETURN_IF_ERROR(transport->WriteAuthFile());
   return transport;
 }
@@ -203,23 +155,24 @@ std::vector<std::string> SkopeoTransport::Arguments(const char* subcommand,
                                                     const char* tls_option) const {
   std::vector<std::string> argv = {program_};
   if (!HasSystemPolicy()) argv.push_back("--insecure-policy");
+  if (!options_.registries_conf.empty()) {
+    argv.insert(argv.end(), {"--registries-conf", options_.registries_conf});
+  }
   argv.insert(argv.end(),
               {"--tmpdir", work_.path(), subcommand, "--authfile", work_.PathOf(kAuthFile)});
-  if (options_.insecure_registry) argv.push_back(absl::StrCat(tls_option, "=false"));
+  // Without the option registries.conf decides.
+  if (options_.insecure) argv.push_back(absl::StrCat(tls_option, "=false"));
   return argv;
 }
 
-absl::Status SkopeoTransport::Failure(absl::string_view err) const {
-  return TranslateSkopeoError(err, reference_.Canonical(), options_.credentials);
-}
-
-absl::StatusOr<std::string> SkopeoTransport::Run(
-    std::vector<std::string> argv, const std::function<void(absl::string_view out)>& on_tick) {
+absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
+                                                 const Watch& watch) {
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe out_pipe, MakePipe());
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe err_pipe, MakePipe());
   Command command;
   command.argv = std::move(argv);
   command.environment = Environment(work_);
+  command.working_directory = work_.path();
   command.descriptors = {{out_pipe.write_end.get(), 1}, {err_pipe.write_end.get(), 2}};
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
@@ -231,23 +184,30 @@ absl::StatusOr<std::string> SkopeoTransport::Run(
   const auto await = [&]() -> absl::StatusOr<ExitStatus> {
     bool out_open = true;
     bool err_open = true;
+    uint64_t seen = 0;
+    absl::Time last_seen = absl::Now();
     while (out_open || err_open) {
-      if (options_.cancelled && options_.cancelled()) {
+      if (watch.stopped && watch.stopped()) {
         return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
-      }
-      if (absl::Now() >= deadline_) {
-        return absl::DeadlineExceededError(absl::StrCat("pull ", reference_.Canonical(),
-                                                        ": not done after ",
-                                                        absl::FormatDuration(options_.timeout)));
       }
       struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
                               {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
       if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
       if (out_open) out_open = Drain(out_pipe.read_end.get(), kMaxOutputBytes, &out);
       if (err_open) err_open = Drain(err_pipe.read_end.get(), kMaxErrorBytes, &err);
-      if (on_tick) on_tick(out);
+      uint64_t now_seen = out.size() + err.size();
+      if (watch.written) {
+        PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(out));
+        now_seen = Add(now_seen, written);
+      }
+      if (std::exchange(seen, now_seen) != now_seen) last_seen = absl::Now();
+      if (absl::Now() - last_seen > options_.stall_timeout) {
+        return absl::UnavailableError(absl::StrCat(
+            "pull ", reference_.Canonical(), ": nothing has come from registry ",
+            reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
+      }
     }
-    return child.Wait(deadline_);
+    return child.Wait(absl::Now() + kEndTimeout);
   };
   const absl::StatusOr<ExitStatus> exit = await();
   if (!exit.ok()) {
@@ -260,30 +220,34 @@ absl::StatusOr<std::string> SkopeoTransport::Run(
   return out;
 }
 
-absl::StatusOr<std::string> SkopeoTransport::InspectRaw(const std::string& source) {
+absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, bool config) {
   std::vector<std::string> argv = Arguments("inspect", "--tls-verify");
-  argv.insert(argv.end(), {"--raw", absl::StrCat("docker://", source)});
-  return Run(std::move(argv), nullptr);
+  argv.push_back("--raw");
+  if (config) argv.push_back("--config");
+  argv.push_back(absl::StrCat("docker://", source));
+  return Run(std::move(argv), {options_.cancelled, nullptr});
 }
 
 absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
   RegistryImage image;
   const std::string name = reference_.Canonical();
-  PLIMSOLL_ASSIGN_OR_RETURN(image.manifest, InspectRaw(name));
+  PLIMSOLL_ASSIGN_OR_RETURN(image.manifest, Inspect(name, /*config=*/false));
   image.digest = DigestOf(image.manifest);
   if (!reference_.digest.empty() && image.digest != reference_.digest) {
     return absl::DataLossError(
         absl::StrCat("pull ", name, ": the registry gave the content of ", image.digest));
   }
   image.manifest_digest = image.digest;
+  const std::string what = absl::StrCat("pull ", name);
   for (int depth = 0; depth < kMaxIndexDepth; ++depth) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_index, IsIndex(image.manifest, name));
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_index, IsIndex(image.manifest, what));
     if (!is_index) return image;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Descriptor> manifests,
-                              ParseIndex(image.manifest, name));
-    PLIMSOLL_ASSIGN_OR_RETURN(const Descriptor chosen, SelectPlatform(manifests, name));
-    PLIMSOLL_ASSIGN_OR_RETURN(image.manifest,
-                              InspectRaw(absl::StrCat(reference_.Name(), "@", chosen.digest)));
+                              ParseIndex(image.manifest, what));
+    PLIMSOLL_ASSIGN_OR_RETURN(const Descriptor chosen, SelectPlatform(manifests, what));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        image.manifest,
+        Inspect(absl::StrCat(reference_.Name(), "@", chosen.digest), /*config=*/false));
     image.manifest_digest = DigestOf(image.manifest);
     if (image.manifest_digest != chosen.digest) {
       return absl::DataLossError(absl::StrCat("pull ", name, ": the registry gave the content of ",
@@ -294,35 +258,75 @@ absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
       absl::StrCat("pull ", name, ": has indexes more than ", kMaxIndexDepth, " deep"));
 }
 
-absl::Status SkopeoTransport::Copy(const RegistryImage& image, const ProgressFn& progress) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest,
-                            ParseManifest(image.manifest, reference_.Canonical()));
-  PLIMSOLL_RETURN_IF_ERROR(work_.MakeDirs("image"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot target, work_.Sub("image"));
+absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const RegistryImage& image,
+                                                        const Descriptor& config) {
+  const std::string what =
+      absl::StrCat("pull ", reference_.Canonical(), ": config ", config.digest);
+  if (config.size > kMaxDocumentBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(what, " is said to have ", config.size,
+                                                   " bytes; valid are ", kMaxDocumentBytes));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::string text,
+      Inspect(absl::StrCat(reference_.Name(), "@", image.manifest_digest), /*config=*/true));
+  if (const std::string digest = DigestOf(text); digest != config.digest) {
+    return absl::DataLossError(absl::StrCat(what, " has the content of ", digest));
+  }
+  if (text.size() != config.size) {
+    return absl::DataLossError(
+        absl::StrCat(what, " has ", text.size(), " bytes; the manifest says ", config.size));
+  }
+  return text;
+}
+
+absl::Status SkopeoTransport::Copy(const RegistryImage& image,
+                                   const absl::flat_hash_set<std::string>& known,
+                                   const std::function<bool()>& stopped,
+                                   const ProgressFn& progress) {
+  const std::string what = absl::StrCat("pull ", reference_.Canonical());
+  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest, ParseManifest(image.manifest, what));
+  PLIMSOLL_RETURN_IF_ERROR(work_.MakeDirs(kBlobs));
+  // skopeo takes what has the name of a blob for that blob.
+  for (const std::string& digest : known) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        work_.ReplaceFile(absl::StrCat(kBlobs, "/", DigestHex(digest)), "", 0600));
+  }
   Progress state;
   state.step = absl::StrCat("copying ", reference_.Canonical());
   state.total_bytes = manifest.config.size;
-  for (const Descriptor& layer : manifest.layers) state.total_bytes += layer.size;
+  for (const Descriptor& layer : manifest.layers) {
+    if (!known.contains(layer.digest)) state.total_bytes = Add(state.total_bytes, layer.size);
+  }
+  if (progress) progress(state);
 
-  const auto report = [&](absl::string_view out) {
-    const absl::StatusOr<std::vector<std::string>> names = target.List(".");
-    uint64_t bytes = 0;
-    for (const std::string& name : names.value_or(std::vector<std::string>())) {
-      const absl::StatusOr<struct stat> info = target.Stat(name);
-      if (info.ok()) bytes += static_cast<uint64_t>(info->st_size);
+  const auto written = [&](absl::string_view out) -> absl::StatusOr<uint64_t> {
+    const uint64_t bytes = BytesIn(work_, kBlobs) + BytesIn(work_, "image");
+    if (bytes > Add(state.total_bytes, kSlackBytes)) {
+      return absl::DataLossError(absl::StrCat(what, ": the registry gives more than the ",
+                                              state.total_bytes, " bytes that the manifest says"));
     }
-    absl::string_view lines = absl::StripTrailingAsciiWhitespace(out);
+    const absl::string_view lines = absl::StripTrailingAsciiWhitespace(out);
     const std::string line(lines.substr(lines.rfind('\n') + 1).substr(0, 120));
-    if (bytes == state.done_bytes && (line.empty() || line == state.step)) return;
-    if (!line.empty()) state.step = line;
-    state.done_bytes = std::min(bytes, state.total_bytes);
-    progress(state);
+    const uint64_t done = std::min(bytes, state.total_bytes);
+    if (progress && (done != state.done_bytes || (!line.empty() && line != state.step))) {
+      if (!line.empty()) state.step = line;
+      state.done_bytes = done;
+      progress(state);
+    }
+    return bytes;
   };
+  // An OCI layout, because its blobs may be shared, and so be there before. The manifest that
+  // skopeo writes into it is not used: Docker's it would rewrite, and their digest with it.
   std::vector<std::string> argv = Arguments("copy", "--src-tls-verify");
-  argv.insert(argv.end(), {absl::StrCat("docker://", reference_.Name(), "@", image.manifest_digest),
-                           absl::StrCat("dir:", target.path())});
-  return Run(std::move(argv), progress ? report : std::function<void(absl::string_view)>())
-      .status();
+  argv.insert(
+      argv.end(),
+      {"--dest-oci-accept-uncompressed-layers", "--dest-shared-blob-dir", "blobs",
+       absl::StrCat("docker://", reference_.Name(), "@", image.manifest_digest), "oci:image"});
+  return Run(std::move(argv), {stopped, written}).status();
+}
+
+absl::Status SkopeoTransport::Failure(absl::string_view err) const {
+  return TranslateSkopeoError(err, reference_.Canonical(), options_.credentials);
 }
 
 }  // namespace plimsoll::image

@@ -6,14 +6,16 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "image/image_service.h"
+#include "image/manifest.h"
 #include "image/reference.h"
 
 namespace plimsoll::image {
@@ -25,56 +27,69 @@ struct RegistryImage {
   std::string manifest_digest;  // the same as `digest` unless that is an index
 };
 
+// What skopeo is told beside the reference.
+struct TransportOptions {
+  Credentials credentials;
+  bool insecure = false;
+  absl::Duration stall_timeout = absl::Minutes(5);
+  std::string registries_conf;      // containers-registries.conf(5); empty: skopeo's own, in /etc
+  std::function<bool()> cancelled;  // asked in the calling thread; may be null
+};
+
 // One pull. Credentials are in a file of mode 0600 in `work` while it lives; they are never in an
-// argument, the environment or an error. Not thread-safe.
+// argument, the environment or an error. Resolve and ReadConfig are called first; then Copy may run
+// in another thread.
 class SkopeoTransport {
  public:
+  // Where Copy puts blobs, below `work`: each under the hex digits of its digest.
+  static constexpr absl::string_view kBlobs = "blobs/sha256";
+
   // `work` is an empty directory that the caller removes. NOT_FOUND when there is no skopeo.
   static absl::StatusOr<std::unique_ptr<SkopeoTransport>> Open(const Reference& reference,
-                                                               const PullOptions& options,
+                                                               TransportOptions options,
                                                                const FsRoot& work);
   ~SkopeoTransport();
 
-  // Asks the registry for the manifest only. The errors are those of ImageService::Pull, and
-  // CANCELLED.
+  // Asks the registry for the manifest only. The errors are those of TranslateSkopeoError, and
+  // CANCELLED; UNAVAILABLE when nothing comes for too long.
   absl::StatusOr<RegistryImage> Resolve();
-  // Copies what Resolve found into the directory `work`/image: the file manifest.json, and each
-  // blob under the hex digits of its digest (skopeo's "dir" format, which keeps a manifest byte for
-  // byte, and so its digest; its "oci" format would rewrite Docker's).
-  absl::Status Copy(const RegistryImage& image, const ProgressFn& progress);
+  // The config of what Resolve found, held against its digest and size.
+  absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
+  // Copies the layers of what Resolve found into `work`/kBlobs. A blob that is there is complete
+  // and has the content of its digest, whatever becomes of the others. Those of `known` are not
+  // asked for. `stopped`: see TransportOptions::cancelled.
+  absl::Status Copy(const RegistryImage& image, const absl::flat_hash_set<std::string>& known,
+                    const std::function<bool()>& stopped, const ProgressFn& progress);
 
  private:
-  SkopeoTransport(const Reference& reference, const PullOptions& options, FsRoot work,
+  SkopeoTransport(const Reference& reference, TransportOptions options, FsRoot work,
                   std::string program)
       : reference_(reference),
-        options_(options),
+        options_(std::move(options)),
         work_(std::move(work)),
-        program_(std::move(program)),
-        deadline_(absl::Now() + options.timeout) {}
+        program_(std::move(program)) {}
 
   absl::Status WriteAuthFile() const;
   std::vector<std::string> Arguments(const char* subcommand, const char* tls_option) const;
-  absl::StatusOr<std::string> InspectRaw(const std::string& source);
-  absl::StatusOr<std::string> Run(std::vector<std::string> argv,
-                                  const std::function<void(absl::string_view out)>& on_tick);
+  absl::StatusOr<std::string> Inspect(const std::string& source, bool config);
+  // What a run of skopeo is watched by; asked several times a second.
+  struct Watch {
+    std::function<bool()> stopped;  // may be null
+    // How many bytes it has written so far, given what it has printed. An error ends the run.
+    std::function<absl::StatusOr<uint64_t>(absl::string_view out)> written;
+  };
+  absl::StatusOr<std::string> Run(std::vector<std::string> argv, const Watch& watch);
   absl::Status Failure(absl::string_view err) const;
 
   const Reference reference_;
-  const PullOptions options_;
+  const TransportOptions options_;
   const FsRoot work_;
   const std::string program_;
-  const absl::Time deadline_;
 };
 
 // Ends every skopeo that works in one of these directories of pulls, for a daemon that is gone. One
 // that can't be ended copies into a directory that will be gone, too.
 void EndStraySkopeos(const std::vector<std::string>& works);
-
-// The registry's answer in skopeo's words as an error: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE,
-// DATA_LOSS (not the content of its digest), RESOURCE_EXHAUSTED (disk full) or INTERNAL. `secrets`
-// are cut out of the message, whatever they are encoded as there. Exposed for its test.
-absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
-                                  const Credentials& secrets);
 
 }  // namespace plimsoll::image
 

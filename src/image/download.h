@@ -1,0 +1,32 @@
+// A pull's long part: from the manifest that a registry gave to unpacked layers.
+#ifndef PLIMSOLL_IMAGE_DOWNLOAD_H_
+#define PLIMSOLL_IMAGE_DOWNLOAD_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "image/image_content.h"
+#include "image/image_service.h"
+#include "image/layer_store.h"
+#include "image/transport_skopeo.h"
+#include "image/unpack_image.h"
+
+namespace plimsoll::image {
+
+struct DownloadedImage {
+  ImageContent content;
+  UnpackedImage unpacked;
+};
+
+// Layers that are in the store are not asked for; the others are unpacked as they come, while those
+// behind them are still on the way. `work` is the transport's. `progress` is called in two threads,
+// never at once. Errors are those of the transport and of UnpackImage.
+absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
+                                         const FsRoot& work, LayerStore& layers,
+                                         const std::function<bool()>& cancelled,
+                                         const ProgressFn& progress);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_DOWNLOAD_H_

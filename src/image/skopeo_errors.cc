@@ -1,0 +1,150 @@
+#include "image/skopeo_errors.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+
+namespace plimsoll::image {
+namespace {
+
+constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
+
+// skopeo calls every failure to open an image, a registry that is off among them, one of parsing
+// its name.
+std::string WithoutPreamble(std::string reason) {
+  constexpr char kStart[] = "Error parsing image name \"";
+  constexpr char kEnd[] = "\": ";
+  const size_t end = reason.find(kEnd);
+  if (!absl::StartsWith(reason, kStart) || end == std::string::npos) return reason;
+  return reason.substr(end + sizeof(kEnd) - 1);
+}
+
+// skopeo logs as time="..." level=fatal msg="..."; the last such message is the reason.
+std::string Reason(absl::string_view err) {
+  std::string reason;
+  for (absl::string_view line : absl::StrSplit(err, '\n', absl::SkipEmpty())) {
+    const size_t start = line.find("msg=\"");
+    const bool logged = start != absl::string_view::npos && absl::EndsWith(line, "\"");
+    if (logged && (absl::StrContains(line, "level=fatal") || reason.empty())) {
+      const absl::string_view quoted = line.substr(start + 5, line.size() - start - 6);
+      reason = absl::StrReplaceAll(quoted, {{"\\\"", "\""}, {"\\\\", "\\"}});
+    } else if (reason.empty() && !logged) {
+      reason = std::string(line);
+    }
+  }
+  return WithoutPreamble(reason).substr(0, 1000);
+}
+
+bool HasAny(absl::string_view text, std::initializer_list<absl::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [text](absl::string_view part) { return absl::StrContains(text, part); });
+}
+
+// Mirrors that failed come first; what counts is what the registry itself said, behind them.
+absl::string_view OfTheRegistryItself(absl::string_view reason) {
+  constexpr absl::string_view kEndOfMirrors = "]): ";
+  if (!absl::StrContains(reason, "mirrors also failed: [")) return reason;
+  const size_t end = reason.rfind(kEndOfMirrors);
+  return end == absl::string_view::npos ? reason : reason.substr(end + kEndOfMirrors.size());
+}
+
+bool IsSignaturePolicy(absl::string_view text) {
+  return HasAny(text, {"source image rejected", "rejected by policy", "signature was required"});
+}
+
+absl::StatusCode CodeFor(const std::string& reason) {
+  const std::string all = absl::AsciiStrToLower(reason);
+  const absl::string_view text = OfTheRegistryItself(all);
+  if (IsSignaturePolicy(text)) return absl::StatusCode::kFailedPrecondition;
+  if (HasAny(text, {" is blocked in "})) return absl::StatusCode::kPermissionDenied;
+  if (HasAny(text, {"loading registries configuration"})) {
+    return absl::StatusCode::kFailedPrecondition;
+  }
+  if (HasAny(text, {"manifest unknown", "name unknown", "repository name not known", "name invalid",
+                    "not found", "status code 404"})) {
+    // A host that isn't found is no answer of a registry.
+    if (!absl::StrContains(text, "no such host")) return absl::StatusCode::kNotFound;
+  }
+  if (HasAny(text, {"unauthorized", "authentication required", "denied", "forbidden",
+                    "invalid username/password", "status code 401", "status code 403"})) {
+    return absl::StatusCode::kPermissionDenied;
+  }
+  if (HasAny(text, {"digest did not match", "does not match digest", "digest mismatch",
+                    "digest verification", "size mismatch"})) {
+    return absl::StatusCode::kDataLoss;
+  }
+  if (HasAny(text, {"no space left", "disk quota"})) return absl::StatusCode::kResourceExhausted;
+  if (HasAny(text,
+             {"connection refused", "no such host", "timeout", "timed out", "unreachable",
+              "server misbehaving", "connection reset", "x509", "tls:", "eof",
+              "server gave http response", "too many requests", "toomanyrequests", "status code 5",
+              "http status: 5", "pinging container registry", "no route to host"})) {
+    return absl::StatusCode::kUnavailable;
+  }
+  return absl::StatusCode::kInternal;
+}
+
+std::string WithoutSecrets(absl::string_view stderr_text, const Credentials& secrets) {
+  const std::string basic =
+      absl::Base64Escape(absl::StrCat(secrets.username, ":", secrets.password));
+  std::string text(stderr_text);
+  for (const std::string& secret :
+       {secrets.empty() ? std::string() : basic, secrets.password, secrets.identity_token,
+        absl::CEscape(secrets.password), absl::Base64Escape(secrets.password)}) {
+    if (!secret.empty()) text = absl::StrReplaceAll(text, {{secret, "[redacted]"}});
+  }
+  return text;
+}
+
+// The host of the address that was asked, "" where none is named.
+std::string HostAsked(absl::string_view reason) {
+  const size_t scheme = reason.find("https://");
+  if (scheme == absl::string_view::npos) return "";
+  const absl::string_view rest = reason.substr(scheme + 8);
+  return std::string(rest.substr(0, rest.find_first_of("/\"")));
+}
+
+// What to do about a registry whose TLS could not be done with.
+std::string Remedy(absl::string_view reason, absl::string_view reference) {
+  const bool is_plain = absl::StrContains(reason, "server gave HTTP response to HTTPS client");
+  if (!is_plain && !absl::StrContains(reason, "x509: ")) return "";
+  const std::string registry(reference.substr(0, reference.find('/')));
+  const std::string asked = HostAsked(reason);
+  const std::string what =
+      asked.empty() || asked == registry
+          ? absl::StrCat("list ", registry,
+                         " under registries.insecure in the daemon's "
+                         "configuration")
+          : absl::StrCat("set insecure = true for ", asked, " in registries.conf");
+  return is_plain ? absl::StrCat("; it speaks plain HTTP: if it may, ", what)
+                  : absl::StrCat("; add its authority to this machine's trusted ones, or ", what);
+}
+
+}  // namespace
+
+absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
+                                  const Credentials& secrets) {
+  const std::string reason = Reason(WithoutSecrets(stderr_text, secrets));
+  const absl::StatusCode code = CodeFor(reason);
+  absl::Status status(code, absl::StrCat("pull ", reference, ": ",
+                                         reason.empty() ? "skopeo failed without a word" : reason,
+                                         Remedy(reason, reference)));
+  if (IsSignaturePolicy(absl::AsciiStrToLower(reason))) {
+    status.SetPayload(kSignatureRefusal, absl::Cord());
+  }
+  return status;
+}
+
+bool IsSignatureRefusal(const absl::Status& status) {
+  return status.GetPayload(kSignatureRefusal).has_value();
+}
+
+}  // namespace plimsoll::image

@@ -1,0 +1,35 @@
+// An opened image's layers, into the layer store.
+#ifndef PLIMSOLL_IMAGE_UNPACK_IMAGE_H_
+#define PLIMSOLL_IMAGE_UNPACK_IMAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "image/image_service.h"
+#include "image/importer.h"
+#include "image/layer_store.h"
+
+namespace plimsoll::image {
+
+struct UnpackedImage {
+  ImageConfig config;
+  std::vector<std::string> chain_ids;   // bottom first
+  std::vector<LayerStore::Hold> holds;  // of all of them
+  uint64_t size_bytes = 0;
+};
+
+// The chain ids of layers with these diff_ids, bottom first.
+std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids);
+
+// Unpacks the layers that the store lacks, one after the other: a layer's paths are looked up in
+// those below it. INVALID_ARGUMENT when config and manifest don't fit together, DATA_LOSS when a
+// layer is missing or isn't what they say; the message names the layer. CANCELLED. After a failure
+// nothing is left.
+absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage& opened,
+                                          const ProgressFn& progress);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_UNPACK_IMAGE_H_
