@@ -56,6 +56,10 @@ struct Config {
   int workers = 64;
   int event_log_capacity = 4096;
   std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
+  // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf.
+  std::string registries_file;
+  // Names of images, "*" at the end for anything; never garbage to a client.
+  std::vector<std::string> pinned_images;
   FeatureGates feature_gates;
   // In the file only.
   qos::ClassesConfig classes;

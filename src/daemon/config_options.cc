@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "image/reference.h"
 #include "linux/cgroup.h"
 
 namespace plimsoll::daemon {
@@ -113,6 +114,29 @@ absl::Status AddInsecureRegistry(Config& config, const std::string& value) {
     return Expected("a registry's host or host:port, as in registry.local:5000", value);
   }
   config.insecure_registries.push_back(value);
+  return absl::OkStatus();
+}
+
+absl::Status SetRegistriesFile(Config& config, const std::string& value) {
+  if (!value.empty() && !IsPlainAbsolutePath(value)) {
+    return Expected("the absolute path of a file, or nothing for /etc/containers/registries.conf",
+                    value);
+  }
+  config.registries_file = value;
+  return absl::OkStatus();
+}
+
+absl::Status AddPinnedImage(Config& config, const std::string& value) {
+  absl::string_view name = value;
+  const bool is_pattern = absl::ConsumeSuffix(&name, "*");
+  if (name.empty() || name.find('*') != absl::string_view::npos ||
+      !(is_pattern || image::IsImageId(name) || image::ParseReference(name).ok())) {
+    return Expected(
+        "an image's name or id, or the beginning of a full name and *, as in "
+        "registry.local/base/*",
+        value);
+  }
+  config.pinned_images.push_back(value);
   return absl::OkStatus();
 }
 
@@ -228,6 +252,11 @@ constexpr Option kOptions[] = {
     {"registries.insecure", OptionKind::kTextList, AddInsecureRegistry,
      "registries that may speak plain HTTP or have an unchecked certificate",
      [](Config& config) { config.insecure_registries.clear(); }},
+    {"registries.file", OptionKind::kText, SetRegistriesFile,
+     "path of a containers-registries.conf(5); empty: /etc/containers/registries.conf"},
+    {"images.pinned", OptionKind::kTextList, AddPinnedImage,
+     "images that clients must not collect as garbage, * at a name's end for anything",
+     [](Config& config) { config.pinned_images.clear(); }},
     {"feature_gates", OptionKind::kGates,
      [](Config& config, const std::string& value) { return config.feature_gates.Set(value); },
      "Name=true,Name=false"},

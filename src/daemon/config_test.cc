@@ -50,6 +50,9 @@ event_log:
   capacity: 10
 registries:
   insecure: [registry.local:5000, other]
+  file: /etc/plimsoll/registries.conf
+images:
+  pinned: [pause, registry.local/base/*]
 feature_gates:
   ClassResources: false
   NodeResourceHotPlug: true
@@ -76,6 +79,8 @@ feature_gates:
   expected.workers = 3;
   expected.event_log_capacity = 10;
   expected.insecure_registries = {"registry.local:5000", "other"};
+  expected.registries_file = "/etc/plimsoll/registries.conf";
+  expected.pinned_images = {"pause", "registry.local/base/*"};
   ASSERT_TRUE(expected.feature_gates.Set("ClassResources=false").ok());
   EXPECT_EQ(*config, expected);
   EXPECT_EQ(SocketPath(*config), "/run/a/b.sock");
@@ -100,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
               "run_dir, log, metrics, crun, cdi_spec_dirs, network, cgroup_parent, cgroup_driver, "
-              "restrict_oom_score_adj, workers, event_log, registries, feature_gates, classes, "
+              "restrict_oom_score_adj, workers, event_log, registries, images, feature_gates, "
+              "classes, "
               "nodeResources, runtime_handlers"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
               "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
@@ -159,6 +165,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"registries:\n  insecure:\n    - ok\n    - http://x/\n",
               "f.yaml:4:7: registries.insecure: expected a registry's host or host:port, as in "
               "registry.local:5000, found 'http://x/'"},
+        Wrong{"registries: {file: registries.conf}\n",
+              "f.yaml:1:20: registries.file: expected the absolute path of a file, or nothing for "
+              "/etc/containers/registries.conf, found 'registries.conf'"},
+        Wrong{"images:\n  pinned: ['*/pause']\n",
+              "f.yaml:2:12: images.pinned: expected an image's name or id, or the beginning of a "
+              "full name and *, as in registry.local/base/*, found '*/pause'"},
         Wrong{"feature_gates:\n  Warp: true\n",
               "f.yaml:2:3: feature_gates: unknown feature gate 'Warp', there are ClassResources, "
               "InPlacePodVerticalScaling, KubeletContainerResourcesInPodSandbox, "

@@ -26,10 +26,10 @@
 #include "cri/server.h"
 #include "daemon/class_warnings.h"
 #include "daemon/classes.h"
+#include "daemon/configured_images.h"
 #include "daemon/directory_lock.h"
 #include "daemon/find_group.h"
 #include "daemon/held_news.h"
-#include "daemon/insecure_registries.h"
 #include "daemon/metrics.h"
 #include "daemon/node_resources.h"
 #include "daemon/run_directory.h"
@@ -136,6 +136,10 @@ cri::LaneOptions LanesFor(int workers) {
 // A call that waits this long for a worker that does nothing but look or start will not be served.
 constexpr absl::Duration kStuck = absl::Seconds(30);
 
+ImageSettings ImageSettingsOf(const Config& config) {
+  return {config.insecure_registries, config.pinned_images};
+}
+
 class DaemonImpl final : public Daemon {
  public:
   DaemonImpl(DaemonOptions options, FsRoot host, Log* log)
@@ -169,19 +173,21 @@ class DaemonImpl final : public Daemon {
 
   void Reload(const Config& config) override {
     log_->set_level(ParseLogLevel(config.log.level));
-    images_->Replace(config.insecure_registries);
+    images_->Replace(ImageSettingsOf(config));
     // What is left after making equal what has just been taken over.
     Config rest = config;
     rest.log.level = options_.config.log.level;
     rest.insecure_registries = options_.config.insecure_registries;
+    rest.pinned_images = options_.config.pinned_images;
     rest.node_resources.partition = options_.config.node_resources.partition;
     rest.node_resources.outside = options_.config.node_resources.outside;
     const bool all = rest == options_.config;
-    log_->Write(all ? LogLevel::kInfo : LogLevel::kWarning,
-                all ? "configuration reloaded"
-                    : "configuration reloaded: log.level, registries.insecure and nodeResources "
-                      "are in force, other keys have changed too and wait for a restart",
-                {{"log_level", config.log.level}});
+    log_->Write(
+        all ? LogLevel::kInfo : LogLevel::kWarning,
+        all ? "configuration reloaded"
+            : "configuration reloaded: log.level, registries.insecure, images.pinned and "
+              "nodeResources are in force, other keys have changed too and wait for a restart",
+        {{"log_level", config.log.level}});
     ReloadNodeResources(config.node_resources);
     ReloadClasses();
   }
@@ -224,11 +230,13 @@ class DaemonImpl final : public Daemon {
     const Config& config = options_.config;
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot image_root,
                               FsRoot::OpenOrCreate(state_->PathOf("images")));
-    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<image::ImageService> images,
-                              image::ImageService::Open(image_root, store_.get()));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        std::unique_ptr<image::ImageService> images,
+        image::ImageService::Open(image_root, store_.get(),
+                                  {.registries_conf = config.registries_file}));
     events_.emplace(static_cast<size_t>(config.event_log_capacity));
-    images_ = std::make_unique<InsecureRegistries>(
-        runtime::WithImageEvents(std::move(images), &*events_), config.insecure_registries);
+    images_ = std::make_unique<ConfiguredImages>(
+        runtime::WithImageEvents(std::move(images), &*events_), ImageSettingsOf(config));
 
     runtime::OciOptions oci{.host = host_,
                             .state = *state_,
@@ -580,7 +588,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<linux::CgroupManager> cgroups_;
   std::unique_ptr<runtime::Store> store_;
   std::optional<runtime::EventLog> events_;
-  std::unique_ptr<InsecureRegistries> images_;
+  std::unique_ptr<ConfiguredImages> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
   ClassWarnings class_warnings_{log_};
   std::optional<qos::ContainerFreezer> freezer_;  // before those who use it

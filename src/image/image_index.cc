@@ -47,8 +47,9 @@ absl::StatusOr<ImageIndex::Match> ImageIndex::Find(absl::string_view reference) 
   if (!IsImageId(reference)) {
     const absl::StatusOr<Reference> parsed = ParseReference(reference);
     looked_for = parsed.ok() ? parsed->Canonical() : "";
-    const auto it = names_.find(looked_for);
-    if (it != names_.end()) return Match{it->second, it->first};
+    if (std::optional<Match> match = FindName(looked_for); match.has_value()) {
+      return *std::move(match);
+    }
     const absl::string_view hex = absl::StripPrefix(reference, "sha256:");
     if (hex.size() < kMinPrefix || !IsHex(hex)) {
       PLIMSOLL_RETURN_IF_ERROR(parsed.status());
@@ -72,6 +73,12 @@ absl::StatusOr<ImageIndex::Match> ImageIndex::Find(absl::string_view reference) 
   if (found.size() > 10) found.resize(10);
   return absl::InvalidArgumentError(absl::StrCat(
       "image id \"", reference, "\" fits several images: ", absl::StrJoin(found, ", ")));
+}
+
+std::optional<ImageIndex::Match> ImageIndex::FindName(const std::string& name) const {
+  const auto it = names_.find(name);
+  if (it == names_.end()) return std::nullopt;
+  return Match{it->second, it->first};
 }
 
 std::optional<Image> ImageIndex::FindId(const std::string& id) const {

@@ -33,6 +33,8 @@ class ImageIndex {
   // By tag, digest reference, id or unambiguous id prefix of at least 3 digits; names first.
   // NOT_FOUND, or INVALID_ARGUMENT for a malformed reference or an ambiguous prefix.
   absl::StatusOr<Match> Find(absl::string_view reference) const;
+  // By a name in its full form alone.
+  std::optional<Match> FindName(const std::string& name) const;
   std::optional<Image> FindId(const std::string& id) const;
   std::optional<Image> FindManifest(absl::string_view manifest_digest) const;
   std::vector<Image> All() const;  // by id

@@ -88,15 +88,22 @@ struct ImageUsage {
   uint64_t inodes = 0;
 };
 
-// Thread-safe. Long operations run in the caller's thread and hold no lock meanwhile.
+struct ImageServiceOptions {
+  // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf, which
+  // need not be there.
+  std::string registries_conf;
+};
+
+// Thread-safe. Long operations hold no lock; a pull runs in a thread of its own, which those who
+// want the same share, and ends with the last of them.
 class ImageService {
  public:
   virtual ~ImageService() = default;
 
   // Opens or makes the store. `catalog` must outlive it. Empties work/, removes nothing else (see
   // CollectGarbage). Leases may outlive the service; their layers then stay.
-  static absl::StatusOr<std::unique_ptr<ImageService>> Open(const FsRoot& directory,
-                                                            Catalog* catalog);
+  static absl::StatusOr<std::unique_ptr<ImageService>> Open(
+      const FsRoot& directory, Catalog* catalog, const ImageServiceOptions& options = {});
 
   // Imports an OCI layout (directory or tar), a docker-archive tar, or a plain root filesystem
   // (directory or tar); which one is found out by looking. `reference` names it ("hello",
@@ -110,13 +117,18 @@ class ImageService {
                                const ProgressFn& progress) {
     return Import(path, reference, progress, nullptr);
   }
-  // Through skopeo. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has no
-  // such image, PERMISSION_DENIED, UNAVAILABLE (registry not reached), DEADLINE_EXCEEDED.
+  // Through skopeo. A short name ("busybox") is looked for where registries.conf says, else at
+  // Docker's registry. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has
+  // no such image, PERMISSION_DENIED, FAILED_PRECONDITION (policy.json or registries.conf of this
+  // machine is against it), UNAVAILABLE (registry not reached, or nothing comes from it), DATA_LOSS
+  // (what came is not what its digest says), CANCELLED, DEADLINE_EXCEEDED. After a failure nothing
+  // is left.
   virtual absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,
                                      const ProgressFn& progress) = 0;
 
-  // By tag, digest reference, id, or unambiguous id prefix; short names are normalised
-  // ("busybox" is docker.io/library/busybox:latest).
+  // By tag, digest reference, id, or unambiguous id prefix; a short name is any of those that a
+  // pull of it would try, the first that is here, else Docker's
+  // ("docker.io/library/busybox:latest").
   virtual absl::StatusOr<Image> Find(absl::string_view reference) const = 0;
   virtual std::vector<Image> List() const = 0;
   // A tag or digest reference removes that name, the image too if it was the last; an id removes

@@ -149,6 +149,11 @@ std::string Reference::Canonical() const {
   return digest.empty() ? Tagged() : Digested();
 }
 
+bool IsShortName(absl::string_view text) {
+  const size_t slash = text.find('/');
+  return slash == absl::string_view::npos || !LooksLikeRegistry(text.substr(0, slash));
+}
+
 bool IsImageId(absl::string_view text) {
   return IsDigest(text) || IsDigest(absl::StrCat("sha256:", text));
 }

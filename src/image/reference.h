@@ -36,6 +36,9 @@ struct Reference {
 // (distribution spec, "Pull").
 absl::StatusOr<Reference> ParseReference(absl::string_view text);
 
+// True when the name has no registry in it: its first part has no '.' or ':' and isn't "localhost".
+bool IsShortName(absl::string_view text);
+
 // True when `text` can only be an image id: "sha256:<64 hex>" or the bare 64 digits. Such a text
 // is never a name.
 bool IsImageId(absl::string_view text);

@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,6 +27,7 @@
 #include "image/manifest.h"
 #include "image/reference.h"
 #include "image/shared_pulls.h"
+#include "image/short_names.h"
 #include "image/transport_skopeo.h"
 #include "image/unpack_image.h"
 
@@ -64,11 +66,26 @@ std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
   return tags;
 }
 
+// Of a short name that several registries were asked for.
+absl::Status Together(absl::string_view reference, const std::vector<absl::Status>& failures) {
+  if (failures.size() == 1) return failures.front();
+  absl::StatusCode code = absl::StatusCode::kNotFound;
+  std::vector<absl::string_view> messages;
+  for (const absl::Status& failure : failures) {
+    messages.push_back(failure.message());
+    if (code == absl::StatusCode::kNotFound) code = failure.code();
+  }
+  return absl::Status(code, absl::StrCat("pull ", reference, ": none of ", failures.size(),
+                                         " registries gave it: ", absl::StrJoin(messages, "; ")));
+}
+
 class Service : public ImageService {
  public:
   Service(FsRoot directory, Catalog* catalog, std::shared_ptr<LayerStore> layers,
-          std::unique_ptr<BlobStore> blobs)
+          std::unique_ptr<BlobStore> blobs, FsRoot host, ImageServiceOptions options)
       : directory_(std::move(directory)),
+        options_(std::move(options)),
+        short_names_(std::move(host), options_.registries_conf),
         catalog_(catalog),
         layers_(std::move(layers)),
         blobs_(std::move(blobs)) {}
@@ -100,15 +117,21 @@ class Service : public ImageService {
   absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
   absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
   std::shared_ptr<LayerLease> LeaseOf(std::vector<std::string> chain_ids, Holds holds) const;
+  absl::StatusOr<Image> JoinPull(const Reference& name, const PullOptions& options,
+                                 absl::Time deadline, const ProgressFn& progress);
   absl::StatusOr<Image> PullNow(const Reference& name, const TransportOptions& options,
                                 const ProgressFn& progress);
   // An image that is here already, with names that it may not have had. Nothing if it isn't.
   absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const RegistryImage& found);
+  absl::StatusOr<ImageIndex::Match> FindMatch(absl::string_view reference) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   const FsRoot directory_;
+  const ImageServiceOptions options_;
+  ShortNames short_names_;
   Catalog* const catalog_;
   const std::shared_ptr<LayerStore> layers_;
   const std::unique_ptr<BlobStore> blobs_;
@@ -126,6 +149,8 @@ class Service : public ImageService {
 };
 
 absl::Status Service::Load() {
+  // Not read now, then every pull of a short name says why.
+  short_names_.Read().IgnoreError();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<ImageRecord> records, catalog_->LoadImages());
   for (const ImageRecord& record : records) {
     const absl::StatusOr<std::string> text = blobs_->Read(record.id);
@@ -204,7 +229,32 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
 
 absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptions& options,
                                     const ProgressFn& progress) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
+  if (IsShortName(reference)) {
+    // As skopeo does, so that neither knows what the other doesn't.
+    const absl::Status read = short_names_.Read();
+    if (!read.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("pull ", absl::CEscape(reference.substr(0, 300)), ": ", read.message()));
+    }
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Reference> candidates,
+                            short_names_.Resolve(reference));
+  const absl::Time deadline = absl::Now() + options.timeout;
+  std::vector<absl::Status> failures;
+  for (const Reference& candidate : candidates) {
+    absl::StatusOr<Image> image = JoinPull(candidate, options, deadline, progress);
+    // Another registry can do nothing about these.
+    if (image.ok() || absl::IsCancelled(image.status()) ||
+        absl::IsDeadlineExceeded(image.status()) || absl::IsResourceExhausted(image.status())) {
+      return image;
+    }
+    failures.push_back(image.status());
+  }
+  return Together(reference, failures);
+}
+
+absl::StatusOr<Image> Service::JoinPull(const Reference& name, const PullOptions& options,
+                                        absl::Time deadline, const ProgressFn& progress) {
   const bool insecure =
       options.insecure_registry || (options.is_insecure && options.is_insecure(name.registry));
   const Credentials& secrets = options.credentials;
@@ -213,10 +263,13 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
   caller.key = {name.Canonical(), insecure ? "insecure" : "", secrets.username, secrets.password,
                 secrets.identity_token};
   caller.timeout = options.timeout;
+  caller.deadline = deadline;
   caller.cancelled = options.cancelled;
   caller.progress = progress;
-  TransportOptions transport{
-      .credentials = secrets, .insecure = insecure, .stall_timeout = options.stall_timeout};
+  TransportOptions transport{.credentials = secrets,
+                             .insecure = insecure,
+                             .stall_timeout = options.stall_timeout,
+                             .registries_conf = options_.registries_conf};
   return pulls_.Join(caller, [this, name, transport](const std::function<bool()>& cancelled,
                                                      const ProgressFn& publish) {
     TransportOptions with_end = transport;
@@ -320,9 +373,20 @@ absl::Status Service::Write(const ImageIndex::Change& change) {
   return Annotate(status, "write the list of images");
 }
 
+absl::StatusOr<ImageIndex::Match> Service::FindMatch(absl::string_view reference) const {
+  if (IsShortName(reference)) {
+    const absl::StatusOr<std::vector<Reference>> candidates = short_names_.Resolve(reference);
+    for (const Reference& candidate : candidates.value_or(std::vector<Reference>())) {
+      std::optional<ImageIndex::Match> match = index_.FindName(candidate.Canonical());
+      if (match.has_value()) return *std::move(match);
+    }
+  }
+  return index_.Find(reference);
+}
+
 absl::StatusOr<Image> Service::Find(absl::string_view reference) const {
   absl::MutexLock lock(&mutex_);
-  PLIMSOLL_ASSIGN_OR_RETURN(const ImageIndex::Match match, index_.Find(reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageIndex::Match match, FindMatch(reference));
   return *index_.FindId(match.id);
 }
 
@@ -337,7 +401,7 @@ absl::Status Service::Remove(absl::string_view reference) {
   ImageIndex::Change change;
   {
     absl::MutexLock lock(&mutex_);
-    const absl::StatusOr<ImageIndex::Match> match = index_.Find(reference);
+    const absl::StatusOr<ImageIndex::Match> match = FindMatch(reference);
     if (absl::IsNotFound(match.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(match.status());
     change = index_.Remove(*match);
@@ -403,8 +467,8 @@ absl::StatusOr<ImageUsage> Service::Usage() const {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(const FsRoot& directory,
-                                                                 Catalog* catalog) {
+absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(
+    const FsRoot& directory, Catalog* catalog, const ImageServiceOptions& options) {
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("work"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory.List("work"));
   std::vector<std::string> works;
@@ -416,7 +480,9 @@ absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(const FsRoot& d
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> blobs, BlobStore::Open(directory));
-  auto service = std::make_unique<Service>(directory, catalog, std::move(layers), std::move(blobs));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
+  auto service = std::make_unique<Service>(directory, catalog, std::move(layers), std::move(blobs),
+                                           std::move(host), options);
   PLIMSOLL_RETURN_IF_ERROR(service->Load());
   return service;
 }

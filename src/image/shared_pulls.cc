@@ -105,11 +105,10 @@ bool SharedPulls::NextNews(const Flight& flight, Listener* listener, absl::Time 
 }
 
 absl::Status SharedPulls::Await(const Flight& flight, const Caller& caller, Listener* listener) {
-  const absl::Time deadline = absl::Now() + caller.timeout;
   while (true) {
     std::vector<Progress> news;
     const bool done =
-        NextNews(flight, listener, std::min(deadline, absl::Now() + kAskInterval), &news);
+        NextNews(flight, listener, std::min(caller.deadline, absl::Now() + kAskInterval), &news);
     if (caller.progress) {
       for (const Progress& progress : news) caller.progress(progress);
     }
@@ -117,7 +116,7 @@ absl::Status SharedPulls::Await(const Flight& flight, const Caller& caller, List
     if (caller.cancelled && caller.cancelled()) {
       return absl::CancelledError(absl::StrCat(caller.what, ": cancelled"));
     }
-    if (absl::Now() >= deadline) {
+    if (absl::Now() >= caller.deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat(caller.what, ": not done after ", absl::FormatDuration(caller.timeout)));
     }

@@ -23,9 +23,10 @@ class SharedPulls {
   struct Caller {
     std::vector<std::string> key;  // equal for what may be shared: what, and with which credentials
     std::string what;              // "pull docker.io/library/busybox:latest", for messages
-    absl::Duration timeout = absl::InfiniteDuration();
-    std::function<bool()> cancelled;  // may be null; asked in the caller's thread
-    ProgressFn progress;              // may be null; called in the caller's thread
+    absl::Time deadline = absl::InfiniteFuture();
+    absl::Duration timeout = absl::InfiniteDuration();  // that `deadline` came from, for messages
+    std::function<bool()> cancelled;                    // may be null; asked in the caller's thread
+    ProgressFn progress;  // may be null; called in the caller's thread
   };
   // Runs in a thread of its own and ends soon after `cancelled` is true. `progress` may be called
   // in any thread.

@@ -1,41 +1,46 @@
-// The configured list of registries without TLS, applied to every pull.
-#ifndef PLIMSOLL_DAEMON_INSECURE_REGISTRIES_H_
-#define PLIMSOLL_DAEMON_INSECURE_REGISTRIES_H_
+// What the configuration says about images, applied to every call.
+#ifndef PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
+#define PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "image/image_service.h"
 
 namespace plimsoll::daemon {
 
-// An image service that passes everything on, pulls with `insecure_registry` set where the
-// reference's registry is in the list; a pull that failed over TLS names the list. Thread-safe; the
-// list may change at any time.
-class InsecureRegistries : public image::ImageService {
- public:
-  InsecureRegistries(std::unique_ptr<image::ImageService> images,
-                     const std::vector<std::string>& registries)
-      : images_(std::move(images)), registries_(registries.begin(), registries.end()) {}
+struct ImageSettings {
+  // "host" or "host:port", spoken to without TLS, or with a certificate that nobody vouches for.
+  std::vector<std::string> insecure_registries;
+  // Names of images that a client must not collect as garbage; a "*" at the end stands for
+  // anything.
+  std::vector<std::string> pinned;
+};
 
-  void Replace(const std::vector<std::string>& registries);
+// An image service that passes everything on, pulls as the settings say, and marks images as pinned
+// that have a name in the list. Thread-safe; the settings may change at any time.
+class ConfiguredImages : public image::ImageService {
+ public:
+  ConfiguredImages(std::unique_ptr<image::ImageService> images, ImageSettings settings)
+      : images_(std::move(images)), settings_(std::move(settings)) {}
+
+  void Replace(ImageSettings settings);
 
   absl::StatusOr<image::Image> Pull(absl::string_view reference, const image::PullOptions& options,
                                     const image::ProgressFn& progress) override;
-
   absl::StatusOr<image::Image> Import(const std::string& path, absl::string_view reference,
                                       const image::ProgressFn& progress,
                                       const std::function<bool()>& cancelled) override {
-    return images_->Import(path, reference, progress, cancelled);
+    return Marked(images_->Import(path, reference, progress, cancelled));
   }
   absl::StatusOr<image::Image> Find(absl::string_view reference) const override {
-    return images_->Find(reference);
+    return Marked(images_->Find(reference));
   }
-  std::vector<image::Image> List() const override { return images_->List(); }
+  std::vector<image::Image> List() const override;
+
   absl::Status Remove(absl::string_view reference) override { return images_->Remove(reference); }
   absl::StatusOr<std::shared_ptr<image::LayerLease>> Lease(absl::string_view image_id) override {
     return images_->Lease(image_id);
@@ -50,13 +55,15 @@ class InsecureRegistries : public image::ImageService {
   std::vector<std::string> Damaged() const override { return images_->Damaged(); }
 
  private:
-  bool IsInsecure(const std::string& registry) const;
+  bool IsInsecure(absl::string_view registry) const;
+  bool IsPinned(const image::ImageRecord& image) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<image::Image> Marked(absl::StatusOr<image::Image> image) const;
 
   const std::unique_ptr<image::ImageService> images_;
   mutable absl::Mutex mutex_;
-  absl::flat_hash_set<std::string> registries_ ABSL_GUARDED_BY(mutex_);
+  ImageSettings settings_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::daemon
 
-#endif  // PLIMSOLL_DAEMON_INSECURE_REGISTRIES_H_
+#endif  // PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_

@@ -1,0 +1,173 @@
+#include "image/short_names.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+
+namespace plimsoll::image {
+namespace {
+
+constexpr size_t kMaxFileBytes = 1024 * 1024;
+constexpr size_t kMaxFiles = 1000;
+constexpr char kDefaultFile[] = "etc/containers/registries.conf";
+constexpr char kDirectory[] = "etc/containers/registries.conf.d";
+
+absl::Status Wrong(absl::string_view file, absl::string_view key, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", key, ": expected ", expected));
+}
+
+absl::Status ReadSearch(const toml::node* node, absl::string_view file, absl::string_view key,
+                        ShortNameConfig* config) {
+  if (node == nullptr) return absl::OkStatus();
+  const toml::array* list = node->as_array();
+  if (list == nullptr) return Wrong(file, key, "a list of registries");
+  std::vector<std::string> search;
+  for (const toml::node& element : *list) {
+    const toml::value<std::string>* text = element.as_string();
+    if (text == nullptr) return Wrong(file, key, "a list of registries");
+    search.push_back(text->get());
+  }
+  config->has_search = true;
+  config->search = std::move(search);
+  return absl::OkStatus();
+}
+
+absl::Status ReadMode(const toml::node* node, absl::string_view file, ShortNameConfig* config) {
+  if (node == nullptr) return absl::OkStatus();
+  const toml::value<std::string>* mode = node->as_string();
+  const std::string value = mode == nullptr ? "?" : mode->get();
+  if (value != "" && value != "enforcing" && value != "permissive" && value != "disabled") {
+    return Wrong(file, "short-name-mode", "enforcing, permissive or disabled");
+  }
+  if (!value.empty()) config->mode = value;
+  return absl::OkStatus();
+}
+
+absl::Status ReadAliases(const toml::node* node, absl::string_view file, ShortNameConfig* config) {
+  if (node == nullptr) return absl::OkStatus();
+  const toml::table* table = node->as_table();
+  if (table == nullptr) return Wrong(file, "aliases", "a table of names");
+  for (const auto& [key, element] : *table) {
+    const toml::value<std::string>* value = element.as_string();
+    const std::string name(key.str().data(), key.str().size());
+    if (value == nullptr) return Wrong(file, absl::StrCat("aliases.", name), "a full image name");
+    if (value->get().empty()) {
+      config->aliases.erase(name);
+    } else {
+      config->aliases[name] = value->get();
+    }
+  }
+  return absl::OkStatus();
+}
+
+// "team/app" of "team/app:1@sha256:...".
+std::string NameOf(absl::string_view text) {
+  const absl::string_view without_digest = text.substr(0, text.find('@'));
+  const size_t slash = without_digest.rfind('/');
+  const size_t colon = without_digest.rfind(':');
+  const bool has_tag =
+      colon != absl::string_view::npos && (slash == absl::string_view::npos || colon > slash);
+  return std::string(has_tag ? without_digest.substr(0, colon) : without_digest);
+}
+
+// An alias or a registry, with what belongs behind it.
+absl::StatusOr<Reference> Configured(absl::string_view configured, absl::string_view rest,
+                                     absl::string_view short_name) {
+  const std::string full = absl::StrCat(configured, rest);
+  absl::StatusOr<Reference> reference = ParseReference(full);
+  if (reference.ok() && !IsShortName(full)) return reference;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "registries.conf leads from the short name \"", absl::CEscape(short_name), "\" to \"",
+      absl::CEscape(full), "\", which is no full image name, as registry.example/name is"));
+}
+
+}  // namespace
+
+absl::Status AddShortNames(absl::string_view text, absl::string_view file,
+                           ShortNameConfig* config) {
+  toml::table document;
+  try {
+    document = toml::parse(std::string_view(text.data(), text.size()));
+  } catch (const toml::parse_error& error) {
+    const std::string_view why = error.description();
+    return absl::InvalidArgumentError(absl::StrCat(file, ":", error.source().begin.line, ": ",
+                                                   absl::string_view(why.data(), why.size())));
+  }
+  ShortNameConfig added = *config;
+  PLIMSOLL_RETURN_IF_ERROR(ReadSearch(document.get("unqualified-search-registries"), file,
+                                      "unqualified-search-registries", &added));
+  // Version 1 of the format.
+  PLIMSOLL_RETURN_IF_ERROR(ReadSearch(document.at_path("registries.search.registries").node(), file,
+                                      "registries.search.registries", &added));
+  PLIMSOLL_RETURN_IF_ERROR(ReadMode(document.get("short-name-mode"), file, &added));
+  PLIMSOLL_RETURN_IF_ERROR(ReadAliases(document.get("aliases"), file, &added));
+  *config = std::move(added);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Reference>> ShortNameCandidates(const ShortNameConfig& config,
+                                                           absl::string_view text) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Reference dockers, ParseReference(text));
+  const std::string name = NameOf(text);
+  if (const auto alias = config.aliases.find(name); alias != config.aliases.end()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Reference reference,
+                              Configured(alias->second, text.substr(name.size()), text));
+    return std::vector<Reference>{std::move(reference)};
+  }
+  if (config.search.empty()) return std::vector<Reference>{std::move(dockers)};
+  if (config.search.size() > 1 && config.mode == "enforcing") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the short name \"", absl::CEscape(text), "\" may be in any of ",
+                     absl::CEscape(absl::StrJoin(config.search, ", ")),
+                     ", and short-name-mode in registries.conf is enforcing; give the full name"));
+  }
+  std::vector<Reference> candidates;
+  for (const std::string& registry : config.search) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Reference reference,
+                              Configured(registry, absl::StrCat("/", text), text));
+    candidates.push_back(std::move(reference));
+  }
+  return candidates;
+}
+
+absl::Status ShortNames::Read() {
+  ShortNameConfig config;
+  const std::string main = file_.empty() ? kDefaultFile : file_;
+  const absl::StatusOr<std::string> text = host_.Read(main, kMaxFileBytes);
+  if (text.ok()) {
+    PLIMSOLL_RETURN_IF_ERROR(AddShortNames(*text, host_.PathOf(main), &config));
+  } else if (!absl::IsNotFound(text.status()) || !file_.empty()) {
+    return text.status();
+  }
+  absl::StatusOr<std::vector<std::string>> names = host_.List(kDirectory);
+  if (absl::IsNotFound(names.status())) names.emplace();
+  PLIMSOLL_RETURN_IF_ERROR(names.status());
+  std::erase_if(*names, [](const std::string& name) { return !absl::EndsWith(name, ".conf"); });
+  std::sort(names->begin(), names->end());
+  if (names->size() > kMaxFiles) names->resize(kMaxFiles);
+  for (const std::string& name : *names) {
+    const std::string path = absl::StrCat(kDirectory, "/", name);
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string added, host_.Read(path, kMaxFileBytes));
+    PLIMSOLL_RETURN_IF_ERROR(AddShortNames(added, host_.PathOf(path), &config));
+  }
+  absl::MutexLock lock(&mutex_);
+  config_ = std::move(config);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Reference>> ShortNames::Resolve(absl::string_view text) const {
+  if (IsShortName(text)) {
+    absl::MutexLock lock(&mutex_);
+    return ShortNameCandidates(config_, text);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(Reference reference, ParseReference(text));
+  return std::vector<Reference>{std::move(reference)};
+}
+
+}  // namespace plimsoll::image
