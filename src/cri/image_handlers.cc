@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cri/registry_auth.h"
 #include "cri/validate.h"
@@ -28,8 +30,20 @@ std::string VerboseInfo(const image::Image& image) {
   json["labels"] = image.config.labels;
   json["architecture"] = image.config.architecture;
   json["os"] = image.config.os;
+  json["volumes"] = image.config.volumes;
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
+
+// What kubelet knows by name, it looks for at the beginning of the message of an UNKNOWN error.
+absl::Status AsKubeletNamesIt(const absl::Status& status) {
+  const char* name = image::IsSignatureRefusal(status) ? "SignatureValidationFailed"
+                     : absl::IsUnavailable(status)     ? "RegistryUnavailable"
+                                                       : nullptr;
+  return name == nullptr ? status : absl::UnknownError(absl::StrCat(name, ": ", status.message()));
+}
+
+// How old what is told of writable layers may be: to know means to walk the disk.
+constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
 
 }  // namespace
 
@@ -43,6 +57,8 @@ void FillImage(const image::Image& image, v1::Image* out) {
   out->mutable_spec()->set_image(!record.repo_tags.empty()      ? record.repo_tags.front()
                                  : !record.repo_digests.empty() ? record.repo_digests.front()
                                                                 : record.id);
+  // No spec.runtime_handler: an image is the same for all of them. Kubelet takes an image for
+  // unused whose handler isn't that of its containers' image, so those are told without one, too.
   // "user:group", of which the CRI wants the user. An empty user is root, and says so.
   const std::string user = image.config.user.substr(0, image.config.user.find(':'));
   int64_t uid = 0;
@@ -63,16 +79,31 @@ absl::StatusOr<image::PullOptions> PullOptionsFrom(const CallContext& call,
   return options;
 }
 
+absl::StatusOr<std::vector<image::Image>> ImageHandlers::Matching(const v1::ImageFilter& filter) {
+  const std::string& wanted = filter.image().image();
+  if (wanted.empty()) return images_->List();
+  absl::StatusOr<image::Image> image = images_->Find(wanted);
+  if (absl::IsNotFound(image.status())) return std::vector<image::Image>();
+  PLIMSOLL_RETURN_IF_ERROR(image.status());
+  return std::vector<image::Image>{*std::move(image)};
+}
+
 absl::Status ImageHandlers::ListImages(const v1::ListImagesRequest& request,
                                        v1::ListImagesResponse* response) {
-  const std::string& wanted = request.filter().image().image();
-  if (wanted.empty()) {
-    for (const image::Image& image : images_->List()) FillImage(image, response->add_images());
-    return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<image::Image> images, Matching(request.filter()));
+  for (const image::Image& image : images) FillImage(image, response->add_images());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::StreamImagesResponse>> ImageHandlers::ListInParts(
+    const v1::StreamImagesRequest& request, int images_each) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<image::Image> images, Matching(request.filter()));
+  std::vector<v1::StreamImagesResponse> parts;
+  for (const image::Image& image : images) {
+    if (parts.empty() || parts.back().images_size() >= images_each) parts.emplace_back();
+    FillImage(image, parts.back().add_images());
   }
-  const absl::StatusOr<image::Image> image = images_->Find(wanted);
-  if (image.ok()) FillImage(*image, response->add_images());
-  return absl::IsNotFound(image.status()) ? absl::OkStatus() : image.status();
+  return parts;
 }
 
 absl::Status ImageHandlers::ImageStatus(const v1::ImageStatusRequest& request,
@@ -90,11 +121,16 @@ absl::Status ImageHandlers::PullImage(const CallContext& call, const v1::PullIma
                                       v1::PullImageResponse* response) {
   const std::string& reference = request.image().image();
   PLIMSOLL_RETURN_IF_ERROR(CheckWord("image.image", reference));
+  const std::string& handler = request.image().runtime_handler();
+  if (!handler.empty() && !absl::c_linear_search(runtime_handlers_, handler)) {
+    return Invalid("image.runtime_handler", handler, "must be empty or one that is configured");
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const image::PullOptions options,
                             PullOptionsFrom(call, request.auth(), reference));
-  PLIMSOLL_ASSIGN_OR_RETURN(const image::Image image,
-                            images_->Pull(reference, options, [](const image::Progress&) {}));
-  response->set_image_ref(image.record.id);
+  const absl::StatusOr<image::Image> image =
+      images_->Pull(reference, options, [](const image::Progress&) {});
+  if (!image.ok()) return AsKubeletNamesIt(image.status());
+  response->set_image_ref(image->record.id);
   return absl::OkStatus();
 }
 
@@ -112,12 +148,12 @@ absl::Status ImageHandlers::ImageFsInfo(const v1::ImageFsInfoRequest&,
   images->mutable_fs_id()->set_mountpoint(images_->directory());
   images->mutable_used_bytes()->set_value(usage.bytes);
   images->mutable_inodes_used()->set_value(usage.inodes);
-  // Writable layers are on the same file system; what they take of it is not counted here.
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto writable, engine_->WritableLayersUsage(kMaxAgeOfUsage));
   v1::FilesystemUsage* containers = response->add_container_filesystems();
-  containers->set_timestamp(images->timestamp());
-  *containers->mutable_fs_id() = images->fs_id();
-  containers->mutable_used_bytes()->set_value(0);
-  containers->mutable_inodes_used()->set_value(0);
+  containers->set_timestamp(writable->unix_nanos);
+  containers->mutable_fs_id()->set_mountpoint(writable->directory);
+  containers->mutable_used_bytes()->set_value(writable->total.bytes);
+  containers->mutable_inodes_used()->set_value(writable->total.inodes);
   return absl::OkStatus();
 }
 

@@ -54,6 +54,8 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, SandboxStats, (absl::string_view),
               (const, override));
+  using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
+  MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
               (absl::string_view, const runtime::ExecRequest&), (override));
   MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
@@ -92,6 +94,8 @@ class ServerFixture : public ::testing::Test {
     options_.images = &images_;
     options_.events = &events_;
     options_.info.version = "1.2.3";
+    ON_CALL(engine_, WritableLayersUsage)
+        .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
     ON_CALL(engine_, ContainerClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
     ON_CALL(engine_, SandboxClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cri/validate.h"
+#include "image/reference.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -68,8 +69,11 @@ absl::StatusOr<image::Credentials> CredentialsFrom(const ::runtime::v1::AuthConf
     return Invalid("auth.username", "", "must not be empty when auth.password is set");
   }
   if (credentials.empty() || auth.server_address().empty()) return credentials;
+  credentials.registry = HostOf(auth.server_address());
+  // A short name may be in any registry: the pull finds out which.
+  if (image::IsShortName(reference)) return credentials;
   const std::string registry = RegistryOf(reference);
-  if (HostOf(auth.server_address()) != registry) {
+  if (credentials.registry != registry) {
     return Invalid("auth.server_address", auth.server_address(),
                    absl::StrCat("must be ", registry, ", the registry of ", reference));
   }

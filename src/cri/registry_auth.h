@@ -11,7 +11,7 @@ namespace plimsoll::cri {
 
 // In the order of precedence: identity_token, username and password, `auth` (base64 of
 // "username:password"). An empty message is no credentials. A registry_token alone is
-// UNIMPLEMENTED. A server_address of another registry than `reference` is in is INVALID_ARGUMENT:
+// UNIMPLEMENTED. A server_address of another registry than `reference` names is INVALID_ARGUMENT:
 // credentials go nowhere but where they belong. No error holds a secret.
 absl::StatusOr<image::Credentials> CredentialsFrom(const ::runtime::v1::AuthConfig& auth,
                                                    absl::string_view reference);

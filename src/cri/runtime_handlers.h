@@ -120,6 +120,9 @@ class RuntimeHandlers {
   absl::Status CheckRuntimeHandler(const std::string& name) const;
   absl::Status FillStats(const runtime::ContainerRecord& record,
                          ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
+  // Nothing where it can't be told.
+  void FillWritableLayer(const std::string& id, absl::Duration max_age,
+                         ::runtime::v1::ContainerStats* stats);
   absl::Status FillStats(const runtime::SandboxRecord& record,
                          const std::vector<runtime::ContainerRecord>& containers, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);

@@ -35,7 +35,7 @@ class GrpcServer final : public Server {
   explicit GrpcServer(ServerOptions options)
       : options_(std::move(options)),
         runtime_handlers_(options_.engine, options_.events, options_.info),
-        image_handlers_(options_.images),
+        image_handlers_(options_.images, options_.engine, options_.info.runtime_handlers),
         calls_(options_.calls),
         container_events_(options_.engine, options_.events, &runtime_handlers_,
                           options_.max_pending_events),

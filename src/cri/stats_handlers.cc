@@ -70,6 +70,9 @@ void FillIo(const CgroupStats& stats, int64_t now, Stats* out) {
   FillPressure(stats.io_pressure, out->mutable_io());
 }
 
+// How old what is told of a writable layer may be: to know means to walk the disk.
+constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
+
 constexpr size_t kMaxUnreadable = 1000;
 
 // It has just ended, or gone: a list leaves it out.
@@ -105,6 +108,19 @@ absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
+void RuntimeHandlers::FillWritableLayer(const std::string& id, absl::Duration max_age,
+                                        v1::ContainerStats* stats) {
+  const auto layers = engine_->WritableLayersUsage(max_age);
+  if (!layers.ok()) return;
+  const auto found = (*layers)->by_container.find(id);
+  if (found == (*layers)->by_container.end()) return;
+  v1::FilesystemUsage* usage = stats->mutable_writable_layer();
+  usage->set_timestamp((*layers)->unix_nanos);
+  usage->mutable_fs_id()->set_mountpoint((*layers)->directory);
+  usage->mutable_used_bytes()->set_value(found->second.bytes);
+  usage->mutable_inodes_used()->set_value(found->second.inodes);
+}
+
 absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
                                              v1::ContainerStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
@@ -112,6 +128,7 @@ absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& re
                             engine_->GetContainer(request.container_id()));
   CgroupStats counted;
   PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
+  FillWritableLayer(record.id, kMaxAgeOfUsage, response->mutable_stats());
   const auto limits = engine_->ReadResources(record.id);
   if (limits.ok()) {
     FillAvailable(limits->cgroup, counted, response->mutable_stats()->mutable_memory());
@@ -179,6 +196,8 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
     return std::nullopt;
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
+  // As found last, which clients have done every few seconds (ImageFsInfo).
+  FillWritableLayer(record.id, absl::InfiniteDuration(), &stats);
   // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
   FillAvailable(record.spec.resources, counted, stats.mutable_memory());
   return stats;

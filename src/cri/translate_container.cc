@@ -284,12 +284,18 @@ v1::ContainerState ToCri(runtime::ContainerState state) {
   return v1::CONTAINER_UNKNOWN;
 }
 
+// As the image itself is told (FillImage).
+v1::ImageSpec WithoutHandler(v1::ImageSpec image) {
+  image.clear_runtime_handler();
+  return image;
+}
+
 void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerConfig& config,
                    v1::Container* out) {
   out->set_id(record.id);
   out->set_pod_sandbox_id(record.sandbox_id);
   *out->mutable_metadata() = config.metadata();
-  *out->mutable_image() = config.image();
+  *out->mutable_image() = WithoutHandler(config.image());
   out->set_image_ref(record.image_ref);
   out->set_state(ToCri(record.state));
   out->set_created_at(record.created_unix_nanos);
@@ -307,7 +313,7 @@ void FillContainerStatus(const runtime::ContainerRecord& record, const v1::Conta
   out->set_started_at(record.started_unix_nanos);
   out->set_finished_at(record.finished_unix_nanos);
   out->set_exit_code(record.exit_code);
-  *out->mutable_image() = config.image();
+  *out->mutable_image() = WithoutHandler(config.image());
   out->set_image_ref(record.image_ref);
   out->set_reason(record.reason);
   out->set_message(record.message);

@@ -58,6 +58,9 @@ struct Credentials {
   std::string username;
   std::string password;
   std::string identity_token;  // OAuth 2 refresh token
+  // Whose they are; they go to no other. Empty: of the registry that the reference names, or that
+  // its short name leads to; where that may be in several, of Docker's alone.
+  std::string registry;
   bool empty() const { return username.empty() && identity_token.empty(); }
   bool operator==(const Credentials&) const = default;
 };

@@ -66,6 +66,12 @@ std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
   return tags;
 }
 
+// `is_one_of_many`: of those that a short name stands for.
+bool Belong(const Credentials& credentials, const Reference& reference, bool is_one_of_many) {
+  if (!credentials.registry.empty()) return credentials.registry == reference.registry;
+  return !is_one_of_many || reference.registry == "docker.io";
+}
+
 // Of a short name that several registries were asked for.
 absl::Status Together(absl::string_view reference, const std::vector<absl::Status>& failures) {
   if (failures.size() == 1) return failures.front();
@@ -242,7 +248,9 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
   const absl::Time deadline = absl::Now() + options.timeout;
   std::vector<absl::Status> failures;
   for (const Reference& candidate : candidates) {
-    absl::StatusOr<Image> image = JoinPull(candidate, options, deadline, progress);
+    PullOptions its = options;
+    if (!Belong(options.credentials, candidate, candidates.size() > 1)) its.credentials = {};
+    absl::StatusOr<Image> image = JoinPull(candidate, its, deadline, progress);
     // Another registry can do nothing about these.
     if (image.ok() || absl::IsCancelled(image.status()) ||
         absl::IsDeadlineExceeded(image.status()) || absl::IsResourceExhausted(image.status())) {

@@ -38,6 +38,7 @@
 #include "runtime/start_phase.h"
 #include "runtime/store/records.h"
 #include "runtime/store/store.h"
+#include "runtime/writable_usage.h"
 
 namespace plimsoll::network {
 class Network;  // network/network.h
@@ -189,6 +190,10 @@ class Engine {
   // that is not Ready.
   virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
   virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
+
+  // What writable layers take on the disk. See WritableUsage::Read.
+  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
+      absl::Duration max_age) = 0;
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
   virtual absl::Status ReopenLog(absl::string_view id) = 0;

@@ -39,7 +39,8 @@ class EngineImpl : public Engine {
   explicit EngineImpl(EngineOptions options)
       : options_(std::move(options)),
         presence_(std::make_shared<Presence>(this)),
-        readier_(options_.cgroups, options_.host) {}
+        readier_(options_.cgroups, options_.host),
+        writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
     presence_->End();
@@ -82,6 +83,10 @@ class EngineImpl : public Engine {
   absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
   absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const override;
+  absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
+      absl::Duration max_age) override {
+    return writable_usage_.Read(max_age);
+  }
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
@@ -373,6 +378,7 @@ class EngineImpl : public Engine {
   std::atomic<bool> ending_ = false;
   // Told at the beginning of what ends with a process in a new group.
   linux::CgroupReadier readier_;
+  WritableUsage writable_usage_;
   // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
   // the CDI registry.
   mutable absl::Mutex kept_devices_mutex_;
