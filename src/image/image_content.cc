@@ -42,11 +42,6 @@ absl::StatusOr<std::string> ReadDocument(const FileSource& source, const Descrip
   return text;
 }
 
-bool FitsHost(const Platform& platform) {
-  const Platform host = HostPlatform();
-  return platform.os == host.os && platform.architecture == host.architecture;
-}
-
 // `wanted` is one of the names, as written or after normalising both.
 bool Names(const std::vector<std::string>& names, absl::string_view wanted) {
   const absl::StatusOr<Reference> reference = ParseReference(wanted);
@@ -108,21 +103,35 @@ absl::Status CheckLayout(const FileSource& source) {
 
 absl::StatusOr<Descriptor> SelectPlatform(const std::vector<Descriptor>& descriptors,
                                           absl::string_view what) {
+  return SelectPlatform(descriptors, what, HostPlatform(), HostVariants());
+}
+
+absl::StatusOr<Descriptor> SelectPlatform(const std::vector<Descriptor>& descriptors,
+                                          absl::string_view what, const Platform& host,
+                                          const std::vector<std::string>& variants) {
+  const Descriptor* best = nullptr;
+  auto best_variant = variants.end();
   const Descriptor* without_platform = nullptr;
   std::vector<std::string> platforms;
   for (const Descriptor& descriptor : descriptors) {
-    if (FitsHost(descriptor.platform)) return descriptor;
-    // Build attestations are listed beside images, for platform unknown/unknown.
-    if (descriptor.platform.os == "unknown") continue;
-    if (descriptor.platform == Platform() && without_platform == nullptr) {
-      without_platform = &descriptor;
+    const Platform& platform = descriptor.platform;
+    if (platform.os == host.os && platform.architecture == host.architecture) {
+      const auto variant = std::find(variants.begin(), best_variant, platform.variant);
+      if (variant != best_variant) {
+        best = &descriptor;
+        best_variant = variant;
+      }
     }
-    if (platforms.size() < 40) platforms.push_back(descriptor.platform.ToString());
+    // Build attestations are listed beside images, for platform unknown/unknown.
+    if (platform.os == "unknown") continue;
+    if (platform == Platform() && without_platform == nullptr) without_platform = &descriptor;
+    if (platforms.size() < 40) platforms.push_back(platform.ToString());
   }
+  if (best != nullptr) return *best;
   if (without_platform != nullptr) return *without_platform;
   std::sort(platforms.begin(), platforms.end());
   return absl::NotFoundError(
-      absl::StrCat(what, " has no image for ", HostPlatform().ToString(),
+      absl::StrCat(what, " has no image for ", host.ToString(),
                    "; there are: ", absl::CEscape(absl::StrJoin(platforms, ", "))));
 }
 

@@ -44,9 +44,14 @@ absl::StatusOr<ImageContent> ReadOciLayout(const FileSource& source, absl::strin
 // images, `wanted` names one of their RepoTags.
 absl::StatusOr<ImageContent> ReadDockerArchive(const FileSource& source, absl::string_view wanted);
 
-// The one manifest in `descriptors` for this machine; NOT_FOUND lists the platforms there are.
+// The manifest in `descriptors` that suits this machine best: of its architecture, the newest
+// variant that it can run. NOT_FOUND lists the platforms there are.
 absl::StatusOr<Descriptor> SelectPlatform(const std::vector<Descriptor>& descriptors,
                                           absl::string_view what);
+// The same for a machine that runs `variants` of its architecture, best first.
+absl::StatusOr<Descriptor> SelectPlatform(const std::vector<Descriptor>& descriptors,
+                                          absl::string_view what, const Platform& host,
+                                          const std::vector<std::string>& variants);
 
 }  // namespace plimsoll::image
 

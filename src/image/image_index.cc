@@ -42,6 +42,18 @@ bool IsHex(absl::string_view text) {
 
 }  // namespace
 
+std::string RepoDigestFor(const ImageRecord& image, absl::string_view asked) {
+  if (image.repo_digests.empty()) return image.id;
+  const absl::StatusOr<Reference> reference = ParseReference(asked);
+  if (reference.ok()) {
+    const std::string prefix = absl::StrCat(reference->Name(), "@");
+    for (const std::string& digest : image.repo_digests) {
+      if (absl::StartsWith(digest, prefix)) return digest;
+    }
+  }
+  return image.repo_digests.front();
+}
+
 absl::StatusOr<ImageIndex::Match> ImageIndex::Find(absl::string_view reference) const {
   std::string looked_for;
   if (!IsImageId(reference)) {

@@ -43,6 +43,10 @@ struct Image {
   ImageConfig config;
 };
 
+// What to call an image that was asked for as `asked`: its digest in that repository, else in any,
+// else its id.
+std::string RepoDigestFor(const ImageRecord& image, absl::string_view asked);
+
 // What a container's root filesystem is stacked from. Holds a reference: while one lives, the
 // layers stay, also when the image is removed.
 class LayerLease {

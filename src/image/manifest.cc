@@ -179,6 +179,27 @@ bool IsLayerType(absl::string_view media_type) {
   return false;
 }
 
+// 1 to 4, of the psABI's levels; told by those of a level's features that the compiler can ask for.
+int LevelOfX86() {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("ssse3") ||
+      !__builtin_cpu_supports("popcnt")) {
+    return 1;
+  }
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
+      !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("fma")) {
+    return 2;
+  }
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512cd") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return has_avx512 ? 4 : 3;
+#else
+  return 1;
+#endif
+}
+
 std::string Architecture(absl::string_view machine) {
   constexpr std::pair<absl::string_view, absl::string_view> kNames[] = {
       {"x86_64", "amd64"},    {"aarch64", "arm64"}, {"armv7l", "arm"},
@@ -201,6 +222,21 @@ Platform HostPlatform() {
   struct utsname name = {};
   uname(&name);
   return Platform{"linux", Architecture(name.machine), ""};
+}
+
+std::vector<std::string> HostVariants() {
+  struct utsname name = {};
+  uname(&name);
+  const absl::string_view machine = name.machine;
+  if (machine == "x86_64") {
+    std::vector<std::string> variants = {"v4", "v3", "v2", "v1", ""};
+    variants.erase(variants.begin(), variants.begin() + (4 - LevelOfX86()));
+    return variants;
+  }
+  if (machine == "aarch64") return {"v8", ""};
+  if (machine == "armv7l") return {"v7", "v6", "v5", ""};
+  if (machine == "armv6l") return {"v6", "v5", ""};
+  return {""};
 }
 
 absl::StatusOr<bool> IsIndex(absl::string_view text, absl::string_view what) {

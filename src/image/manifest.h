@@ -29,8 +29,10 @@ struct Platform {
   std::string ToString() const;  // "linux/arm64/v8"
 };
 
-// This machine's.
+// This machine's, without a variant.
 Platform HostPlatform();
+// The variants of its architecture that this machine runs, best first: "v3", "v2", "v1", "".
+std::vector<std::string> HostVariants();
 
 struct Descriptor {
   std::string media_type;

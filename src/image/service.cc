@@ -68,7 +68,9 @@ std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
 
 // `is_one_of_many`: of those that a short name stands for.
 bool Belong(const Credentials& credentials, const Reference& reference, bool is_one_of_many) {
-  if (!credentials.registry.empty()) return credentials.registry == reference.registry;
+  if (!credentials.registry.empty()) {
+    return absl::EqualsIgnoreCase(credentials.registry, reference.registry);
+  }
   return !is_one_of_many || reference.registry == "docker.io";
 }
 

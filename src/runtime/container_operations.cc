@@ -166,8 +166,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   record.spec = spec;
   record.client_config = std::move(client_config);
   record.image_id = image->record.id;
-  record.image_ref =
-      image->record.repo_digests.empty() ? image->record.id : image->record.repo_digests.front();
+  record.image_ref = image::RepoDigestFor(image->record, spec.image);
   record.chain_ids = image->record.chain_ids;
   record.log_path = LogPathOf(sandbox_record.spec, spec);
   record.cgroup_path = CgroupPathOf(sandbox_record, record.id);
