@@ -78,7 +78,7 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
   content.manifest = image.manifest;
   PLIMSOLL_ASSIGN_OR_RETURN(content.config, transport.ReadConfig(image, manifest.config));
   for (const Descriptor& layer : manifest.layers) {
-    content.layers.push_back({std::string(DigestHex(layer.digest)), layer.digest});
+    content.layers.push_back({std::string(DigestHex(layer.digest)), layer.digest, layer.size});
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ConfigFile config,
                             ParseConfigFile(content.config, "the image's config"));

@@ -142,7 +142,7 @@ absl::StatusOr<ImageContent> ReadManifestContent(const FileSource& source, std::
   PLIMSOLL_ASSIGN_OR_RETURN(content.config,
                             ReadDocument(source, parsed.config, blob_path, "config"));
   for (const Descriptor& layer : parsed.layers) {
-    content.layers.push_back({blob_path(layer.digest), layer.digest});
+    content.layers.push_back({blob_path(layer.digest), layer.digest, layer.size});
   }
   content.manifest = std::move(manifest);
   return content;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@
 namespace plimsoll::image {
 
 struct LayerContent {
-  std::string file;    // in the source
-  std::string digest;  // of the file; empty where the format states none
+  std::string file;                             // in the source
+  std::string digest;                           // of the file; empty where the format states none
+  std::optional<uint64_t> size = std::nullopt;  // of the file, as the manifest says
 };
 
 struct ImageContent {

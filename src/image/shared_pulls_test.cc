@@ -1,6 +1,7 @@
 #include "image/shared_pulls.h"
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,14 +52,14 @@ class SharedPullsTest : public ::testing::Test {
   }
   // A caller in a thread of its own, who has joined when this returns.
   std::thread Join(SharedPulls::Caller caller, absl::StatusOr<Image>* result) {
-    absl::Notification joined;
-    std::thread thread([this, caller, result, &joined]() mutable {
-      caller.progress = [&joined](const Progress&) {
-        if (!joined.HasBeenNotified()) joined.Notify();
+    const auto joined = std::make_shared<absl::Notification>();
+    std::thread thread([this, caller, result, joined]() mutable {
+      caller.progress = [joined](const Progress&) {
+        if (!joined->HasBeenNotified()) joined->Notify();
       };
       *result = pulls_.Join(caller, Work("mine"));
     });
-    EXPECT_TRUE(joined.WaitForNotificationWithTimeout(kPatience));
+    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kPatience));
     return thread;
   }
 

@@ -1,5 +1,8 @@
 #include "image/unpack_image.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +43,14 @@ absl::StatusOr<ImageUsage> UnpackOne(const LayerStore& layers, const FsRoot& dif
 absl::StatusOr<UniqueFd> OpenLayer(const FileSource& source, const LayerContent& layer) {
   absl::StatusOr<UniqueFd> file = source.Open(layer.file);
   if (absl::IsNotFound(file.status())) return absl::DataLossError("the layer is missing");
+  PLIMSOLL_RETURN_IF_ERROR(file.status());
+  struct stat info = {};
+  if (fstat(file->get(), &info) != 0) return ErrnoStatus(errno, "stat the layer");
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (layer.size.value_or(size) != size) {
+    return absl::DataLossError(absl::StrCat("size mismatch: the manifest says ", *layer.size,
+                                            " bytes, the layer has ", size));
+  }
   return file;
 }
 

@@ -1,0 +1,348 @@
+// Pulls from registries that lie, cut off, are slow or hang, and what several pulls share.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "image/image_service.h"
+#include "image/test_catalog.h"
+#include "image/test_image.h"
+#include "image/test_lying_registry.h"
+#include "image/test_tar.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kPatience = absl::Seconds(120);
+using Answer = LyingRegistry::Answer;
+
+class LyingPullTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
+    ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    ASSERT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
+    image_ = layout_.AddImage({Layer("low"), Layer("high")});
+  }
+  static std::string Layer(const std::string& name) {
+    return TarBuilder().File(name, std::string(5000, name[0])).Build();
+  }
+  // The digest of the image's layer.
+  std::string Blob(int index, const TestJson& image) const {
+    return Manifest(image)["layers"][index]["digest"].get<std::string>();
+  }
+  std::string Blob(int index) const { return Blob(index, image_); }
+  TestJson Manifest(const TestJson& image) const {
+    return TestJson::parse(
+        layout_.files.at(TestLayout::PathOf(image["digest"].get<std::string>())));
+  }
+  void Serve(LyingRegistry::Tamper tamper) {
+    registry_.emplace(layout_, image_, std::move(tamper));
+  }
+  absl::StatusOr<Image> Pull(PullOptions options = {}, const ProgressFn& progress = nullptr) {
+    options.insecure_registry = true;
+    return service_->Pull(registry_->Name("lies:1"), options, progress);
+  }
+  // What a pull fails with when this is done to the answer for `digest` (or the tag "1").
+  absl::Status Failure(const std::string& wanted, const std::function<void(Answer*)>& change) {
+    Serve([wanted, change](const std::string& asked, Answer* answer) {
+      if (asked == wanted) change(answer);
+    });
+    const absl::Status status = Pull().status();
+    ExpectNothingLeft();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("pull ", registry_->Name("lies:1"), ": ")));
+    return status;
+  }
+  void ExpectNothingLeft() {
+    EXPECT_THAT(service_->List(), IsEmpty());
+    for (const char* part : {"store/layers", "store/work", "store/blobs/sha256"}) {
+      EXPECT_THAT(*dir_.root().List(part), IsEmpty()) << part;
+    }
+  }
+  size_t LayersThere() const { return dir_.root().List("store/layers")->size(); }
+
+  TestDir dir_;
+  TestCatalog catalog_;
+  std::unique_ptr<ImageService> service_;
+  TestLayout layout_;
+  TestJson image_;
+  std::optional<LyingRegistry> registry_;  // goes first: threads of its own
+};
+
+TEST_F(LyingPullTest, AnHonestOneIsBelieved) {
+  Serve([](const std::string&, Answer*) {});
+  const auto image = Pull();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->record.manifest_digest, image_["digest"]);
+}
+
+TEST_F(LyingPullTest, ALayerThatIsCutOff) {
+  const absl::Status status = Failure(Blob(1), [](Answer* answer) {
+    answer->length = answer->body.size();
+    answer->body.resize(answer->body.size() / 2);
+  });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+TEST_F(LyingPullTest, ALayerThatIsShorterThanItsDigest) {
+  const absl::Status status =
+      Failure(Blob(1), [](Answer* answer) { answer->body.resize(answer->body.size() / 2); });
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+TEST_F(LyingPullTest, ALayerOfAnotherContent) {
+  const absl::Status status = Failure(Blob(0), [](Answer* answer) {
+    answer->body[answer->body.size() / 2] =
+        static_cast<char>(~answer->body[answer->body.size() / 2]);
+  });
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+TEST_F(LyingPullTest, ALayerWithoutEnd) {
+  const absl::Status status = Failure(Blob(1), [](Answer* answer) {
+    answer->body.assign(1 << 20, 'x');
+    answer->endless = true;
+  });
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("gives more than the"));
+}
+
+TEST_F(LyingPullTest, ALayerThatIsNotThere) {
+  const absl::Status status = Failure(Blob(1), [](Answer* answer) { *answer = {.code = 404}; });
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+}
+
+TEST_F(LyingPullTest, AManifestThatLiesAboutSizes) {
+  TestJson manifest = Manifest(image_);
+  manifest["config"]["size"] = manifest["config"]["size"].get<size_t>() + 1;
+  image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
+  const absl::Status config = Failure("", [](Answer*) {});
+  EXPECT_TRUE(absl::IsDataLoss(config)) << config;
+  EXPECT_THAT(std::string(config.message()), HasSubstr("the manifest says"));
+
+  manifest["config"]["size"] = manifest["config"]["size"].get<size_t>() - 1;
+  manifest["layers"][0]["size"] = 1;
+  image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
+  const absl::Status layer = Failure("", [](Answer*) {});
+  EXPECT_TRUE(absl::IsDataLoss(layer)) << layer;
+
+  manifest["config"]["size"] = uint64_t{1} << 62;
+  image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
+  const absl::Status huge = Failure("", [](Answer*) {});
+  EXPECT_TRUE(absl::IsInvalidArgument(huge)) << huge;
+}
+
+TEST_F(LyingPullTest, ADigestThatLeadsToAnotherManifest) {
+  const TestJson other = layout_.AddImage({Layer("other")});
+  const std::string content =
+      layout_.files.at(TestLayout::PathOf(other["digest"].get<std::string>()));
+  const std::string wanted = image_["digest"];
+  Serve([&](const std::string& asked, Answer* answer) {
+    if (asked == wanted) answer->body = content;
+  });
+  const auto image = service_->Pull(absl::StrCat(registry_->Name("lies"), "@", wanted),
+                                    {.insecure_registry = true}, nullptr);
+  EXPECT_TRUE(absl::IsDataLoss(image.status())) << image.status();
+  ExpectNothingLeft();
+}
+
+TEST_F(LyingPullTest, AnswersThatAreNoManifest) {
+  EXPECT_TRUE(absl::IsUnavailable(Failure("1", [](Answer* answer) { *answer = {.code = 503}; })));
+  const absl::Status html = Failure("1", [](Answer* answer) {
+    *answer = {.type = "text/html", .body = "<html>log in first</html>"};
+  });
+  EXPECT_FALSE(html.ok());
+}
+
+TEST_F(LyingPullTest, OneThatHangsIsGivenUp) {
+  Serve([](const std::string& asked, Answer* answer) {
+    if (asked == "1") *answer = {.length = 100, .hangs = true};
+  });
+  const absl::Status status = Pull({.stall_timeout = absl::Seconds(1)}).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("nothing has come from registry " + registry_->host()),
+                    HasSubstr(" for 1s")));
+  ExpectNothingLeft();
+}
+
+TEST_F(LyingPullTest, LayersAreUnpackedWhileOthersAreOnTheWay) {
+  const std::string last = Blob(1);
+  std::atomic<bool> seen = false;
+  Serve([&](const std::string& asked, Answer*) {
+    if (asked != last) return;
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (LayersThere() == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
+    seen = LayersThere() == 1;
+  });
+  const auto image = Pull();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(seen) << "the first was unpacked before the second came";
+}
+
+TEST_F(LyingPullTest, KnownLayersAreNotAskedFor) {
+  const TestJson next = layout_.AddImage({Layer("low"), Layer("new")}, {{"Cmd", {"/new"}}});
+  Serve([](const std::string&, Answer*) {});
+  ASSERT_TRUE(Pull().ok());
+  const auto second =
+      service_->Pull(absl::StrCat(registry_->Name("lies@"), next["digest"].get<std::string>()),
+                     {.insecure_registry = true}, nullptr);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(registry_->Asked(Blob(0)), 1) << "both have it";
+  EXPECT_EQ(registry_->Asked(Blob(1, next)), 1);
+  const auto lease = service_->Lease(second->record.id);
+  ASSERT_TRUE(lease.ok());
+  EXPECT_EQ(FsRoot::Open((*lease)->lower_directories()[1])->Read("low")->size(), 5000u);
+}
+
+TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
+  image_ = layout_.AddImage({Layer("low"), Layer("high"), Layer("low")});
+  Serve([](const std::string&, Answer*) {});
+  const auto image = Pull();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_THAT(image->record.chain_ids, SizeIs(3));
+  // And when only the lower of the two is known.
+  ASSERT_TRUE(service_->Remove(image->record.id).ok());
+  const TestJson base = layout_.AddImage({Layer("low")}, {{"Cmd", {"/base"}}});
+  Serve([](const std::string&, Answer*) {});
+  ASSERT_TRUE(service_
+                  ->Pull(absl::StrCat(registry_->Name("lies@"), base["digest"].get<std::string>()),
+                         {.insecure_registry = true}, nullptr)
+                  .ok());
+  const auto again = Pull();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT(again->record.chain_ids, SizeIs(3));
+}
+
+// Pulls that wait for a layer which the registry holds back until `let_`.
+class HeldPullTest : public LyingPullTest {
+ protected:
+  void SetUp() override {
+    LyingPullTest::SetUp();
+    if (service_ == nullptr) return;
+    Serve([this, held = Blob(1)](const std::string& asked, Answer*) {
+      if (asked != held) return;
+      absl::MutexLock lock(&mutex_);
+      ++waiting_;
+      mutex_.Await(absl::Condition(&let_));
+    });
+  }
+  void TearDown() override {
+    Let();
+    registry_.reset();  // its threads look at what follows
+  }
+  void Let() {
+    absl::MutexLock lock(&mutex_);
+    let_ = true;
+  }
+  // So many requests for the layer are held back.
+  bool AwaitWaiting(int count) {
+    const auto enough = [this, count] { return waiting_ >= count; };
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&enough), kPatience);
+  }
+  // A pull in a thread of its own, which is under way when this returns.
+  std::thread Start(PullOptions options, absl::StatusOr<Image>* result) {
+    const auto joined = std::make_shared<absl::Notification>();
+    std::thread thread([this, options, result, joined] {
+      *result = Pull(options, [joined](const Progress&) {
+        if (!joined->HasBeenNotified()) joined->Notify();
+      });
+    });
+    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kPatience));
+    return thread;
+  }
+
+  absl::Mutex mutex_;
+  int waiting_ = 0;   // mutex_
+  bool let_ = false;  // mutex_
+};
+
+TEST_F(HeldPullTest, TwoClientsShareOneTransfer) {
+  absl::StatusOr<Image> first, second;
+  std::thread one = Start({}, &first);
+  EXPECT_TRUE(AwaitWaiting(1));
+  std::thread two = Start({}, &second);
+  Let();
+  one.join();
+  two.join();
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
+  EXPECT_EQ(first->record, second->record);
+  EXPECT_EQ(registry_->Asked(Blob(1)), 1);
+}
+
+TEST_F(HeldPullTest, OneThatIsCancelledStopsNotTheOther) {
+  std::atomic<bool> cancel = false;
+  absl::StatusOr<Image> first, second;
+  std::thread one = Start({.cancelled = [&cancel] { return cancel.load(); }}, &first);
+  EXPECT_TRUE(AwaitWaiting(1));
+  std::thread two = Start({}, &second);
+  cancel = true;
+  one.join();
+  EXPECT_TRUE(absl::IsCancelled(first.status())) << first.status();
+  Let();
+  two.join();
+  EXPECT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(registry_->Asked(Blob(1)), 1);
+}
+
+TEST_F(HeldPullTest, WhenAllAreGoneItStopsAndLeavesNothing) {
+  std::atomic<bool> cancel = false;
+  const PullOptions options{.cancelled = [&cancel] { return cancel.load(); }};
+  absl::StatusOr<Image> first, second;
+  std::thread one = Start(options, &first);
+  EXPECT_TRUE(AwaitWaiting(1));
+  std::thread two = Start(options, &second);
+  cancel = true;
+  one.join();
+  two.join();
+  EXPECT_TRUE(absl::IsCancelled(first.status())) << first.status();
+  EXPECT_TRUE(absl::IsCancelled(second.status())) << second.status();
+  ExpectNothingLeft();
+}
+
+TEST_F(HeldPullTest, ADeadlineStopsIt) {
+  PullOptions options;
+  options.timeout = absl::Milliseconds(300);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Pull(options).status()));
+  ExpectNothingLeft();
+}
+
+TEST_F(HeldPullTest, OneThatWaitsForAnothersLayerCanBeCancelled) {
+  absl::StatusOr<Image> first, second;
+  std::thread one = Start({}, &first);
+  EXPECT_TRUE(AwaitWaiting(1));
+  // With other credentials it is a transfer of its own, which finds the layer being unpacked.
+  std::atomic<bool> cancel = false;
+  PullOptions other{.cancelled = [&cancel] { return cancel.load(); }};
+  other.credentials.username = "somebody";
+  std::thread two = Start(other, &second);
+  EXPECT_TRUE(AwaitWaiting(2));
+  cancel = true;
+  two.join();
+  EXPECT_TRUE(absl::IsCancelled(second.status())) << second.status();
+  Let();
+  one.join();
+  EXPECT_TRUE(first.ok()) << first.status();
+}
+
+}  // namespace
+}  // namespace plimsoll::image

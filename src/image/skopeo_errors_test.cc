@@ -1,0 +1,111 @@
+#include "image/skopeo_errors.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Fatal(const std::string& message) {
+  return "time=\"t\" level=fatal msg=\"" + message + "\"\n";
+}
+
+TEST(TranslateSkopeoError, CodesByTheRegistrysAnswer) {
+  const auto code = [](const std::string& text) {
+    return TranslateSkopeoError(Fatal(text), "x:latest", {}).code();
+  };
+  EXPECT_EQ(code("reading manifest v2 in h/x: manifest unknown"), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code("requested access to the resource is denied"),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code("registry h is blocked in /etc/containers/registries.conf"),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code("dial tcp: lookup nowhere: no such host"), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code("received unexpected HTTP status: 503 Service Unavailable"),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code("toomanyrequests: You have reached your limit"), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code("writing blob: happened during read: unexpected EOF"),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code("writing blob: happened during read: Digest did not match, expected sha256:1"),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code("Size mismatch when copying sha256:1, expected 3, got 4"),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code("write /x: no space left on device"), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(code("loading registries configuration \\\"f\\\": toml: line 1"),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code("something else"), absl::StatusCode::kInternal);
+  EXPECT_EQ(TranslateSkopeoError("", "x", {}).code(), absl::StatusCode::kInternal);
+}
+
+TEST(TranslateSkopeoError, WithMirrorsTheRegistryItselfDecides) {
+  const std::string mirrors =
+      "(Mirrors also failed: [m:1/x: reading manifest 1 in m:1/x: manifest unknown]): ";
+  EXPECT_TRUE(absl::IsUnavailable(
+      TranslateSkopeoError(Fatal(mirrors + "h/x: dial tcp: connection refused"), "h/x", {})));
+  EXPECT_TRUE(
+      absl::IsNotFound(TranslateSkopeoError(Fatal(mirrors + "h/x: manifest unknown"), "h/x", {})));
+}
+
+TEST(TranslateSkopeoError, AMissingSignatureIsMarked) {
+  for (const char* text :
+       {"Source image rejected: A signature was required, but no signature exists",
+        "Source image rejected: Running image docker://h/x is rejected by policy."}) {
+    const absl::Status status = TranslateSkopeoError(Fatal(text), "h/x", {});
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(IsSignatureRefusal(status));
+  }
+  EXPECT_FALSE(IsSignatureRefusal(TranslateSkopeoError(Fatal("denied"), "h/x", {})));
+  EXPECT_FALSE(IsSignatureRefusal(absl::OkStatus()));
+}
+
+TEST(TranslateSkopeoError, LastFatalMessageUnquotedAndWithoutPreamble) {
+  EXPECT_EQ(TranslateSkopeoError("time=\"t\" level=warning msg=\"retrying\"\n" +
+                                     Fatal("initializing source \\\"docker://x\\\": EOF"),
+                                 "x:latest", {})
+                .message(),
+            "pull x:latest: initializing source \"docker://x\": EOF");
+  EXPECT_EQ(TranslateSkopeoError(
+                Fatal("Error parsing image name \\\"docker://h/x:1\\\": pinging registry h: EOF"),
+                "h/x:1", {})
+                .message(),
+            "pull h/x:1: pinging registry h: EOF");
+}
+
+TEST(TranslateSkopeoError, AFailureForTlsSaysWhatToDo) {
+  const auto message = [](const std::string& text) {
+    return std::string(
+        TranslateSkopeoError(Fatal(text), "other.example:5000/a:latest", {}).message());
+  };
+  EXPECT_THAT(message("Get \\\"https://other.example:5000/v2/\\\": http: server gave HTTP response "
+                      "to HTTPS client"),
+              EndsWith("; it speaks plain HTTP: if it may, list other.example:5000 under "
+                       "registries.insecure in the daemon's configuration"));
+  EXPECT_THAT(message("tls: x509: certificate signed by unknown authority"),
+              EndsWith("; add its authority to this machine's trusted ones, or list "
+                       "other.example:5000 under registries.insecure in the daemon's "
+                       "configuration"));
+  EXPECT_THAT(message("Get \\\"https://mirror:1/v2/\\\": http: server gave HTTP response to HTTPS "
+                      "client"),
+              EndsWith("; it speaks plain HTTP: if it may, set insecure = true for mirror:1 in "
+                       "registries.conf"));
+  EXPECT_THAT(message("connection refused"), EndsWith("connection refused"));
+}
+
+TEST(TranslateSkopeoError, SecretsAreCutOutHoweverTheyAreWritten) {
+  const Credentials secrets = {"stoker", "pa\"ss", "tok3n"};
+  const absl::Status status = TranslateSkopeoError(
+      "level=fatal msg=\"https://stoker:pa\\\"ss@h/ Basic c3Rva2VyOnBhInNz Bearer tok3n pa\"ss\"",
+      "x", secrets);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(Not(HasSubstr("pa\"ss")), Not(HasSubstr("tok3n")),
+                    Not(HasSubstr("c3Rva2VyOnBhInNz")), HasSubstr("[redacted]")));
+}
+
+}  // namespace
+}  // namespace plimsoll::image
