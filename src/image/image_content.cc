@@ -142,7 +142,9 @@ absl::StatusOr<ImageContent> ReadManifestContent(const FileSource& source, std::
   PLIMSOLL_ASSIGN_OR_RETURN(content.config,
                             ReadDocument(source, parsed.config, blob_path, "config"));
   for (const Descriptor& layer : parsed.layers) {
-    content.layers.push_back({blob_path(layer.digest), layer.digest, layer.size});
+    LayerContent file{blob_path(layer.digest), layer.digest};
+    if (layer.size > 0) file.size = layer.size;  // archives made by hand may not say
+    content.layers.push_back(std::move(file));
   }
   content.manifest = std::move(manifest);
   return content;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,17 +17,18 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/digest.h"
 #include "image/image_service.h"
 #include "image/test_catalog.h"
 #include "image/test_image.h"
 #include "image/test_registry.h"
 #include "image/test_tar.h"
-#include "image/transport_skopeo.h"
 
 namespace plimsoll::image {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -67,6 +69,37 @@ class PullTest : public ::testing::Test {
     return service_->Pull(reference, options, progress);
   }
   static PullOptions Insecure() { return PullOptions{.insecure_registry = true}; }
+  // At a pull under way: its file of credentials and its process, which must not show them.
+  void Look(bool* saw_file, bool* saw_process) {
+    const FsRoot work = *dir_.root().Sub("store/work");
+    const std::vector<std::string> entries = *work.List(".");
+    for (const std::string& entry : entries) {
+      const auto info = work.Stat(absl::StrCat(entry, "/auth.json"));
+      if (!info.ok()) continue;
+      *saw_file = true;
+      EXPECT_EQ(info->st_mode & 07777, 0600u);
+    }
+    const FsRoot proc = *FsRoot::Open("/proc");
+    const std::vector<std::string> pids = *proc.List(".");
+    for (const std::string& pid : pids) {
+      int number = 0;
+      if (!absl::SimpleAtoi(pid, &number)) continue;
+      const std::string arguments = proc.Read(absl::StrCat(pid, "/cmdline")).value_or("");
+      if (!absl::StrContains(arguments, work.path())) continue;
+      *saw_process = true;
+      EXPECT_THAT(arguments, Not(HasSubstr(kPassword)));
+      EXPECT_THAT(proc.Read(absl::StrCat(pid, "/environ")).value_or(""), Not(HasSubstr(kPassword)));
+    }
+  }
+  // Opens the store anew, with a registries.conf of this text.
+  void Configure(const std::string& registries_conf) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("registries.conf", registries_conf).ok());
+    service_.reset();
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_,
+                                      {.registries_conf = dir_.root().PathOf("registries.conf")});
+    ASSERT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
+  }
   void ExpectNothingLeft() {
     EXPECT_THAT(service_->List(), IsEmpty());
     for (const char* part : {"store/layers", "store/work", "store/blobs/sha256"}) {
@@ -193,36 +226,166 @@ TEST_F(PullTest, CredentialsAreNeededAndKeptSecret) {
   EXPECT_THAT(std::string(wrong.status().message()), Not(HasSubstr("wr0ng-pass")));
   ExpectNothingLeft();
 
+  // While the registry says nothing there is time to look.
   options.credentials = {kUser, kPassword, ""};
+  registry_->Hang();
+  absl::StatusOr<Image> image;
+  std::thread pull([&] { image = Pull(name, options); });
   bool saw_file = false;
   bool saw_process = false;
-  options.cancelled = [&] {  // is asked while skopeo runs
-    const FsRoot work = *dir_.root().Sub("store/work");
-    const std::vector<std::string> entries = *work.List(".");
-    for (const std::string& entry : entries) {
-      const auto info = work.Stat(absl::StrCat(entry, "/auth.json"));
-      if (!info.ok()) continue;
-      saw_file = true;
-      EXPECT_EQ(info->st_mode & 07777, 0600u);
-    }
-    const FsRoot proc = *FsRoot::Open("/proc");
-    const std::vector<std::string> pids = *proc.List(".");
-    for (const std::string& pid : pids) {
-      int number = 0;
-      if (!absl::SimpleAtoi(pid, &number)) continue;
-      const std::string arguments = proc.Read(absl::StrCat(pid, "/cmdline")).value_or("");
-      if (!absl::StrContains(arguments, work.path())) continue;
-      saw_process = true;
-      EXPECT_THAT(arguments, Not(HasSubstr(kPassword)));
-      EXPECT_THAT(proc.Read(absl::StrCat(pid, "/environ")).value_or(""), Not(HasSubstr(kPassword)));
-    }
-    return false;
-  };
-  const auto image = Pull(name, options);
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  while (!(saw_file && saw_process) && absl::Now() < deadline) {
+    Look(&saw_file, &saw_process);
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  registry_->GoOn();
+  pull.join();
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_TRUE(saw_file);
   EXPECT_TRUE(saw_process);
   EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+}
+
+TEST_F(PullTest, LayersInZstdAndUncompressed) {
+  const std::string name = Start().Name("mixed:v1");
+  TestLayout layout;
+  const std::string low = TarBuilder().File("low", "z").Build();
+  const std::string high = TarBuilder().File("high", "plain").Build();
+  const TestJson config = {
+      {"os", "linux"},
+      {"architecture", HostPlatform().architecture},
+      {"rootfs", {{"type", "layers"}, {"diff_ids", {DigestOf(low), DigestOf(high)}}}}};
+  layout.List(layout.AddManifest(config.dump(),
+                                 {layout.AddBlob(Compress(low, "zstd"),
+                                                 "application/vnd.oci.image.layer.v1.tar+zstd"),
+                                  layout.AddBlob(high, "application/vnd.oci.image.layer.v1.tar")}),
+              "v1");
+  layout.WriteTo(dir_.root(), "layout");
+  // A layout on the disk is copied as it is only where skopeo may not compress what isn't.
+  const absl::Status pushed =
+      image::Push(dir_.root().PathOf("layout"), name, {"--preserve-digests"});
+  ASSERT_TRUE(pushed.ok()) << pushed;
+  const auto image = Pull(name);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->record.manifest_digest, layout.index["manifests"][0]["digest"]);
+  const auto lease = service_->Lease(image->record.id);
+  ASSERT_TRUE(lease.ok());
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[0])->Read("high"), "plain");
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[1])->Read("low"), "z");
+}
+
+TEST_F(PullTest, OneImageUnderSeveralTagsAndRepositories) {
+  Start();
+  const TestLayout layout = Hello();
+  const std::vector<std::string> names = {
+      registry_->Name("a/hello:1"), registry_->Name("a/hello:2"), registry_->Name("b/hello:1")};
+  std::string id;
+  for (const std::string& name : names) {
+    Push(layout, name);
+    const auto image = Pull(name);
+    ASSERT_TRUE(image.ok()) << image.status();
+    if (id.empty()) id = image->record.id;
+    EXPECT_EQ(image->record.id, id) << name;
+  }
+  const std::string digest = layout.index["manifests"][0]["digest"];
+  const std::string in_a = registry_->Name("a/hello@") + digest;
+  const std::string in_b = registry_->Name("b/hello@") + digest;
+  ASSERT_THAT(service_->List(), SizeIs(1));
+  const ImageRecord record = service_->List()[0].record;
+  EXPECT_THAT(record.repo_tags, ElementsAre(names[0], names[1], names[2]));
+  EXPECT_THAT(record.repo_digests, ElementsAre(in_a, in_b));
+  for (const std::string& reference : {names[0], names[1], names[2], in_a, in_b, id}) {
+    const auto found = service_->Find(reference);
+    ASSERT_TRUE(found.ok()) << reference << found.status();
+    EXPECT_EQ(found->record, record) << reference;
+  }
+  EXPECT_EQ(RepoDigestFor(record, names[2]), in_b);
+  EXPECT_EQ(RepoDigestFor(record, in_b), in_b);
+  EXPECT_EQ(RepoDigestFor(record, id), in_a);
+  // Name by name; a repository's digest goes with its last tag.
+  ASSERT_TRUE(service_->Remove(names[0]).ok());
+  EXPECT_THAT(service_->Find(id)->record.repo_digests, ElementsAre(in_a, in_b));
+  ASSERT_TRUE(service_->Remove(names[1]).ok());
+  EXPECT_THAT(service_->Find(id)->record.repo_digests, ElementsAre(in_b));
+  ASSERT_TRUE(service_->Remove(id.substr(7, 12)).ok()) << "by the beginning of its id";
+  ExpectNothingLeft();
+}
+
+TEST_F(PullTest, RegistriesConfLeadsToMirrorsAndLocations) {
+  const std::string name = Start().Name("team/hello:v1");
+  const TestLayout layout = Hello();
+  Push(layout, name);
+  Configure(absl::StrCat(
+      "[[registry]]\nprefix = 'moved.test/here'\nlocation = '", registry_->Name("team"),
+      "'\ninsecure = true\n", "[[registry]]\nlocation = 'mirrored.test'\n",
+      "[[registry.mirror]]\nlocation = '", registry_->host(), "'\ninsecure = true\n"));
+  for (const char* reference : {"moved.test/here/hello:v1", "mirrored.test/team/hello:v1"}) {
+    const auto image = Pull(reference, PullOptions());
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_THAT(image->record.repo_tags, Contains(reference)) << "the name that was asked for";
+  }
+  EXPECT_THAT(service_->List(), SizeIs(1));
+}
+
+TEST_F(PullTest, RegistriesConfBlocks) {
+  Start();
+  Configure("[[registry]]\nlocation = 'blocked.test'\nblocked = true\n");
+  const auto image = Pull("blocked.test/a", PullOptions());
+  EXPECT_TRUE(absl::IsPermissionDenied(image.status())) << image.status();
+  EXPECT_THAT(std::string(image.status().message()),
+              AllOf(HasSubstr("pull blocked.test/a:latest: "), HasSubstr("is blocked in"),
+                    HasSubstr("registries.conf")));
+  ExpectNothingLeft();
+}
+
+TEST_F(PullTest, ShortNamesAreLookedForWhereRegistriesConfSays) {
+  const std::string name = Start().Name("plimsoll-test/hello:v1");
+  Push(Hello(), name);
+  const std::string registry =
+      absl::StrCat("[[registry]]\nlocation = '", registry_->host(), "'\ninsecure = true\n");
+  Configure(absl::StrCat("unqualified-search-registries = ['127.0.0.1:", FreePort(), "', '",
+                         registry_->host(), "']\n", registry));
+  const auto found = Pull("plimsoll-test/hello:v1", PullOptions());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found->record.repo_tags, ElementsAre(name));
+  EXPECT_EQ(service_->Find("plimsoll-test/hello:v1")->record.id, found->record.id);
+  const auto nowhere = Pull("plimsoll-test/none:v1", PullOptions());
+  EXPECT_TRUE(absl::IsUnavailable(nowhere.status())) << nowhere.status();
+  EXPECT_THAT(std::string(nowhere.status().message()),
+              AllOf(HasSubstr("none of 2 registries"), HasSubstr("connection refused"),
+                    HasSubstr("manifest unknown")));
+  ASSERT_TRUE(service_->Remove("plimsoll-test/hello:v1").ok());
+  ExpectNothingLeft();
+
+  Configure(absl::StrCat("[aliases]\n'plimsoll-test-alias' = '",
+                         registry_->Name("plimsoll-test/hello"), "'\n", registry));
+  const auto alias = Pull("plimsoll-test-alias:v1", PullOptions());
+  ASSERT_TRUE(alias.ok()) << alias.status();
+  EXPECT_THAT(alias->record.repo_tags, ElementsAre(name));
+}
+
+TEST_F(PullTest, ABrokenRegistriesConfSaysWhere) {
+  const std::string name = Start().Name("hello:v1");
+  Configure("unqualified-search-registries = \n");
+  for (const std::string& reference : {std::string("hello"), name}) {
+    const auto image = Pull(reference);
+    EXPECT_TRUE(absl::IsFailedPrecondition(image.status())) << image.status();
+    EXPECT_THAT(std::string(image.status().message()), HasSubstr("registries.conf"));
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(PullTest, CredentialsGoOnlyWhereTheyBelong) {
+  const std::string name = Start(/*with_password=*/true).Name("plimsoll-test/hello:v1");
+  Push(Hello(), name, {"--dest-creds", absl::StrCat(kUser, ":", kPassword)});
+  Configure(absl::StrCat("unqualified-search-registries = ['", registry_->host(), "']\n"));
+  PullOptions options = Insecure();
+  options.credentials = {kUser, kPassword, ""};
+  options.credentials.registry = "other.test";
+  EXPECT_TRUE(absl::IsPermissionDenied(Pull("plimsoll-test/hello:v1", options).status()));
+  options.credentials.registry = registry_->host();
+  const auto image = Pull("plimsoll-test/hello:v1", options);
+  EXPECT_TRUE(image.ok()) << image.status();
 }
 
 TEST_F(PullTest, CancelledAndTooLate) {
@@ -254,40 +417,6 @@ TEST_F(PullTest, HostileRegistryWithAChangedLayer) {
   const auto image = Pull(name);
   EXPECT_TRUE(absl::IsDataLoss(image.status())) << image.status();
   ExpectNothingLeft();
-}
-
-TEST(TranslateSkopeoError, CodesByTheRegistrysAnswer) {
-  const auto code = [](absl::string_view text) {
-    return TranslateSkopeoError(text, "x:latest", {}).code();
-  };
-  EXPECT_EQ(code("level=fatal msg=\"reading manifest v2 in h/x: manifest unknown\""),
-            absl::StatusCode::kNotFound);
-  EXPECT_EQ(code("level=fatal msg=\"requested access to the resource is denied\""),
-            absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(code("level=fatal msg=\"dial tcp: lookup nowhere: no such host\""),
-            absl::StatusCode::kUnavailable);
-  EXPECT_EQ(code("level=fatal msg=\"write /x: no space left on device\""),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(code("something else"), absl::StatusCode::kInternal);
-  EXPECT_EQ(code(""), absl::StatusCode::kInternal);
-}
-
-TEST(TranslateSkopeoError, LastFatalMessageUnquoted) {
-  const absl::Status status = TranslateSkopeoError(
-      "time=\"t\" level=warning msg=\"retrying\"\n"
-      "time=\"t\" level=fatal msg=\"initializing source \\\"docker://x\\\": EOF\"\n",
-      "x:latest", {});
-  EXPECT_EQ(status.message(), "pull x:latest: initializing source \"docker://x\": EOF");
-}
-
-TEST(TranslateSkopeoError, SecretsAreCutOutHoweverTheyAreWritten) {
-  const Credentials secrets = {"stoker", "pa\"ss", "tok3n"};
-  const absl::Status status = TranslateSkopeoError(
-      "level=fatal msg=\"https://stoker:pa\\\"ss@h/ Basic c3Rva2VyOnBhInNz Bearer tok3n pa\"ss\"",
-      "x", secrets);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(Not(HasSubstr("pa\"ss")), Not(HasSubstr("tok3n")),
-                    Not(HasSubstr("c3Rva2VyOnBhInNz")), HasSubstr("[redacted]")));
 }
 
 }  // namespace

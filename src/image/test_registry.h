@@ -54,7 +54,7 @@ inline bool Answers(uint16_t port) {
          0;
 }
 
-// Copies the image "v1" of an OCI layout on the disk into a registry.
+// Copies the image "v1" of an OCI layout on the disk into a registry. Layers stay as they are.
 inline absl::Status Push(const std::string& layout, const std::string& target,
                          const std::vector<std::string>& options = {}) {
   Command command;
@@ -102,6 +102,7 @@ class Registry {
   }
   // From now on it takes requests and answers none.
   void Hang() { EXPECT_TRUE(child_->Signal(SIGSTOP).ok()); }
+  void GoOn() { EXPECT_TRUE(child_->Signal(SIGCONT).ok()); }
 
  private:
   const uint16_t port_;
