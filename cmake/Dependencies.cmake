@@ -9,6 +9,8 @@ endif()
 pkg_check_modules(fuse3 REQUIRED IMPORTED_TARGET fuse3)
 find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
+# Its headers alone are used, so nothing is linked.
+pkg_check_modules(tomlplusplus REQUIRED tomlplusplus)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(gRPC REQUIRED)
 find_package(ZLIB REQUIRED)

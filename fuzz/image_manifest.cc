@@ -1,6 +1,7 @@
 // The JSON documents that come with an image: index, manifest, config, docker-archive's list.
 #include "check.h"
 #include "image/digest.h"
+#include "image/image_content.h"
 #include "image/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -15,6 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!index.ok()) CheckRefusal(index.status());
   if (index.ok()) {
     for (const auto& each : *index) FUZZ_CHECK(image::IsDigest(each.digest), each.digest);
+    const auto chosen =
+        image::SelectPlatform(*index, "input", {"linux", "amd64", ""}, {"v3", "v2", "v1", ""});
+    FUZZ_CHECK(chosen.ok() || absl::IsNotFound(chosen.status()), chosen.status().ToString());
   }
   const auto manifest = image::ParseManifest(text, "input");
   if (!manifest.ok()) CheckRefusal(manifest.status());

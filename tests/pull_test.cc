@@ -1,8 +1,10 @@
 // `plimsoll image pull` from a real registry: progress for people and for files, what a refusal
 // says, credentials, Ctrl-C.
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -24,6 +26,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Runs before the node, whose configuration names it.
 class WithRegistry {
@@ -146,6 +149,75 @@ TEST_F(ImagePullTest, CtrlCEndsItWithAllItStarted) {
            ProcessesWith(node_.state_directory() + "/images/work").empty();
   }));
   EXPECT_THAT(Plimsoll({"image", "list"}).out, Not(HasSubstr("team/pulled")));
+}
+
+// Through the CRI, as kubelet does.
+class CriPullTest : public ImagePullTest {
+ protected:
+  grpc::Status Pull(const std::string& name, grpc::ClientContext* context) {
+    cri::PullImageRequest request;
+    request.mutable_image()->set_image(name);
+    cri::PullImageResponse response;
+    return node_.images().PullImage(context, request, &response);
+  }
+  bool IsUnderWay() { return !ProcessesWith(node_.state_directory() + "/images/work").empty(); }
+  bool HasStopped() {
+    return Host().List(node_.state_directory() + "/images/work")->empty() && !IsUnderWay();
+  }
+};
+
+TEST_F(CriPullTest, AClientsDeadlineStopsIt) {
+  const std::string name = Push();
+  registry_->Hang();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  EXPECT_EQ(Pull(name, &context).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(Eventually([&] { return HasStopped(); }));
+}
+
+TEST_F(CriPullTest, TwoClientsShareIt) {
+  const std::string name = Push();
+  registry_->Hang();
+  grpc::ClientContext first, second;
+  grpc::Status first_status, second_status;
+  std::thread one([&] { first_status = Pull(name, &first); });
+  EXPECT_TRUE(Eventually([&] { return IsUnderWay(); }));
+  std::thread two([&] { second_status = Pull(name, &second); });
+  // One that goes takes nothing from the other.
+  first.TryCancel();
+  one.join();
+  registry_->GoOn();
+  two.join();
+  EXPECT_EQ(first_status.error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(second_status.ok()) << second_status.error_message();
+  EXPECT_TRUE(Eventually([&] { return HasStopped(); }));
+}
+
+TEST_F(CriPullTest, WhatAKillLeavesIsRemoved) {
+  const std::string name = Push();
+  registry_->Hang();
+  grpc::ClientContext context;
+  std::thread pull([&] { EXPECT_FALSE(Pull(name, &context).ok()); });
+  EXPECT_TRUE(Eventually([&] { return IsUnderWay(); }));
+  node_.KillDaemon();
+  pull.join();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  ExpectNoWorkLeft();
+  registry_->GoOn();
+  grpc::ClientContext again;
+  const grpc::Status pulled = Pull(name, &again);
+  EXPECT_TRUE(pulled.ok()) << pulled.error_message();
+}
+
+TEST_F(CriPullTest, ARegistryThatIsOffHasKubeletsNameForIt) {
+  grpc::ClientContext context;
+  const std::string name = absl::StrCat("127.0.0.1:", image::FreePort(), "/team/pulled:v1");
+  const grpc::Status refused = Pull(name, &context);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_THAT(refused.error_message(),
+              AllOf(StartsWith(absl::StrCat("RegistryUnavailable: pull ", name, ": ")),
+                    HasSubstr("connection refused")));
 }
 
 class PrivateImagePullTest : public ImagePullTest {

@@ -106,6 +106,10 @@ TEST(CredentialsTest, GoToTheirRegistryOnly) {
   auth.set_server_address("https://index.docker.io/v1/");
   EXPECT_TRUE(CredentialsFrom(auth, "busybox").ok());
   EXPECT_TRUE(CredentialsFrom(auth, "docker.io/library/busybox").ok());
+  EXPECT_EQ(CredentialsFrom(auth, "busybox")->registry, "docker.io");
+  // What a short name leads to is for the pull to find out.
+  auth.set_server_address("Registry.local:5000");
+  EXPECT_EQ(CredentialsFrom(auth, "busybox")->registry, "registry.local:5000");
 }
 
 TEST(RegistryOfTest, FindsIt) {

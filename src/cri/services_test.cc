@@ -1,11 +1,14 @@
 // The services over a mock engine and image store, through a real socket.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "cri/mocks_for_test.h"
 #include "gmock/gmock.h"
+#include "image/skopeo_errors.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -521,6 +524,82 @@ TEST_F(ServicesTest, PullPassesCredentialsAndGivesTheId) {
   v1::PullImageResponse response;
   ASSERT_TRUE(Call(image_, &ImageStub::PullImage, request, &response).ok());
   EXPECT_EQ(response.image_ref(), "sha256:b");
+}
+
+TEST_F(ServicesTest, APullsFailureHasTheNameThatKubeletKnows) {
+  const auto pull = [this](const absl::Status& failure) {
+    EXPECT_CALL(images_, Pull(_, _, _)).WillOnce(Return(failure));
+    v1::PullImageRequest request;
+    request.mutable_image()->set_image("busybox");
+    v1::PullImageResponse response;
+    return Call(image_, &ImageStub::PullImage, request, &response);
+  };
+  const grpc::Status off = pull(absl::UnavailableError("pull x: connection refused"));
+  EXPECT_EQ(off.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_EQ(off.error_message(), "RegistryUnavailable: pull x: connection refused");
+  const grpc::Status unsigned_image = pull(image::TranslateSkopeoError(
+      "level=fatal msg=\"Source image rejected: A signature was required\"", "x", {}));
+  EXPECT_EQ(unsigned_image.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_EQ(unsigned_image.error_message(),
+            "SignatureValidationFailed: pull x: Source image rejected: A signature was required");
+  EXPECT_EQ(pull(absl::NotFoundError("pull x: no")).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServicesTest, APullForAnUnknownHandlerIsRefused) {
+  v1::PullImageRequest request;
+  request.mutable_image()->set_image("busybox");
+  request.mutable_image()->set_runtime_handler("nobody");
+  v1::PullImageResponse response;
+  const grpc::Status status = Call(image_, &ImageStub::PullImage, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("image.runtime_handler is \"nobody\""));
+}
+
+TEST_F(ServicesTest, StreamedImagesAreThoseOfTheList) {
+  std::vector<image::Image> many(250, Busybox());
+  for (size_t i = 0; i < many.size(); ++i) many[i].record.id = absl::StrCat("sha256:", i);
+  ON_CALL(images_, List()).WillByDefault(Return(many));
+  const auto stream = [this](const v1::StreamImagesRequest& request,
+                             std::vector<std::string>* ids) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    const auto reader = image_->StreamImages(&context, request);
+    v1::StreamImagesResponse part;
+    int parts = 0;
+    for (; reader->Read(&part); ++parts) {
+      for (const v1::Image& each : part.images()) ids->push_back(each.id());
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return parts;
+  };
+  std::vector<std::string> ids;
+  EXPECT_EQ(stream({}, &ids), 3);
+  ASSERT_EQ(ids.size(), many.size());
+  EXPECT_EQ(ids.front(), "sha256:0");
+  EXPECT_EQ(ids.back(), "sha256:249");
+
+  ON_CALL(images_, Find(_)).WillByDefault(Return(absl::NotFoundError("no")));
+  v1::StreamImagesRequest filtered;
+  filtered.mutable_filter()->mutable_image()->set_image("x");
+  ids.clear();
+  EXPECT_EQ(stream(filtered, &ids), 0);
+}
+
+TEST_F(ServicesTest, ImageFsInfoSumsWritableLayers) {
+  auto layers = std::make_shared<runtime::WritableLayers>();
+  layers->directory = "/var/lib/plimsoll/containers";
+  layers->unix_nanos = 5;
+  layers->total = {.bytes = 4096, .inodes = 2};
+  EXPECT_CALL(engine_, WritableLayersUsage)
+      .WillOnce(Return(std::shared_ptr<const runtime::WritableLayers>(layers)));
+  v1::ImageFsInfoResponse response;
+  ASSERT_TRUE(Call(image_, &ImageStub::ImageFsInfo, v1::ImageFsInfoRequest(), &response).ok());
+  ASSERT_EQ(response.container_filesystems_size(), 1);
+  const v1::FilesystemUsage& usage = response.container_filesystems(0);
+  EXPECT_EQ(usage.fs_id().mountpoint(), "/var/lib/plimsoll/containers");
+  EXPECT_EQ(usage.timestamp(), 5);
+  EXPECT_EQ(usage.used_bytes().value(), 4096u);
+  EXPECT_EQ(usage.inodes_used().value(), 2u);
 }
 
 TEST_F(ServicesTest, ImageFsInfoNamesTheStore) {

@@ -514,6 +514,15 @@ TEST(FillContainerStatusTest, ShowsRecordAndConfig) {
   EXPECT_FALSE(status.has_resources());
   EXPECT_FALSE(status.has_user()) << "not known is not root";
 
+  config.mutable_image()->set_runtime_handler("vm");
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.image().runtime_handler(), "") << "as the image itself is listed";
+  v1::Container listed;
+  FillContainer(record, config, &listed);
+  EXPECT_EQ(listed.image().runtime_handler(), "");
+  EXPECT_EQ(listed.image_id(), status.image_id());
+  EXPECT_EQ(listed.image_ref(), status.image_ref());
+
   record.user = {.uid = 4294967294, .gid = 0, .supplemental_groups = {0, 77}};
   FillContainerStatus(record, config, &status);
   EXPECT_EQ(status.user().linux().uid(), 4294967294);
