@@ -26,6 +26,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr absl::Duration kPatience = absl::Seconds(120);
@@ -230,6 +231,21 @@ TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
   const auto again = Pull();
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_THAT(again->record.chain_ids, SizeIs(3));
+}
+
+TEST_F(LyingPullTest, AnIdentityTokenIsExchangedAtTheRegistry) {
+  registry_.emplace(
+      layout_, image_, [](const std::string&, Answer*) {}, "refresh-me");
+  EXPECT_TRUE(absl::IsPermissionDenied(Pull().status())) << Pull().status();
+  PullOptions options;
+  options.credentials.identity_token = "wr0ng";
+  const absl::Status wrong = Pull(options).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(wrong)) << wrong;
+  EXPECT_THAT(std::string(wrong.message()), Not(HasSubstr("wr0ng")));
+  ExpectNothingLeft();
+  options.credentials.identity_token = "refresh-me";
+  const auto image = Pull(options);
+  EXPECT_TRUE(image.ok()) << image.status();
 }
 
 // Pulls that wait for a layer which the registry holds back until `let_`.

@@ -41,8 +41,14 @@ class LyingRegistry {
   // time. Called in several threads.
   using Tamper = std::function<void(const std::string& wanted, Answer* answer)>;
 
-  LyingRegistry(const TestLayout& layout, const TestJson& top, Tamper tamper)
-      : files_(layout.files), top_(top["digest"].get<std::string>()), tamper_(std::move(tamper)) {
+  // With an `identity_token` it lets in only who has exchanged that for a token of its own (OAuth
+  // 2, as registries have it: distribution spec's token authentication).
+  LyingRegistry(const TestLayout& layout, const TestJson& top, Tamper tamper,
+                std::string identity_token = "")
+      : identity_token_(std::move(identity_token)),
+        files_(layout.files),
+        top_(top["digest"].get<std::string>()),
+        tamper_(std::move(tamper)) {
     struct sockaddr_in address = Loopback(0);
     socklen_t size = sizeof(address);
     listener_.Reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -89,17 +95,39 @@ class LyingRegistry {
   void Serve(int fd) {
     std::string request;
     char buffer[4096];
-    while (!absl::StrContains(request, "\r\n\r\n")) {
+    while (!IsWhole(request)) {
       const ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
       if (n <= 0) break;
       request.append(buffer, static_cast<size_t>(n));
     }
     const std::vector<std::string> words =
         absl::StrSplit(request.substr(0, request.find('\r')), ' ');
-    if (words.size() == 3) Send(fd, words[0] == "HEAD", AnswerTo(words[1]));
+    if (words.size() == 3) {
+      const bool may = identity_token_.empty() ||
+                       absl::StrContains(request, absl::StrCat("Authorization: Bearer ", kOpen));
+      Send(fd, words[0] == "HEAD",
+           words[1] == "/token" ? Exchange(request)
+           : may                ? AnswerTo(words[1])
+                                : Answer{.code = 401});
+    }
     absl::MutexLock lock(&mutex_);
     std::erase(open_, fd);
     close(fd);
+  }
+
+  // skopeo sends what it has to say in chunks.
+  static bool IsWhole(const std::string& request) {
+    const bool has_body = absl::StrContains(request, "Transfer-Encoding: chunked");
+    return has_body ? absl::EndsWith(request, "\r\n0\r\n\r\n")
+                    : absl::StrContains(request, "\r\n\r\n");
+  }
+
+  Answer Exchange(const std::string& request) const {
+    if (!absl::StrContains(request, absl::StrCat("refresh_token=", identity_token_))) {
+      return Answer{.code = 401};
+    }
+    return Answer{.type = "application/json",
+                  .body = absl::StrCat(R"({"access_token": ")", kOpen, R"(", "expires_in": 300})")};
   }
 
   Answer AnswerTo(const std::string& path) {
@@ -137,6 +165,10 @@ class LyingRegistry {
     std::string header =
         absl::StrCat("HTTP/1.1 ", answer.code, " Said\r\nContent-Type: ", answer.type,
                      "\r\nConnection: close\r\n");
+    if (answer.code == 401) {
+      absl::StrAppend(&header, "WWW-Authenticate: Bearer realm=\"http://", host(),
+                      "/token\",service=\"test\"\r\n");
+    }
     if (!answer.endless) {
       absl::StrAppend(&header, "Content-Length: ", answer.length.value_or(answer.body.size()),
                       "\r\n");
@@ -149,6 +181,9 @@ class LyingRegistry {
     mutex_.Await(absl::Condition(&gone_));
   }
 
+  static constexpr char kOpen[] = "opened-sesame";
+
+  const std::string identity_token_;
   const std::map<std::string, std::string> files_;
   const std::string top_;
   const Tamper tamper_;

@@ -137,10 +137,9 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
   const Credentials& credentials = options_.credentials;
   if (!credentials.empty()) {
     nlohmann::json& auth = auths[reference_.registry];
-    if (!credentials.username.empty()) {
-      auth["auth"] =
-          absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
-    }
+    // Without it skopeo looks at nothing else, an identity token neither.
+    auth["auth"] =
+        absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
     if (!credentials.identity_token.empty()) {
       auth["identitytoken"] = credentials.identity_token;
     }
