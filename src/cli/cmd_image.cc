@@ -127,6 +127,7 @@ absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::str
   PLIMSOLL_ASSIGN_OR_RETURN(const Credentials found, FindCredentials(text, path, reference));
   auth.set_username(found.user);
   auth.set_password(found.password);
+  auth.set_identity_token(found.identity_token);
   return auth;
 }
 

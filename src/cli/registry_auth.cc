@@ -28,14 +28,20 @@ std::string NameOfKey(absl::string_view key) {
 
 // Nothing when they are not in the file but with a credential helper, say.
 std::optional<Credentials> Decode(const nlohmann::json& entry) {
+  if (!entry.is_object()) return std::nullopt;
+  const auto text = [&entry](const char* key) {
+    return entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : "";
+  };
+  Credentials credentials{.identity_token = text("identitytoken")};
   std::string plain;
-  if (!entry.is_object() || !entry.contains("auth") || !entry["auth"].is_string() ||
-      !absl::Base64Unescape(entry["auth"].get<std::string>(), &plain)) {
+  const bool decoded = absl::Base64Unescape(text("auth"), &plain);
+  if (const size_t colon = plain.find(':'); decoded && colon != std::string::npos) {
+    credentials.user = plain.substr(0, colon);
+    credentials.password = plain.substr(colon + 1);
+  } else if (credentials.identity_token.empty()) {
     return std::nullopt;
   }
-  const size_t colon = plain.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  return Credentials{.user = plain.substr(0, colon), .password = plain.substr(colon + 1)};
+  return credentials;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace plimsoll::cli {
 
 struct Credentials {
   std::string user, password;
+  std::string identity_token;  // instead of a password, where the registry gave one
 };
 
 // What `json`, a containers-auth.json(5) or Docker config.json, has for the image `reference`: the

@@ -49,6 +49,21 @@ TEST(RegistryAuthTest, DockersOwnRegistryHasManyNames) {
   }
 }
 
+TEST(RegistryAuthTest, AnIdentityTokenWithOrWithoutAUser) {
+  const auto alone =
+      FindCredentials(R"({"auths":{"quay.io":{"identitytoken":"t"}}})", "/the/file", "quay.io/a");
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->identity_token, "t");
+  EXPECT_EQ(alone->user, "");
+  const auto both =
+      FindCredentials(absl::StrCat(R"({"auths":{"quay.io":{"identitytoken":"t","auth":")",
+                                   absl::Base64Escape("bob:"), R"("}}})"),
+                      "/the/file", "quay.io/a");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->identity_token, "t");
+  EXPECT_EQ(both->user, "bob");
+}
+
 TEST(RegistryAuthTest, SaysWhatIsMissing) {
   const auto absent =
       FindCredentials(R"({"auths":{"quay.io":{}},"credsStore":"pass"})", "/the/file", "quay.io/a");
