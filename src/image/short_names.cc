@@ -33,7 +33,6 @@ absl::Status ReadSearch(const toml::node* node, absl::string_view file, absl::st
     if (text == nullptr) return Wrong(file, key, "a list of registries");
     search.push_back(text->get());
   }
-  config->has_search = true;
   config->search = std::move(search);
   return absl::OkStatus();
 }

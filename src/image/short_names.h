@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -20,7 +21,6 @@ namespace plimsoll::image {
 
 // What one file or several of them say. Thread-compatible value.
 struct ShortNameConfig {
-  bool has_search = false;
   std::vector<std::string> search;             // unqualified-search-registries
   std::string mode;                            // short-name-mode; empty: permissive
   std::map<std::string, std::string> aliases;  // "fedora" -> "registry.example/fedora"
