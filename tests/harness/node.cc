@@ -94,6 +94,7 @@ absl::Status Node::SpawnDaemon() {
                         {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
   }
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
+  command.new_session = own_session_;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   daemon_ = std::move(child);
   return absl::OkStatus();

@@ -51,6 +51,8 @@ class Node {
   absl::Status StartDaemon();
   // The plimsolld of another build, from the next start on.
   void UseDaemon(std::string program) { program_ = std::move(program); }
+  // From the next start on, the daemon has a session of its own: a terminal's Ctrl-C is not for it.
+  void OwnSession() { own_session_ = true; }
   // The two halves of it: the process, and the wait until it serves.
   absl::Status SpawnDaemon();
   absl::Status AwaitReady();
@@ -84,6 +86,7 @@ class Node {
   NodePlaces places_;
   std::string program_;       // empty: the build under test's
   bool has_network_ = false;  // its configuration says which network pods have
+  bool own_session_ = false;
   std::optional<Child> daemon_;
   UniqueFd ready_;
   std::shared_ptr<grpc::Channel> channel_;
