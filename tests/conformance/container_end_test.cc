@@ -41,8 +41,7 @@ PROMISE_TEST(ContainerEndTest, FailureIsError,
              "A container that ends with another code has that code and the reason Error") {
   const std::string pod = RunPod();
   for (const int code : {1, 42, 255}) {
-    const cri::ContainerStatus status =
-        AwaitExit(Start(pod, Shell(absl::StrCat("exit ", code))));
+    const cri::ContainerStatus status = AwaitExit(Start(pod, Shell(absl::StrCat("exit ", code))));
     EXPECT_EQ(status.exit_code(), code);
     EXPECT_EQ(status.reason(), "Error");
   }
@@ -78,8 +77,8 @@ PROMISE_TEST(ContainerEndTest, StopSendsTermAndWaits,
 
 PROMISE_TEST(ContainerEndTest, StopKillsAfterTheGracePeriod,
              "StopContainer kills what still runs after the timeout, and not before") {
-  const std::string id = StartReady(
-      Shell("trap '' TERM; touch /tmp/ready; while :; do sleep 0.05; done"));
+  const std::string id =
+      StartReady(Shell("trap '' TERM; touch /tmp/ready; while :; do sleep 0.05; done"));
   const absl::Time before = absl::Now();
   ASSERT_OK(StopContainer(id, 2));
   EXPECT_GE(absl::Now() - before, absl::Milliseconds(1900));

@@ -254,8 +254,9 @@ PROMISE_TEST(ContainerTest, CommandAndArgsReplaceTheImages,
   EXPECT_EQ(RunToEnd(both, pod), "mine own\n");
 }
 
-PROMISE_TEST(ContainerTest, TheImagesEnvironmentIsOverridden,
-             "The image's environment and working directory hold unless the container has its own") {
+PROMISE_TEST(
+    ContainerTest, TheImagesEnvironmentIsOverridden,
+    "The image's environment and working directory hold unless the container has its own") {
   std::string why;
   Recipe recipe;
   recipe.environment = {"COLOUR=grey", "SHAPE=round"};

@@ -33,7 +33,8 @@ PROMISE_TEST(ExecSyncTest, GivesBothStreamsAndTheExitCode,
   EXPECT_EQ(response->exit_code(), 3);
 }
 
-PROMISE_TEST(ExecSyncTest, SilenceIsEmpty, "A command that writes nothing gives empty output and 0") {
+PROMISE_TEST(ExecSyncTest, SilenceIsEmpty,
+             "A command that writes nothing gives empty output and 0") {
   const auto response = TryExec(container_, {"/bin/true"});
   ASSERT_OK(response);
   EXPECT_THAT(response->stdout(), IsEmpty());
@@ -44,8 +45,8 @@ PROMISE_TEST(ExecSyncTest, SilenceIsEmpty, "A command that writes nothing gives 
 PROMISE_TEST(ExecSyncTest, DeathBySignalIs128AndItsNumber,
              "A command that dies of signal n has exit code 128+n") {
   for (const auto& [signal, code] : {std::pair("KILL", 137), {"TERM", 143}}) {
-    const auto response = TryExec(
-        container_, {"/bin/sh", "-c", absl::StrCat("kill -", signal, " $$; sleep 1000")});
+    const auto response =
+        TryExec(container_, {"/bin/sh", "-c", absl::StrCat("kill -", signal, " $$; sleep 1000")});
     ASSERT_OK(response);
     EXPECT_EQ(response->exit_code(), code) << signal;
   }
@@ -60,10 +61,9 @@ PROMISE_TEST(ExecSyncTest, NoShellIsInvolved,
 
 PROMISE_TEST(ExecSyncTest, LargeOutputIsWhole,
              "Output of some MiB comes back whole, both streams at once") {
-  const auto response = TryExec(
-      container_, {"/bin/sh", "-c",
-                   "head -c 3000000 /dev/zero | tr '\\0' o; "
-                   "head -c 2000000 /dev/zero | tr '\\0' e >&2"});
+  const auto response = TryExec(container_, {"/bin/sh", "-c",
+                                             "head -c 3000000 /dev/zero | tr '\\0' o; "
+                                             "head -c 2000000 /dev/zero | tr '\\0' e >&2"});
   ASSERT_OK(response);
   EXPECT_TRUE(response->stdout() == std::string(3000000, 'o')) << response->stdout().size();
   EXPECT_TRUE(response->stderr() == std::string(2000000, 'e')) << response->stderr().size();
@@ -97,8 +97,8 @@ PROMISE_TEST(ExecSyncTest, NoTimeoutIsNone, "A timeout of 0 is none") {
 PROMISE_TEST(ExecSyncTest, RunsWhereAndAsTheContainerDoes,
              "The command has the container's namespaces, root, working directory, environment and "
              "user") {
-  cri::ContainerConfig config = Shell(
-      "echo mine > /tmp/mark; trap 'exit 0' TERM; touch /tmp/ready; sleep 100000 & wait");
+  cri::ContainerConfig config =
+      Shell("echo mine > /tmp/mark; trap 'exit 0' TERM; touch /tmp/ready; sleep 100000 & wait");
   config.set_working_dir("/var");
   cri::KeyValue* env = config.add_envs();
   env->set_key("COLOUR");

@@ -44,8 +44,8 @@ PROMISE_TEST(LogTest, IsWhereTheConfigSays,
   const cri::PodSandboxConfig pod = PodConfig();
   cri::ContainerConfig config = Shell("echo here");
   config.set_log_path("below/0.log");
-  EXPECT_OK(session_.directory().MakeDirs(
-      absl::StrCat("logs/", pod.metadata().name(), "/below"), 0755));
+  EXPECT_OK(
+      session_.directory().MakeDirs(absl::StrCat("logs/", pod.metadata().name(), "/below"), 0755));
   const std::string id = Start(RunPod(pod), config);
   EXPECT_EQ(AwaitExit(id).log_path(), absl::StrCat(pod.log_directory(), "/below/0.log"));
   EXPECT_EQ(Output(id), "here\n");
@@ -89,8 +89,8 @@ PROMISE_TEST(LogTest, AnUnfinishedLineIsPartial,
 PROMISE_TEST(LogTest, ALongLineIsPutTogetherFromItsParts,
              "A line longer than a line of the log is cut into parts with the tag P and a last one "
              "with F, which together are the line") {
-  const std::string id = Start(
-      RunPod(), Shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo next"));
+  const std::string id =
+      Start(RunPod(), Shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo next"));
   AwaitExit(id);
   EXPECT_TRUE(Output(id) == absl::StrCat(std::string(100000, 'x'), "\nnext\n"))
       << Output(id).size();
@@ -136,9 +136,9 @@ PROMISE_TEST(LogTest, ReopenGoesOnInANewFile,
 PROMISE_TEST(LogTest, RotationLosesNothingUnderLoad,
              "Rotation while the container writes loses no line, doubles none and tears none") {
   constexpr int kRotations = 5;
-  const std::string id = Start(
-      RunPod(), Shell("i=0; while [ ! -e /tmp/enough ]; do i=$((i+1)); echo line $i; "
-                      "[ $((i % 500)) -ne 0 ] || sleep 0.01; done; echo last $i"));
+  const std::string id =
+      Start(RunPod(), Shell("i=0; while [ ! -e /tmp/enough ]; do i=$((i+1)); echo line $i; "
+                            "[ $((i % 500)) -ne 0 ] || sleep 0.01; done; echo last $i"));
   const std::string path = Status(id).log_path();
   std::string all;
   for (int i = 1; i <= kRotations && !HasFailure(); ++i) {
@@ -162,9 +162,10 @@ PROMISE_TEST(LogTest, RotationLosesNothingUnderLoad,
   EXPECT_THAT(all, EndsWith(absl::StrCat("last ", number, "\n")));
 }
 
-PROMISE_TEST(LogTest, ReopenOfAnExitedOneIsAllOrNothing,
-             "ReopenContainerLog of a container that has exited makes a new log, or is an error and "
-             "makes none") {
+PROMISE_TEST(
+    LogTest, ReopenOfAnExitedOneIsAllOrNothing,
+    "ReopenContainerLog of a container that has exited makes a new log, or is an error and "
+    "makes none") {
   const std::string id = Start(RunPod(), Shell("echo words"));
   const std::string path = AwaitExit(id).log_path();
   const std::string rotated = Rotate(path, 1);

@@ -42,15 +42,14 @@ class MountTest : public CriTest {
       umount2(path.c_str(), MNT_DETACH);
     });
   }
-  static std::string NoRoot() {
-    return geteuid() == 0 ? "" : "mounts on the host need root";
-  }
+  static std::string NoRoot() { return geteuid() == 0 ? "" : "mounts on the host need root"; }
   static std::string Sees(const std::string& path) {
     return absl::StrCat("grep -c ' ", path, " tmpfs ' /proc/mounts || true");
   }
 };
 
-PROMISE_TEST(MountTest, FilesGoBothWays, "A volume's files are the host's: both see what either writes") {
+PROMISE_TEST(MountTest, FilesGoBothWays,
+             "A volume's files are the host's: both see what either writes") {
   const std::string volume = HostDirectory("volume");
   WriteHostFile(volume + "/in", "from the host\n");
   cri::ContainerConfig config = Shell("cat /volume/in; echo to the host > /volume/out");
@@ -59,7 +58,8 @@ PROMISE_TEST(MountTest, FilesGoBothWays, "A volume's files are the host's: both 
   EXPECT_EQ(ReadHostFile(volume + "/out"), "to the host\n");
 }
 
-PROMISE_TEST(MountTest, AReadonlyOneCantBeWritten, "A readonly volume can be read and not written") {
+PROMISE_TEST(MountTest, AReadonlyOneCantBeWritten,
+             "A readonly volume can be read and not written") {
   const std::string volume = HostDirectory("volume");
   WriteHostFile(volume + "/in", "from the host\n");
   cri::ContainerConfig config = Shell("cat /volume/in; touch /volume/out 2>/dev/null; echo $?");
@@ -68,7 +68,8 @@ PROMISE_TEST(MountTest, AReadonlyOneCantBeWritten, "A readonly volume can be rea
   EXPECT_THAT(ReadHostFile(volume + "/out"), IsEmpty());
 }
 
-PROMISE_TEST(MountTest, AFileIsMountedToo, "A single file can be a volume, over one of the image's too") {
+PROMISE_TEST(MountTest, AFileIsMountedToo,
+             "A single file can be a volume, over one of the image's too") {
   const std::string volume = HostDirectory("volume");
   WriteHostFile(volume + "/passwd", "keel:x:7:7::/:/bin/sh\n");
   cri::ContainerConfig config = Shell("cat /etc/passwd /new/place");
@@ -196,9 +197,10 @@ PROMISE_TEST(MountTest, HostToContainerArrives,
   EXPECT_NE(access((volume + "/own/mark").c_str(), F_OK), 0);
 }
 
-PROMISE_TEST(MountTest, BidirectionalGoesBack,
-             "With propagation BIDIRECTIONAL what a privileged container mounts below the volume is "
-             "seen on the host, and the other way round") {
+PROMISE_TEST(
+    MountTest, BidirectionalGoesBack,
+    "With propagation BIDIRECTIONAL what a privileged container mounts below the volume is "
+    "seen on the host, and the other way round") {
   if (!NoRoot().empty()) GTEST_SKIP() << NoRoot();
   const std::string volume = MountPoint("shared", MS_SHARED);
   const auto unmount = Unmounting(volume);
@@ -217,8 +219,9 @@ PROMISE_TEST(MountTest, BidirectionalGoesBack,
   EXPECT_EQ(Exec(id, Sees("/volume/late")), "1\n");
 }
 
-PROMISE_TEST(MountTest, PropagationNeedsASharedMount,
-             "Propagation BIDIRECTIONAL of a place that is no shared mount on the host is refused") {
+PROMISE_TEST(
+    MountTest, PropagationNeedsASharedMount,
+    "Propagation BIDIRECTIONAL of a place that is no shared mount on the host is refused") {
   if (!NoRoot().empty()) GTEST_SKIP() << NoRoot();
   const std::string volume = MountPoint("unshared", MS_PRIVATE);
   const auto unmount = Unmounting(volume);
@@ -241,8 +244,8 @@ PROMISE_TEST(MountTest, RecursiveReadonlyReachesMountsBelow,
   const std::string volume = MountPoint("recursive", MS_PRIVATE);
   const auto unmount = Unmounting(volume);
   MountTmpfs(volume + "/late");
-  cri::ContainerConfig config = Shell(
-      "touch /volume/out 2>/dev/null; echo $?; touch /volume/late/out 2>/dev/null; echo $?");
+  cri::ContainerConfig config =
+      Shell("touch /volume/out 2>/dev/null; echo $?; touch /volume/late/out 2>/dev/null; echo $?");
   cri::Mount* mount = Add(&config, volume, "/volume");
   mount->set_readonly(true);
   mount->set_recursive_read_only(true);
@@ -275,9 +278,11 @@ PROMISE_TEST(MountTest, RecursiveReadonlyThatIsNotAnnouncedIsRefused,
              "recursive_read_only is refused by a handler that doesn't announce it, rather than "
              "ignored") {
   const cri::StatusResponse status = RuntimeStatus();
-  const auto handler = std::find_if(
-      status.runtime_handlers().begin(), status.runtime_handlers().end(),
-      [](const cri::RuntimeHandler& each) { return !each.features().recursive_read_only_mounts(); });
+  const auto handler =
+      std::find_if(status.runtime_handlers().begin(), status.runtime_handlers().end(),
+                   [](const cri::RuntimeHandler& each) {
+                     return !each.features().recursive_read_only_mounts();
+                   });
   if (handler == status.runtime_handlers().end()) {
     GTEST_SKIP() << "every handler announces the feature recursive_read_only_mounts";
   }

@@ -65,7 +65,8 @@ PROMISE_TEST(NamespaceTest, ASharedPidNamespaceOutlivesItsContainers,
   EXPECT_EQ(NamespaceOf(second, "pid"), NamespaceOf(third, "pid"));
 }
 
-PROMISE_TEST(NamespaceTest, PidsOfTheNodeAreTheHosts, "With pid NODE a container sees the host's processes") {
+PROMISE_TEST(NamespaceTest, PidsOfTheNodeAreTheHosts,
+             "With pid NODE a container sees the host's processes") {
   const std::string id = Start(RunPod(PodWithPid(cri::NODE)), Sleeper());
   EXPECT_EQ(NamespaceOf(id, "pid"), HostNamespace("pid"));
 }
@@ -124,7 +125,8 @@ PROMISE_TEST(NamespaceTest, ShmHasRoom, "/dev/shm is a tmpfs of 64 MiB or more, 
   EXPECT_EQ(Exec(id, "echo mine > /dev/shm/mine && cat /dev/shm/mine"), "mine\n");
 }
 
-PROMISE_TEST(NamespaceTest, IpcOfTheNodeIsTheHosts, "With ipc NODE a container has the host's IPC") {
+PROMISE_TEST(NamespaceTest, IpcOfTheNodeIsTheHosts,
+             "With ipc NODE a container has the host's IPC") {
   cri::PodSandboxConfig config = PodConfig();
   Security(&config)->mutable_namespace_options()->set_ipc(cri::NODE);
   const std::string id = Start(RunPod(config), Sleeper());
@@ -147,8 +149,9 @@ PROMISE_TEST(NamespaceTest, MountsAreEachContainersOwn,
   EXPECT_NE(NamespaceOf(one, "mnt"), HostNamespace("mnt"));
 }
 
-PROMISE_TEST(NamespaceTest, OnCgroupV2ItsGroupIsItsRoot,
-             "On cgroup v2 an ordinary container has a cgroup namespace: its own group is the root") {
+PROMISE_TEST(
+    NamespaceTest, OnCgroupV2ItsGroupIsItsRoot,
+    "On cgroup v2 an ordinary container has a cgroup namespace: its own group is the root") {
   const std::string id = Start(RunPod(), Sleeper());
   const std::string groups = Exec(id, "cat /proc/1/cgroup");
   if (groups.find('\n') + 1 != groups.size()) GTEST_SKIP() << "the machine has cgroup v1";
@@ -227,8 +230,9 @@ PROMISE_TEST(UserNamespaceTest, TheImagesFilesAreTheContainersOwn,
             "0:0\n1000:1000\n");
 }
 
-PROMISE_TEST(UserNamespaceTest, AMappedVolumeIsSeenWithItsOwnIds,
-             "A volume with id mappings is seen, and written, with the ids that it has on the host") {
+PROMISE_TEST(
+    UserNamespaceTest, AMappedVolumeIsSeenWithItsOwnIds,
+    "A volume with id mappings is seen, and written, with the ids that it has on the host") {
   const std::string volume = HostDirectory("mapped");
   WriteHostFile(volume + "/in", "from the host\n");
   cri::ContainerConfig config =

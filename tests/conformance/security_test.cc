@@ -13,7 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr uint64_t Bit(int capability) { return uint64_t{1} << capability; }
+constexpr uint64_t Bit(int capability) {
+  return uint64_t{1} << capability;
+}
 // linux/capability.h
 constexpr uint64_t kChown = Bit(0);
 constexpr uint64_t kKill = Bit(5);
@@ -27,7 +29,8 @@ class SecurityTest : public CriTest {
   uint64_t Capabilities(const std::string& output, const std::string& set) {
     for (absl::string_view line : absl::StrSplit(output, '\n')) {
       uint64_t value = 0;
-      if (absl::ConsumePrefix(&line, absl::StrCat(set, ":\t")) && absl::SimpleHexAtoi(line, &value)) {
+      if (absl::ConsumePrefix(&line, absl::StrCat(set, ":\t")) &&
+          absl::SimpleHexAtoi(line, &value)) {
         return value;
       }
     }
@@ -62,7 +65,8 @@ PROMISE_TEST(SecurityTest, CapabilitiesAreAdded, "add_capabilities adds to the d
   EXPECT_EQ(Capabilities(output, "CapBnd"), plain | kNetAdmin);
 }
 
-PROMISE_TEST(SecurityTest, CapabilitiesAreDropped, "drop_capabilities takes from the default ones") {
+PROMISE_TEST(SecurityTest, CapabilitiesAreDropped,
+             "drop_capabilities takes from the default ones") {
   const uint64_t plain = Capabilities(RunToEnd(Shell(kShowCaps)), "CapEff");
   cri::ContainerConfig config = Shell(kShowCaps);
   Security(&config)->mutable_capabilities()->add_drop_capabilities("CHOWN");
@@ -107,7 +111,8 @@ PROMISE_TEST(SecurityTest, AmbientCapabilitiesAreOrdinaryUsersToo,
   EXPECT_EQ(Capabilities(output, "CapEff"), kNetBindService);
 }
 
-PROMISE_TEST(SecurityTest, OrdinaryUsersHaveNone, "A process that isn't root's has no capabilities") {
+PROMISE_TEST(SecurityTest, OrdinaryUsersHaveNone,
+             "A process that isn't root's has no capabilities") {
   cri::ContainerConfig config = Shell(kShowCaps);
   Security(&config)->mutable_run_as_user()->set_value(1000);
   EXPECT_EQ(Capabilities(RunToEnd(config), "CapEff"), 0u);
@@ -195,7 +200,8 @@ PROMISE_TEST(SecurityTest, ALocalhostProfileIsEnforced,
   const std::string path = HostDirectory("seccomp") + "/profile.json";
   WriteHostFile(path, R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
       {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO"}]})");
-  cri::ContainerConfig config = Shell("mkdir /tmp/made 2>/dev/null; echo $?; touch /tmp/x; echo $?");
+  cri::ContainerConfig config =
+      Shell("mkdir /tmp/made 2>/dev/null; echo $?; touch /tmp/x; echo $?");
   Security(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::Localhost);
   Security(&config)->mutable_seccomp()->set_localhost_ref(path);
   EXPECT_EQ(RunToEnd(config), "1\n0\n");
@@ -211,9 +217,10 @@ PROMISE_TEST(SecurityTest, AProfileThatIsNotThereIsRefused,
   EXPECT_THAT(std::string(status.message()), Not(IsEmpty()));
 }
 
-PROMISE_TEST(SecurityTest, AnAppArmorProfileThatIsNotLoadedIsRefused,
-             "apparmor Localhost with a profile that isn't loaded, or on a kernel without AppArmor, "
-             "is refused; Unconfined is taken everywhere") {
+PROMISE_TEST(
+    SecurityTest, AnAppArmorProfileThatIsNotLoadedIsRefused,
+    "apparmor Localhost with a profile that isn't loaded, or on a kernel without AppArmor, "
+    "is refused; Unconfined is taken everywhere") {
   cri::ContainerConfig config = Shell("true");
   Security(&config)->mutable_apparmor()->set_profile_type(cri::SecurityProfile::Localhost);
   Security(&config)->mutable_apparmor()->set_localhost_ref(

@@ -53,7 +53,8 @@ PROMISE_TEST(UserTest, ByName, "run_as_username is looked up in the image") {
   EXPECT_EQ(RunToEnd(config), "1000\n1000\n");
 }
 
-PROMISE_TEST(UserTest, AnUnknownNameIsNamed, "A run_as_username that the image doesn't know is refused by name") {
+PROMISE_TEST(UserTest, AnUnknownNameIsNamed,
+             "A run_as_username that the image doesn't know is refused by name") {
   cri::ContainerConfig config = Shell("true");
   Security(&config)->set_run_as_username("nobody-there");
   const absl::Status status = TryCreateAndStart(RunPod(), config);
@@ -79,7 +80,8 @@ PROMISE_TEST(UserTest, OfTheImage, "Without one in the config, the image's user 
   }
 }
 
-PROMISE_TEST(UserTest, SupplementalGroupsAreAdded, "supplemental_groups are groups of the process's") {
+PROMISE_TEST(UserTest, SupplementalGroupsAreAdded,
+             "supplemental_groups are groups of the process's") {
   cri::ContainerConfig config = Shell(kShowUser);
   Security(&config)->mutable_run_as_user()->set_value(1234);
   Security(&config)->mutable_run_as_group()->set_value(4321);
@@ -87,9 +89,10 @@ PROMISE_TEST(UserTest, SupplementalGroupsAreAdded, "supplemental_groups are grou
   EXPECT_EQ(RunToEnd(config), "1234\n4321\n4321 77 88\n");
 }
 
-PROMISE_TEST(UserTest, MergeTakesTheImagesGroupsToo,
-             "With the policy Merge, the default, groups that the image's /etc/group gives the user "
-             "are added to supplemental_groups") {
+PROMISE_TEST(
+    UserTest, MergeTakesTheImagesGroupsToo,
+    "With the policy Merge, the default, groups that the image's /etc/group gives the user "
+    "are added to supplemental_groups") {
   if (!NotOurImage().empty()) GTEST_SKIP() << NotOurImage();
   cri::ContainerConfig config = Shell("for g in $(id -G); do echo $g; done | sort -n");
   Security(&config)->mutable_run_as_user()->set_value(1000);

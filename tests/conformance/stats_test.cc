@@ -1,0 +1,263 @@
+// Statistics of containers and pods, and the metrics that kubelet passes on.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "conformance/cri_test.h"
+
+namespace plimsoll::conformance {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+class StatsTest : public CriTest {
+ protected:
+  absl::StatusOr<cri::ContainerStats> TryStats(const std::string& container) {
+    cri::ContainerStatsRequest request;
+    request.set_container_id(container);
+    const auto response = client_.Ask<cri::ContainerStatsResponse>(request);
+    if (!response.ok()) return response.status();
+    return response->stats();
+  }
+  cri::ContainerStats Stats(const std::string& container) {
+    const auto stats = TryStats(container);
+    EXPECT_OK(stats) << "ContainerStats";
+    return stats.value_or(cri::ContainerStats());
+  }
+  std::vector<std::string> ListStats(const cri::ContainerStatsFilter& filter) {
+    cri::ListContainerStatsRequest request;
+    *request.mutable_filter() = filter;
+    const auto response = client_.Ask<cri::ListContainerStatsResponse>(request);
+    EXPECT_OK(response) << "ListContainerStats";
+    std::vector<std::string> ids;
+    if (!response.ok()) return ids;
+    for (const cri::ContainerStats& stats : response->stats())
+      ids.push_back(stats.attributes().id());
+    return ids;
+  }
+  absl::StatusOr<cri::PodSandboxStats> TryPodStats(const std::string& pod) {
+    cri::PodSandboxStatsRequest request;
+    request.set_pod_sandbox_id(pod);
+    const auto response = client_.Ask<cri::PodSandboxStatsResponse>(request);
+    if (!response.ok()) return response.status();
+    return response->stats();
+  }
+};
+
+PROMISE_TEST(StatsTest, SayWhoseTheyAre,
+             "A container's statistics have its id, metadata, labels and annotations") {
+  cri::ContainerConfig config = Sleeper();
+  config.mutable_metadata()->set_attempt(2);
+  (*config.mutable_labels())["part"] = "mast";
+  (*config.mutable_annotations())["example.test/note"] = "kept";
+  const std::string id = Start(RunPod(), config);
+  const cri::ContainerAttributes attributes = Stats(id).attributes();
+  EXPECT_EQ(attributes.id(), id);
+  EXPECT_EQ(attributes.metadata().name(), config.metadata().name());
+  EXPECT_EQ(attributes.metadata().attempt(), 2u);
+  EXPECT_EQ(attributes.labels().at("part"), "mast");
+  EXPECT_EQ(attributes.annotations().at("example.test/note"), "kept");
+}
+
+PROMISE_TEST(StatsTest, CpuTimeGrowsWithWork,
+             "CPU time is counted in nanoseconds, with the time at which it was read, and grows "
+             "with what the container computes") {
+  const int64_t start = absl::GetCurrentTimeNanos();
+  const std::string id = Start(RunPod(), Sleeper());
+  const cri::CpuUsage before = Stats(id).cpu();
+  EXPECT_GE(before.timestamp(), start);
+  EXPECT_LE(before.timestamp(), absl::GetCurrentTimeNanos());
+  EXPECT_GT(before.usage_core_nano_seconds().value(), 0u);
+  Exec(id, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
+  const cri::CpuUsage after = Stats(id).cpu();
+  EXPECT_GE(after.timestamp(), before.timestamp());
+  // Such a loop takes any processor more than this.
+  EXPECT_GT(after.usage_core_nano_seconds().value(),
+            before.usage_core_nano_seconds().value() + 5'000'000);
+}
+
+PROMISE_TEST(StatsTest, MemoryIsWhatItHolds,
+             "The working set of a container grows with the memory that it takes") {
+  const std::string id = Start(RunPod(), Sleeper());
+  const uint64_t before = Stats(id).memory().working_set_bytes().value();
+  EXPECT_GT(before, 0u);
+  Exec(id, "head -c 20000000 /dev/zero > /dev/shm/cargo");
+  EXPECT_TRUE(Eventually([&] {
+    return Stats(id).memory().working_set_bytes().value() > before + 18'000'000 || HasFailure();
+  })) << Stats(id).memory().ShortDebugString();
+  EXPECT_GT(Stats(id).memory().timestamp(), 0);
+}
+
+PROMISE_TEST(StatsTest, AvailableMemoryIsWhatItsLimitLeaves,
+             "The available memory of a container with a limit is less than the limit") {
+  cri::ContainerConfig config = Sleeper();
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 << 20);
+  const cri::MemoryUsage memory = Stats(Start(RunPod(), config)).memory();
+  if (!memory.has_available_bytes()) GTEST_SKIP() << "the statistics have no available_bytes";
+  EXPECT_GT(memory.available_bytes().value(), 0u);
+  EXPECT_LT(memory.available_bytes().value(), uint64_t{64} << 20);
+}
+
+PROMISE_TEST(
+    StatsTest, TheWritableLayerIsWhatItWrote,
+    "The writable layer grows with what the container writes to its root, within a minute") {
+  const std::string id = Start(RunPod(), Sleeper());
+  if (!Stats(id).has_writable_layer()) {
+    GTEST_SKIP() << "the statistics have no writable layer (kubelet then asks the file system)";
+  }
+  Exec(id, "head -c 8000000 /dev/urandom > /cargo; sync");
+  EXPECT_TRUE(Eventually(
+      [&] { return Stats(id).writable_layer().used_bytes().value() >= 8'000'000 || HasFailure(); },
+      absl::Seconds(60)))
+      << Stats(id).writable_layer().ShortDebugString();
+  EXPECT_THAT(Stats(id).writable_layer().fs_id().mountpoint(), Not(IsEmpty()));
+}
+
+PROMISE_TEST(StatsTest, AreFiltered,
+             "ListContainerStats gives those for which all parts of the filter hold") {
+  const std::string pod = RunPod();
+  const std::string other_pod = RunPod();
+  cri::ContainerConfig config = Sleeper();
+  const std::string label = NextName("label");
+  (*config.mutable_labels())["part"] = label;
+  const std::string labelled = Start(pod, config);
+  const std::string plain = Start(pod, Sleeper());
+  const std::string other = Start(other_pod, config);
+  cri::ContainerStatsFilter filter;
+  EXPECT_THAT(ListStats(filter), Contains(other));
+  filter.set_pod_sandbox_id(pod);
+  EXPECT_THAT(ListStats(filter), UnorderedElementsAre(labelled, plain));
+  (*filter.mutable_label_selector())["part"] = label;
+  EXPECT_THAT(ListStats(filter), UnorderedElementsAre(labelled));
+  filter.clear_pod_sandbox_id();
+  EXPECT_THAT(ListStats(filter), UnorderedElementsAre(labelled, other));
+  cri::ContainerStatsFilter by_id;
+  by_id.set_id(plain);
+  EXPECT_THAT(ListStats(by_id), UnorderedElementsAre(plain));
+}
+
+PROMISE_TEST(StatsTest, OfAnUnknownOneAreAnError,
+             "Statistics of a container that isn't there are an error") {
+  EXPECT_FALSE(TryStats(std::string(64, '0')).ok());
+}
+
+PROMISE_TEST(StatsTest, APodsAreThoseOfAllInIt,
+             "A pod's statistics have its attributes, CPU, memory and processes, and those of each "
+             "of its running containers") {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_labels())["tier"] = "front";
+  const std::string pod = RunPod(config);
+  const std::string one = Start(pod, Sleeper());
+  const std::string two = Start(pod, Sleeper());
+  const auto stats = TryPodStats(pod);
+  if (absl::IsUnimplemented(stats.status())) GTEST_SKIP() << stats.status().message();
+  ASSERT_OK(stats);
+  EXPECT_EQ(stats->attributes().id(), pod);
+  EXPECT_EQ(stats->attributes().metadata().uid(), config.metadata().uid());
+  EXPECT_EQ(stats->attributes().labels().at("tier"), "front");
+  const cri::LinuxPodSandboxStats& linux = stats->linux();
+  EXPECT_GT(linux.cpu().usage_core_nano_seconds().value(), 0u);
+  EXPECT_GT(linux.memory().working_set_bytes().value(), 0u);
+  EXPECT_GE(linux.process().process_count().value(), 2u);
+  std::vector<std::string> ids;
+  for (const cri::ContainerStats& each : linux.containers()) {
+    ids.push_back(each.attributes().id());
+  }
+  EXPECT_THAT(ids, UnorderedElementsAre(one, two));
+}
+
+PROMISE_TEST(StatsTest, PodsAreFiltered,
+             "ListPodSandboxStats gives those for which all parts of the filter hold") {
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_labels())["tier"] = "front";
+  const std::string front = RunPod(config);
+  const std::string plain = RunPod();
+  for (const std::string& pod : {front, plain}) Start(pod, Sleeper());
+  cri::ListPodSandboxStatsRequest request;
+  (*request.mutable_filter()->mutable_label_selector())[kRunLabel] = session_.run();
+  const auto ids = [&] {
+    std::vector<std::string> found;
+    const auto response = client_.Ask<cri::ListPodSandboxStatsResponse>(request);
+    EXPECT_TRUE(response.ok() || absl::IsUnimplemented(response.status())) << response.status();
+    if (!response.ok()) return found;
+    for (const auto& stats : response->stats()) found.push_back(stats.attributes().id());
+    return found;
+  };
+  if (absl::IsUnimplemented(client_.Ask<cri::ListPodSandboxStatsResponse>(request).status())) {
+    GTEST_SKIP() << "ListPodSandboxStats is not served";
+  }
+  EXPECT_THAT(ids(), UnorderedElementsAre(front, plain));
+  (*request.mutable_filter()->mutable_label_selector())["tier"] = "front";
+  EXPECT_THAT(ids(), UnorderedElementsAre(front));
+  request.mutable_filter()->set_id(plain);
+  EXPECT_THAT(ids(), IsEmpty());
+}
+
+PROMISE_TEST(StatsTest, StreamedOnesAreTheListed,
+             "StreamContainerStats and StreamPodSandboxStats give what the List calls give") {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Sleeper());
+  cri::StreamContainerStatsRequest of_containers;
+  of_containers.mutable_filter()->set_pod_sandbox_id(pod);
+  auto stream = client_.Open(of_containers, absl::Seconds(30));
+  cri::StreamContainerStatsResponse containers;
+  std::vector<std::string> ids;
+  while (stream->Read(&containers)) {
+    for (const auto& stats : containers.container_stats()) ids.push_back(stats.attributes().id());
+  }
+  absl::Status status = stream->Finish();
+  if (absl::IsUnimplemented(status)) GTEST_SKIP() << status.message();
+  EXPECT_OK(status);
+  EXPECT_THAT(ids, UnorderedElementsAre(id));
+  cri::StreamPodSandboxStatsRequest of_pods;
+  of_pods.mutable_filter()->set_id(pod);
+  stream = client_.Open(of_pods, absl::Seconds(30));
+  cri::StreamPodSandboxStatsResponse pods;
+  ids.clear();
+  while (stream->Read(&pods)) {
+    for (const auto& stats : pods.pod_sandbox_stats()) ids.push_back(stats.attributes().id());
+  }
+  EXPECT_OK(stream->Finish());
+  EXPECT_THAT(ids, UnorderedElementsAre(pod));
+}
+
+PROMISE_TEST(StatsTest, MetricsAreDescribed,
+             "Every metric of ListPodSandboxMetrics is one of ListMetricDescriptors, with a value "
+             "for each of its labels") {
+  const auto described =
+      client_.Ask<cri::ListMetricDescriptorsResponse>(cri::ListMetricDescriptorsRequest());
+  if (absl::IsUnimplemented(described.status())) GTEST_SKIP() << described.status().message();
+  ASSERT_OK(described);
+  std::map<std::string, int> labels;
+  for (const cri::MetricDescriptor& descriptor : described->descriptors()) {
+    EXPECT_THAT(descriptor.help(), Not(IsEmpty())) << descriptor.name();
+    labels[descriptor.name()] = descriptor.label_keys_size();
+  }
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Sleeper());
+  const auto metrics =
+      client_.Ask<cri::ListPodSandboxMetricsResponse>(cri::ListPodSandboxMetricsRequest());
+  ASSERT_OK(metrics);
+  std::set<std::string> seen;
+  const auto look = [&](const cri::Metric& metric) {
+    ASSERT_TRUE(labels.contains(metric.name())) << metric.name();
+    EXPECT_EQ(metric.label_values_size(), labels[metric.name()]) << metric.name();
+  };
+  for (const cri::PodSandboxMetrics& of_pod : metrics->pod_metrics()) {
+    seen.insert(of_pod.pod_sandbox_id());
+    for (const cri::Metric& metric : of_pod.metrics()) look(metric);
+    for (const cri::ContainerMetrics& each : of_pod.container_metrics()) {
+      seen.insert(each.container_id());
+      for (const cri::Metric& metric : each.metrics()) look(metric);
+    }
+  }
+  EXPECT_TRUE(seen.contains(pod));
+  EXPECT_TRUE(seen.contains(id));
+}
+
+}  // namespace
+}  // namespace plimsoll::conformance
