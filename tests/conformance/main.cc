@@ -144,6 +144,13 @@ int Main(int argc, char** argv) {
     std::puts("skipped: a runtime of our own needs root; --endpoint names another");
     return kSkipped;
   }
+  if (options.endpoint.empty()) {
+    const absl::Status entered = EnterOwnNetwork();
+    if (!entered.ok()) {
+      std::fprintf(stderr, "cri_conformance: %s\n", entered.ToString().c_str());
+      return kCannotRun;
+    }
+  }
   return Run(options);
 }
 

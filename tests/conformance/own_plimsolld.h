@@ -11,7 +11,12 @@
 
 namespace plimsoll::conformance {
 
-// On directories and a control group of its own. See StartRuntime.
+// Takes the whole process, which must have one thread yet, into a network namespace of its own: the
+// runtime, its bridge, its registries and what counts as the host's network are then in it, and the
+// machine's network is as before.
+absl::Status EnterOwnNetwork();
+
+// On directories and a control group of its own, with a bridge as pods' network. See StartRuntime.
 absl::StatusOr<std::unique_ptr<OwnRuntime>> StartPlimsolld(
     const FsRoot& directory, const std::vector<std::string>& insecure_registries);
 
