@@ -301,7 +301,6 @@ PROMISE_TEST(ContainerTest, AnUpdateShowsInItsStatus,
              "values that hold from then on") {
   cri::ContainerConfig config = Sleeper();
   config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 << 20);
-  config.mutable_linux()->mutable_resources()->set_cpu_shares(512);
   const std::string id = Start(RunPod(), config);
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(id);
@@ -316,7 +315,6 @@ PROMISE_TEST(ContainerTest, AnUpdateShowsInItsStatus,
   EXPECT_EQ(shown.memory_limit_in_bytes(), 96 << 20);
   EXPECT_EQ(shown.cpu_quota(), 50000);
   EXPECT_EQ(shown.cpu_period(), 100000);
-  EXPECT_EQ(shown.cpu_shares(), 512);
 }
 
 PROMISE_TEST(ContainerTest, HasItsOomScore, "oom_score_adj is that of the container's processes") {

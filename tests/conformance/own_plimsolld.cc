@@ -54,12 +54,14 @@ absl::Status WriteNetwork(const FsRoot& directory) {
       absl::StrCat(R"([[{"subnet": "198.18.7.0/24"}])",
                    has_ipv6 ? R"(, [{"subnet": "fd2a:5c1d:7b3f::/64"}])" : "", "]");
   const std::string list = absl::StrCat(
-      R"({"cniVersion": "1.0.0", "name": "conformance", "plugins": [
+      R"({"cniVersion": "1.0.0", "name": "conformance",
+          "disableCheck": true, "plugins": [
           {"type": "bridge", "bridge": "conformance0", "isGateway": true, "ipMasq": true,
            "hairpinMode": true,
            "ipam": {"type": "host-local", "dataDir": ")",
       directory.PathOf("leases"), R"(", "ranges": )", ranges,
-      R"(, "routes": [{"dst": "0.0.0.0/0"}]}},
+      R"(, "routes": [{"dst": "0.0.0.0/0"})", has_ipv6 ? R"(, {"dst": "::/0"})" : "",
+      R"(]}},
           {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}]})");
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("net.d", 0755));
   return directory.ReplaceFile("net.d/10-conformance.conflist", list, 0644);

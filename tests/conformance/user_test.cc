@@ -10,7 +10,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kShowUser[] = "id -u; id -g; id -G";
+// Groups in the order of their numbers.
+constexpr char kShowUser[] = "id -u; id -g; for g in $(id -G); do echo $g; done | sort -nu";
 
 class UserTest : public CriTest {
  protected:
@@ -86,7 +87,7 @@ PROMISE_TEST(UserTest, SupplementalGroupsAreAdded,
   Security(&config)->mutable_run_as_user()->set_value(1234);
   Security(&config)->mutable_run_as_group()->set_value(4321);
   for (const int64_t group : {77, 88}) Security(&config)->add_supplemental_groups(group);
-  EXPECT_EQ(RunToEnd(config), "1234\n4321\n4321 77 88\n");
+  EXPECT_EQ(RunToEnd(config), "1234\n4321\n77\n88\n4321\n");
 }
 
 PROMISE_TEST(
@@ -94,11 +95,11 @@ PROMISE_TEST(
     "With the policy Merge, the default, groups that the image's /etc/group gives the user "
     "are added to supplemental_groups") {
   if (!NotOurImage().empty()) GTEST_SKIP() << NotOurImage();
-  cri::ContainerConfig config = Shell("for g in $(id -G); do echo $g; done | sort -n");
+  cri::ContainerConfig config = Shell(kShowUser);
   Security(&config)->mutable_run_as_user()->set_value(1000);
   Security(&config)->mutable_run_as_group()->set_value(1000);
   Security(&config)->add_supplemental_groups(77);
-  EXPECT_EQ(RunToEnd(config), "77\n1000\n2000\n");
+  EXPECT_EQ(RunToEnd(config), "1000\n1000\n77\n1000\n2000\n");
 }
 
 PROMISE_TEST(UserTest, StrictTakesNoneOfTheImages,
@@ -112,7 +113,7 @@ PROMISE_TEST(UserTest, StrictTakesNoneOfTheImages,
   Security(&config)->mutable_run_as_group()->set_value(1000);
   Security(&config)->add_supplemental_groups(77);
   Security(&config)->set_supplemental_groups_policy(cri::Strict);
-  EXPECT_EQ(RunToEnd(config), "1000\n1000\n1000 77\n");
+  EXPECT_EQ(RunToEnd(config), "1000\n1000\n77\n1000\n");
 }
 
 PROMISE_TEST(UserTest, StatusShowsTheUser,
@@ -137,7 +138,7 @@ PROMISE_TEST(UserTest, ItsExecsHaveItsGroups,
   Security(&config)->mutable_run_as_user()->set_value(1234);
   Security(&config)->mutable_run_as_group()->set_value(4321);
   Security(&config)->add_supplemental_groups(77);
-  EXPECT_EQ(Exec(Start(RunPod(), config), kShowUser), "1234\n4321\n4321 77\n");
+  EXPECT_EQ(Exec(Start(RunPod(), config), kShowUser), "1234\n4321\n77\n4321\n");
 }
 
 }  // namespace
