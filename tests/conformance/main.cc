@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kSkipped = 77;  // CTest's SKIP_RETURN_CODE
 constexpr int kCannotRun = 2;
+constexpr size_t kShownLog = 30000;
 constexpr char kFooter[] =
     "\nOf GoogleTest's own flags the useful ones are --gtest_filter=PATTERN, --gtest_repeat=N,\n"
     "--gtest_output=json:FILE and --gtest_break_on_failure; cri_conformance --list prints what\n"
@@ -77,13 +78,16 @@ int Run(const Options& options) {
     std::fprintf(stderr, "cri_conformance: %s\n", session.status().ToString().c_str());
     return kCannotRun;
   }
-  // Never ends but with the process: a signal during the clean-up is one too many.
+  // Never ends but with the process.
   std::thread([&] { CleanUpOnSignal(session->get(), signals); }).detach();
   std::printf("run %s of %s\n", (*session)->run().c_str(),
               options.endpoint.empty() ? "this build's plimsolld" : options.endpoint.c_str());
   ::testing::UnitTest::GetInstance()->listeners().Append(new TellPromise);
   int result = RUN_ALL_TESTS();
-  if (result != 0) std::printf("%s", (*session)->OwnLog().c_str());
+  if (result != 0) {
+    const std::string log = (*session)->OwnLog();
+    std::printf("%s", log.c_str() + (log.size() > kShownLog ? log.size() - kShownLog : 0));
+  }
   const absl::Status closed = (*session)->Close();
   if (!closed.ok()) {
     std::fprintf(stderr, "cri_conformance: something is left of run %s: %s\n",

@@ -291,7 +291,8 @@ PROMISE_TEST(SecurityTest, DevicesAreThoseAskedFor,
 
 PROMISE_TEST(SecurityTest, DevicesThatItMakesAreOutOfReach,
              "A device node that an ordinary container makes for itself can't be opened") {
-  EXPECT_EQ(RunToEnd(Shell("mknod /tmp/kmsg c 1 11 2>/dev/null; head -c 1 /tmp/kmsg 2>/dev/null | wc -c")),
+  EXPECT_EQ(RunToEnd(Shell(
+                "mknod /tmp/kmsg c 1 11 2>/dev/null; head -c 1 /tmp/kmsg 2>/dev/null | wc -c")),
             "0\n");
 }
 

@@ -13,7 +13,7 @@
 namespace plimsoll::conformance {
 namespace {
 
-constexpr absl::Duration kListenerWithin = absl::Seconds(10);
+constexpr absl::Duration kListenerWithin = absl::Seconds(5);
 
 Session* current = nullptr;
 
@@ -214,6 +214,7 @@ bool Session::closed() {
 }
 
 absl::Status Session::Close() {
+  absl::MutexLock whole(&close_mutex_);
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return absl::OkStatus();

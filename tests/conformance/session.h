@@ -81,7 +81,8 @@ class Session {
   // Stops and removes all pods of the run, with their containers; the first error.
   absl::Status RemovePods();
   // Ends all: calls under way, pods, images, registries, the own runtime, the directory. What could
-  // not be removed is told. May be called by another thread than the tests', and again.
+  // not be removed is told. May be called by another thread than the tests', and again: then it
+  // waits for the first to be done.
   absl::Status Close();
   // Whether that has begun.
   bool closed();
@@ -103,6 +104,7 @@ class Session {
   std::unique_ptr<Client> client_;
   std::unique_ptr<Client> cleaner_;  // still works when client_ has been shut
 
+  absl::Mutex close_mutex_;  // held for as long as Close takes; before mutex_
   absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<RegistryKind, std::unique_ptr<Registry>> registries_ ABSL_GUARDED_BY(mutex_);
