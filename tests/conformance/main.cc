@@ -80,8 +80,7 @@ int Run(const Options& options) {
   }
   // Never ends but with the process.
   std::thread([&] { CleanUpOnSignal(session->get(), signals); }).detach();
-  std::printf("run %s of %s\n", (*session)->run().c_str(),
-              options.endpoint.empty() ? "this build's plimsolld" : options.endpoint.c_str());
+  std::printf("run %s of %s\n", (*session)->run().c_str(), (*session)->endpoint().c_str());
   ::testing::UnitTest::GetInstance()->listeners().Append(new TellPromise);
   int result = RUN_ALL_TESTS();
   if (result != 0) {

@@ -55,8 +55,8 @@ absl::Status Session::Start(const StartRuntime& start_runtime) {
        {RegistryKind::kPlain, RegistryKind::kPassword, RegistryKind::kTls}) {
     PLIMSOLL_ASSIGN_OR_RETURN(ports_[kind], ReservedPort::Reserve());
   }
-  std::string endpoint = options_.endpoint;
-  if (endpoint.empty()) {
+  endpoint_ = options_.endpoint;
+  if (endpoint_.empty()) {
     std::vector<std::string> insecure;
     for (const auto& [kind, port] : ports_) {
       insecure.push_back(absl::StrCat("127.0.0.1:", port.number()));
@@ -65,10 +65,10 @@ absl::Status Session::Start(const StartRuntime& start_runtime) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot of_runtime, directory_->Sub("runtime"));
     PLIMSOLL_ASSIGN_OR_RETURN(own_, start_runtime(of_runtime, insecure));
     has_own_ = true;
-    endpoint = own_->endpoint();
+    endpoint_ = own_->endpoint();
   }
-  client_ = std::make_unique<Client>(endpoint, options_.image_endpoint, options_.patience);
-  cleaner_ = std::make_unique<Client>(endpoint, options_.image_endpoint, options_.patience);
+  client_ = std::make_unique<Client>(endpoint_, options_.image_endpoint, options_.patience);
+  cleaner_ = std::make_unique<Client>(endpoint_, options_.image_endpoint, options_.patience);
   return client_->AwaitListener(Patience(kListenerWithin));
 }
 

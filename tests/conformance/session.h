@@ -56,6 +56,7 @@ class Session {
   ~Session();
 
   Client& client() { return *client_; }
+  const std::string& endpoint() const { return endpoint_; }
   // Whether the runtime is the run's own, so that nobody else is disturbed.
   bool own_runtime() const { return has_own_; }
   // What the own runtime has logged.
@@ -96,6 +97,7 @@ class Session {
 
   Options options_;
   const std::string run_;
+  std::string endpoint_;
   std::string directory_path_;
   std::optional<FsRoot> directory_;
   std::map<RegistryKind, ReservedPort> ports_;
