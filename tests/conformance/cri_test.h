@@ -30,9 +30,9 @@
   TEST_F(fixture, name)
 
 #define EXPECT_OK(expression) \
-  EXPECT_EQ(::plimsoll::conformance::Describe(expression), "OK") << #expression
+  EXPECT_EQ(::plimsoll::conformance::Describe(expression), "OK") << #expression " "
 #define ASSERT_OK(expression) \
-  ASSERT_EQ(::plimsoll::conformance::Describe(expression), "OK") << #expression
+  ASSERT_EQ(::plimsoll::conformance::Describe(expression), "OK") << #expression " "
 
 namespace plimsoll::conformance {
 

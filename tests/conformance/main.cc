@@ -81,6 +81,7 @@ int Run(const Options& options) {
   // Never ends but with the process.
   std::thread([&] { CleanUpOnSignal(session->get(), signals); }).detach();
   std::printf("run %s of %s\n", (*session)->run().c_str(), (*session)->endpoint().c_str());
+  std::fflush(stdout);
   ::testing::UnitTest::GetInstance()->listeners().Append(new TellPromise);
   int result = RUN_ALL_TESTS();
   if (result != 0) {

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +27,8 @@ class OwnPlimsolld : public OwnRuntime {
   explicit OwnPlimsolld(const std::string& config) : node_(config) {
     // Ctrl-C is for the suite, which then needs the daemon to clean up.
     node_.OwnSession();
+    // The way to the run directory must be open to the roots of user namespaces.
+    chmod(node_.directory().c_str(), 0711);
   }
   ~OwnPlimsolld() override {
     if (node_.daemon_runs()) node_.StopDaemon().IgnoreError();

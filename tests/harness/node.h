@@ -86,9 +86,9 @@ class Node {
   NodePlaces places_;
   std::string program_;       // empty: the build under test's
   bool has_network_ = false;  // its configuration says which network pods have
-  bool own_session_ = false;
   std::optional<Child> daemon_;
   UniqueFd ready_;
+  bool own_session_ = false;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
   std::unique_ptr<cri::ImageService::Stub> images_;
