@@ -175,6 +175,19 @@ PROMISE_TEST(NetworkTest, AHostPortLeadsIntoThePod,
   EXPECT_THAT(Get("127.0.0.1", host_port), IsEmpty());
 }
 
+PROMISE_TEST(NetworkTest, AHostPortIsThatOfItsAddress,
+             "A host port with a host_ip is served at that address of the host and at no other") {
+  cri::PodSandboxConfig config = NetworkPodConfig();
+  const int host_port = FreeHostPort();
+  cri::PortMapping* mapping = config.add_port_mappings();
+  mapping->set_container_port(kPort);
+  mapping->set_host_port(host_port);
+  mapping->set_host_ip("127.0.0.1");
+  Start(RunPod(config), Server("here"));
+  EXPECT_TRUE(Answers("127.0.0.1", host_port, "here"));
+  EXPECT_THAT(Get("127.0.0.2", host_port), IsEmpty());
+}
+
 PROMISE_TEST(NetworkTest, AHostPortIsFreeAgain,
              "A host port can be another pod's once the first has been stopped") {
   const int host_port = FreeHostPort();
