@@ -311,7 +311,7 @@ PROMISE_TEST(ContainerTest, AnUpdateShowsInItsStatus,
   const cri::ContainerStatus status = Status(id);
   EXPECT_EQ(status.state(), cri::CONTAINER_RUNNING);
   ASSERT_TRUE(status.resources().has_linux());
-  const cri::LinuxContainerResources shown = status.resources().linux();
+  const cri::LinuxContainerResources& shown = status.resources().linux();
   EXPECT_EQ(shown.memory_limit_in_bytes(), 96 << 20);
   EXPECT_EQ(shown.cpu_quota(), 50000);
   EXPECT_EQ(shown.cpu_period(), 100000);

@@ -252,7 +252,7 @@ PROMISE_TEST(NetworkTest, StatsTellOfItsNetwork,
   if (!stats->stats().linux().has_network()) {
     GTEST_SKIP() << "the statistics of pods have no network";
   }
-  const cri::NetworkUsage network = stats->stats().linux().network();
+  const cri::NetworkUsage& network = stats->stats().linux().network();
   EXPECT_THAT(network.default_interface().name(), Not(IsEmpty()));
   EXPECT_TRUE(Eventually([&] {
     const auto later = client_.Ask<cri::PodSandboxStatsResponse>(request);
