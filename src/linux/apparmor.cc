@@ -23,7 +23,8 @@ absl::StatusOr<bool> IsProfileLoaded(const FsRoot& root, absl::string_view name)
   }
   // "name (mode)"; a name may have spaces.
   for (const absl::string_view line : absl::StrSplit(*profiles, '\n')) {
-    if (line.substr(0, line.rfind(" (")) == name) return true;
+    const size_t end = line.rfind(" (");
+    if (end != absl::string_view::npos && line.substr(0, end) == name) return true;
   }
   return false;
 }
