@@ -99,6 +99,7 @@ class LyingRegistry {
       const ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
       if (n <= 0) break;
       request.append(buffer, static_cast<size_t>(n));
+      if (request.front() == kTlsHandshake) break;  // or the client would wait for its answer
     }
     const std::vector<std::string> words =
         absl::StrSplit(request.substr(0, request.find('\r')), ' ');
@@ -182,6 +183,7 @@ class LyingRegistry {
   }
 
   static constexpr char kOpen[] = "opened-sesame";
+  static constexpr char kTlsHandshake = 0x16;  // RFC 8446, section 5.1
 
   const std::string identity_token_;
   const std::map<std::string, std::string> files_;
