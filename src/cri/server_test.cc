@@ -12,6 +12,7 @@
 #include <latch>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "base/wait_until_for_test.h"
@@ -138,9 +139,13 @@ TEST_F(ServerTest, NoCallIsForgotten) {
       const grpc::Status status =
           grpc::internal::BlockingUnaryCall<google::protobuf::Empty, google::protobuf::Empty>(
               channel_.get(), method, &context, request, &response);
-      if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
-        EXPECT_THAT(status.error_message(), HasSubstr("not supported")) << name;
+      if (status.error_code() != grpc::StatusCode::UNIMPLEMENTED) continue;
+      // The client's own word for a stream that ended well, with nothing in it.
+      if (service->method(m)->server_streaming() &&
+          absl::StartsWith(status.error_message(), "No message returned")) {
+        continue;
       }
+      EXPECT_THAT(status.error_message(), HasSubstr("not supported")) << name;
     }
   }
 }

@@ -590,6 +590,7 @@ TEST_F(ServicesTest, ImageFsInfoSumsWritableLayers) {
   layers->directory = "/var/lib/plimsoll/containers";
   layers->unix_nanos = 5;
   layers->total = {.bytes = 4096, .inodes = 2};
+  ON_CALL(images_, Usage()).WillByDefault(Return(image::ImageUsage{}));
   EXPECT_CALL(engine_, WritableLayersUsage)
       .WillOnce(Return(std::shared_ptr<const runtime::WritableLayers>(layers)));
   v1::ImageFsInfoResponse response;
