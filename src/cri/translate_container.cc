@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cdi/names.h"
+#include "cri/translate_id_mappings.h"
 #include "cri/translate_resources.h"
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cri/translate_sandbox.h"
+#include "cri/translate_id_mappings.h"
 #include "cri/validate.h"
 #include "runtime/spec/json.h"
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cri/translate_id_mappings.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
 #include "linux/id_mapping.h"
@@ -225,25 +226,6 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
 }
 
 }  // namespace
-
-std::vector<runtime::IdMapping> IdMappingsFrom(
-    const google::protobuf::RepeatedPtrField<v1::IDMapping>& message) {
-  std::vector<runtime::IdMapping> mappings;
-  for (const v1::IDMapping& each : message) {
-    mappings.push_back({each.host_id(), each.container_id(), each.length()});
-  }
-  return mappings;
-}
-
-void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
-                    google::protobuf::RepeatedPtrField<v1::IDMapping>* out) {
-  for (const runtime::IdMapping& each : mappings) {
-    v1::IDMapping* mapping = out->Add();
-    mapping->set_host_id(each.host_id);
-    mapping->set_container_id(each.container_id);
-    mapping->set_length(each.length);
-  }
-}
 
 absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(bool present,
                                                                const v1::NamespaceOption& options,

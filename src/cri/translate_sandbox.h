@@ -27,11 +27,6 @@ absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(
 void FillNamespaceOptions(const runtime::NamespaceOptions& options,
                           ::runtime::v1::NamespaceOption* out);
 
-std::vector<runtime::IdMapping> IdMappingsFrom(
-    const google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>& message);
-void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
-                    google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>* out);
-
 ::runtime::v1::PodSandboxState ToCri(runtime::SandboxState state);
 
 // `config` is the message that the sandbox was made from.

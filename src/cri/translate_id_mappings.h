@@ -1,0 +1,20 @@
+// Mappings of a user namespace's ids, of the CRI's messages and of the engine.
+#ifndef PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
+#define PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
+
+#include <vector>
+
+#include "cri/runtime/v1/api.pb.h"
+#include "google/protobuf/repeated_field.h"
+#include "runtime/spec/mount.h"
+
+namespace plimsoll::cri {
+
+std::vector<runtime::IdMapping> IdMappingsFrom(
+    const google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>& message);
+void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
+                    google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
