@@ -139,11 +139,13 @@ PROMISE_TEST(NetworkTest, PodsReachEachOther, "A server in one pod is reached fr
   const std::string address = PodStatus(pod).network().ip();
   const std::string url =
       absl::StrContains(address, ":") ? absl::StrCat("[", address, "]") : address;
+  std::string said;
   EXPECT_TRUE(Eventually([&] {
     const auto got = TryExec(
-        client, {"/bin/sh", "-c", absl::StrCat("wget -q -T 3 -O - http://", url, ":8080/page")});
-    return got.ok() && got->stdout() == "harbour other\n";
-  }));
+        client, {"/bin/sh", "-c", absl::StrCat("wget -q -O - http://", url, ":8080/page")}, 3);
+    said = got.ok() ? got->stdout() + got->stderr() : got.status().ToString();
+    return said == "harbour other\n";
+  })) << said;
 }
 
 PROMISE_TEST(NetworkTest, ContainersOfAPodShareIt,
