@@ -22,6 +22,7 @@
 #include "linux/process.h"
 #include "linux/process_tree.h"
 #include "runtime/oci/exec_group.h"
+#include "runtime/oci/exec_process.h"
 #include "runtime/oci/exec_strays.h"
 
 namespace plimsoll::runtime {
@@ -35,6 +36,7 @@ constexpr absl::Duration kCrunEnds = absl::Milliseconds(200);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
 constexpr int kEnteredDescriptor = 5;
+constexpr int kProcessDescriptor = 6;
 
 // One stream of the command, collected up to a limit.
 class Output {
@@ -221,8 +223,33 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
 struct Descriptors {
   UniqueFd plan;  // memfds
   UniqueFd log;
+  UniqueFd process;
   LaunchSignal entered;
 };
+
+absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text) {
+  UniqueFd fd(memfd_create(name, MFD_CLOEXEC));
+  if (!fd.valid() ||
+      write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return ErrnoStatus(errno, "memfd for exec");
+  }
+  return fd;
+}
+
+// Has crun take the command as the container's own process with other words. Where there is no such
+// container, or no whole one, crun says what is wrong.
+absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
+                                  const ExecRequest& request, Descriptors* own,
+                                  std::vector<std::string>* arguments) {
+  const absl::StatusOr<std::string> config =
+      tools.crun->state().Read(absl::StrCat(id, "/config.json"));
+  if (!config.ok()) return absl::OkStatus();
+  const absl::StatusOr<std::string> process = ExecProcess(*config, request.argv);
+  if (!process.ok()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(own->process, MakeMemfd("exec-process", *process));
+  arguments->push_back(absl::StrCat("--process=/proc/self/fd/", kProcessDescriptor));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id,
                                     const ExecRequest& request,
@@ -232,6 +259,9 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   std::vector<std::string> arguments = {absl::StrCat("--log=file:/proc/self/fd/", kLogDescriptor),
                                         "--log-format=json", "exec"};
   if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
+  PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments));
+  // With a process crun passes over the words of the command, by which others know it in a list of
+  // processes (exec_strays.h).
   arguments.emplace_back(id);
   arguments.insert(arguments.end(), request.argv.begin(), request.argv.end());
 
@@ -247,17 +277,16 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
     Command command = tools.crun->MakeCommand(arguments);
     command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{own->log.get(), kLogDescriptor}};
+    if (own->process.valid()) {
+      command.descriptors.emplace_back(own->process.get(), kProcessDescriptor);
+    }
     return command;
   }
   plan.Add("runtime", tools.crun->executable());
   plan.Add("root", tools.crun->state().path());
   plan.Add("entered", absl::StrCat(kEnteredDescriptor));
   PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
-  own->plan.Reset(memfd_create("exec-plan", MFD_CLOEXEC));
-  if (!own->plan.valid() || write(own->plan.get(), plan.text().data(), plan.text().size()) !=
-                                static_cast<ssize_t>(plan.text().size())) {
-    return ErrnoStatus(errno, "memfd for exec");
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text()));
   Command command;
   command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {tools.launcher, absl::StrCat("/proc/self/fd/", kPlanDescriptor)};
@@ -265,6 +294,9 @@ absl::StatusOr<Command> MakeCommand(const ExecTools& tools, absl::string_view id
   command.descriptors = {{own->plan.get(), kPlanDescriptor},
                          {own->log.get(), kLogDescriptor},
                          {own->entered.writer(), kEnteredDescriptor}};
+  if (own->process.valid()) {
+    command.descriptors.emplace_back(own->process.get(), kProcessDescriptor);
+  }
   return command;
 }
 

@@ -131,6 +131,29 @@ TEST_F(ExecTest, RunsInTheContainersGroups) {
   EXPECT_THAT(timed->out, HasSubstr(absl::StrCat("memory:", machine_->group("a"), "\n")));
 }
 
+TEST_F(ExecTest, TheCommandIsWhoTheContainersProcessIs) {
+  machine_->spec().security.run_as_username = "web";
+  machine_->spec().security.supplemental_groups = {77};
+  machine_->spec().security.no_new_privs = true;
+  const auto created = machine_->runtime().Create(machine_->Request("b", "sleep 1000"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(machine_->runtime().Start("b").ok());
+  const std::vector<std::string> show = {
+      "/bin/grep", "-E", "^(Uid|Gid|Groups|NoNewPrivs|Cap...):", "/proc/self/status"};
+  const auto result = machine_->runtime().Exec("b", machine_->group("b"), {.argv = show});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 0) << result->err;
+  EXPECT_THAT(result->out, HasSubstr("Uid:\t33\t"));
+  EXPECT_THAT(result->out, HasSubstr("Gid:\t34\t"));
+  EXPECT_THAT(result->out, HasSubstr("Groups:\t34 35 77"));
+  EXPECT_THAT(result->out, HasSubstr("NoNewPrivs:\t1"));
+  // And in all else, too.
+  const auto init = machine_->runtime().Exec(
+      "b", machine_->group("b"), {.argv = {show[0], show[1], show[2], "/proc/1/status"}});
+  ASSERT_TRUE(init.ok()) << init.status();
+  EXPECT_EQ(result->out, init->out);
+}
+
 TEST_F(ExecTest, SignalIsAnExitCode) {
   const auto result = Exec("kill -TERM $$");
   ASSERT_TRUE(result.ok()) << result.status();

@@ -1,0 +1,23 @@
+// The process that an exec starts.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::runtime {
+
+// As the OCI runtime's `exec --process` takes it: the process of `config`, a container's
+// config.json, with another command and without a terminal. All else is the container's: user and
+// groups, capabilities, no_new_privs, labels, directory and environment; of which crun 1.8, given a
+// command alone, leaves out supplemental groups and no_new_privs. Resource limits and
+// oom_score_adj are not in it: the caller sets them. DATA_LOSS when `config` is none.
+absl::StatusOr<std::string> ExecProcess(absl::string_view config,
+                                        const std::vector<std::string>& argv);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_
