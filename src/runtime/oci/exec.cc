@@ -237,15 +237,17 @@ absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text) {
 }
 
 // Has crun take the command as the container's own process with other words. Where there is no such
-// container, or no whole one, crun says what is wrong.
+// container, crun says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, Descriptors* own,
                                   std::vector<std::string>* arguments) {
   const absl::StatusOr<std::string> config =
       tools.crun->state().Read(absl::StrCat(id, "/config.json"));
-  if (!config.ok()) return absl::OkStatus();
+  if (absl::IsNotFound(config.status())) return absl::OkStatus();
+  const std::string what = absl::StrCat("exec in container ", id);
+  if (!config.ok()) return Annotate(config.status(), what);
   const absl::StatusOr<std::string> process = ExecProcess(*config, request.argv);
-  if (!process.ok()) return absl::OkStatus();
+  if (!process.ok()) return Annotate(process.status(), what);
   PLIMSOLL_ASSIGN_OR_RETURN(own->process, MakeMemfd("exec-process", *process));
   arguments->push_back(absl::StrCat("--process=/proc/self/fd/", kProcessDescriptor));
   return absl::OkStatus();
