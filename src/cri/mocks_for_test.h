@@ -13,6 +13,7 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/server.h"
 #include "gmock/gmock.h"
+#include "image/mock_images_for_test.h"
 #include "plimsoll/v1/node.grpc.pb.h"
 
 namespace plimsoll::cri {
@@ -65,26 +66,6 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(std::vector<std::string>, RecoveryTroubles, (), (const, override));
 };
 
-class MockImages : public image::ImageService {
- public:
-  MOCK_METHOD(absl::StatusOr<image::Image>, Import,
-              (const std::string&, absl::string_view, const image::ProgressFn&,
-               const std::function<bool()>&),
-              (override));
-  MOCK_METHOD(absl::StatusOr<image::Image>, Pull,
-              (absl::string_view, const image::PullOptions&, const image::ProgressFn&), (override));
-  MOCK_METHOD(absl::StatusOr<image::Image>, Find, (absl::string_view), (const, override));
-  MOCK_METHOD(std::vector<image::Image>, List, (), (const, override));
-  MOCK_METHOD(absl::Status, Remove, (absl::string_view), (override));
-  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, Lease, (absl::string_view),
-              (override));
-  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, LeaseChain,
-              (const std::vector<std::string>&), (override));
-  MOCK_METHOD(absl::Status, CollectGarbage, (), (override));
-  MOCK_METHOD(absl::StatusOr<image::ImageUsage>, Usage, (), (const, override));
-  MOCK_METHOD(std::string, directory, (), (const, override));
-};
-
 // A server with mocks behind it and stubs in front.
 class ServerFixture : public ::testing::Test {
  protected:
@@ -129,7 +110,7 @@ class ServerFixture : public ::testing::Test {
 
   TestDir dir_;
   ::testing::NiceMock<MockEngine> engine_;
-  ::testing::NiceMock<MockImages> images_;
+  ::testing::NiceMock<image::MockImages> images_;
   runtime::EventLog events_;
   ServerOptions options_;
   std::unique_ptr<Server> server_;

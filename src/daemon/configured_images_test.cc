@@ -4,32 +4,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/mock_images_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {
 
 using ::testing::_;
 using ::testing::Return;
-
-class MockImages : public image::ImageService {
- public:
-  MOCK_METHOD(absl::StatusOr<image::Image>, Import,
-              (const std::string&, absl::string_view, const image::ProgressFn&,
-               const std::function<bool()>&),
-              (override));
-  MOCK_METHOD(absl::StatusOr<image::Image>, Pull,
-              (absl::string_view, const image::PullOptions&, const image::ProgressFn&), (override));
-  MOCK_METHOD(absl::StatusOr<image::Image>, Find, (absl::string_view), (const, override));
-  MOCK_METHOD(std::vector<image::Image>, List, (), (const, override));
-  MOCK_METHOD(absl::Status, Remove, (absl::string_view), (override));
-  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, Lease, (absl::string_view),
-              (override));
-  MOCK_METHOD(absl::StatusOr<std::shared_ptr<image::LayerLease>>, LeaseChain,
-              (const std::vector<std::string>&), (override));
-  MOCK_METHOD(absl::Status, CollectGarbage, (), (override));
-  MOCK_METHOD(absl::StatusOr<image::ImageUsage>, Usage, (), (const, override));
-  MOCK_METHOD(std::string, directory, (), (const, override));
-};
 
 image::Image Named(const std::string& id, const std::vector<std::string>& tags) {
   image::Image image;
@@ -60,7 +41,7 @@ class ConfiguredImagesTest : public ::testing::Test {
     return pinned;
   }
 
-  MockImages* mock_ = new MockImages;
+  image::MockImages* mock_ = new image::MockImages;
   ConfiguredImages images_{std::unique_ptr<image::ImageService>(mock_),
                            {.insecure_registries = {"registry.local:5000", "plain.example"},
                             .pinned = {"pause", "registry.example/base/*"}}};
