@@ -71,7 +71,8 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
   std::vector<std::string> warnings;
   PLIMSOLL_ASSIGN_OR_RETURN(
       runtime::ContainerSpec spec,
-      ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list, &warnings));
+      ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list));
+  WarnOfSelinux(spec.security.selinux, &warnings);
   const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
   if (info_.pod_resources) {
     PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,

@@ -66,6 +66,14 @@ void RuntimeHandlers::Warn(const std::string& sandbox_id, const std::string& con
   }
 }
 
+void RuntimeHandlers::WarnOfSelinux(const linux::SelinuxOptions& options,
+                                    std::vector<std::string>* warnings) const {
+  if (info_.selinux || options.empty()) return;
+  warnings->push_back(
+      "config.linux.security_context.selinux_options has no effect: containers have no SELinux "
+      "labels on this machine");
+}
+
 absl::Status RuntimeHandlers::CheckRuntimeHandler(const std::string& name) const {
   if (name.empty() || absl::c_linear_search(info_.runtime_handlers, name)) return absl::OkStatus();
   const std::string known =

@@ -46,6 +46,8 @@ struct NodeInfo {
   // containers are not this machine's (virtual machines).
   bool user_namespaces = false;
   std::vector<std::string> handlers_without_user_namespaces;
+  // Whether containers get SELinux labels here.
+  bool selinux = false;
   AnnotationAllowList annotation_allow_list;
   ClassSupport classes;
   // Whether fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).

@@ -115,6 +115,9 @@ class RuntimeHandlers {
   // Puts what was left out of a request into the event log.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);
+  // Clients send the options of pods to nodes of every kind.
+  void WarnOfSelinux(const linux::SelinuxOptions& options,
+                     std::vector<std::string>* warnings) const;
   // Messages of containers that another way than RemoveContainer took away.
   void ForgetRemovedContainers();
   absl::Status CheckRuntimeHandler(const std::string& name) const;

@@ -56,8 +56,8 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
                                             v1::RunPodSandboxResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckRuntimeHandler(request.runtime_handler()));
   std::vector<std::string> warnings;
-  PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec,
-                            SandboxSpecFrom(request.config(), &warnings));
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec, SandboxSpecFrom(request.config()));
+  WarnOfSelinux(spec.selinux, &warnings);
   spec.runtime_handler = request.runtime_handler();
   PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), spec, info_.classes));
   if (info_.pod_resources) {

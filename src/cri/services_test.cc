@@ -135,7 +135,11 @@ TEST_F(ServicesTest, InvalidRequestsDoNotReachTheEngine) {
 TEST_F(ServicesTest, WarningsBecomeEvents) {
   v1::RunPodSandboxRequest request;
   *request.mutable_config() = PodConfig();
-  request.mutable_config()->mutable_linux()->mutable_security_context()->mutable_selinux_options();
+  request.mutable_config()
+      ->mutable_linux()
+      ->mutable_security_context()
+      ->mutable_selinux_options()
+      ->set_level("s0");
   EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Return("id1"));
   EXPECT_EQ(Code(runtime_, &RuntimeStub::RunPodSandbox, request), absl::StatusCode::kOk);
   const std::vector<runtime::Event> events = events_.Since(0);

@@ -251,7 +251,7 @@ bool IsAllowed(absl::string_view name, const AnnotationAllowList& allowed) {
 
 absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
     const v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
-    const AnnotationAllowList& allowed_annotations, std::vector<std::string>* warnings) {
+    const AnnotationAllowList& allowed_annotations) {
   runtime::ContainerSpec spec;
   PLIMSOLL_RETURN_IF_ERROR(AddIdentity(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddProcess(config, &spec));
@@ -260,8 +260,8 @@ absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
   PLIMSOLL_ASSIGN_OR_RETURN(spec.resources,
                             CgroupSettingsFrom(resources, "config.linux.resources"));
   spec.oom_score_adj = static_cast<int>(resources.oom_score_adj());
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      spec.security, SecurityContextFrom(config.linux().security_context(), sandbox, warnings));
+  PLIMSOLL_ASSIGN_OR_RETURN(spec.security,
+                            SecurityContextFrom(config.linux().security_context(), sandbox));
   PLIMSOLL_RETURN_IF_ERROR(AddFiles(config, &spec));
   for (const auto& [name, value] : config.annotations()) {
     if (IsAllowed(name, allowed_annotations)) spec.annotations[name] = value;

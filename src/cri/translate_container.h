@@ -18,16 +18,16 @@ namespace plimsoll::cri {
 // "run.oci.*" never do, whatever the list says: to crun they are commands given as root.
 using AnnotationAllowList = std::vector<std::string>;
 
-// What CreateContainer is asked for, in a sandbox made from `sandbox`. Errors and warnings as
+// What CreateContainer is asked for, in a sandbox made from `sandbox`. Errors as
 // SandboxSpecFrom has them.
 absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
     const ::runtime::v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
-    const AnnotationAllowList& allowed_annotations, std::vector<std::string>* warnings);
+    const AnnotationAllowList& allowed_annotations);
 
 // The security part of it (translate_security.cc).
 absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
     const ::runtime::v1::LinuxContainerSecurityContext& security,
-    const runtime::SandboxSpec& sandbox, std::vector<std::string>* warnings);
+    const runtime::SandboxSpec& sandbox);
 
 // "SIGTERM", "SIGRTMIN+3"; "" for SIGNAL_RUNTIME_DEFAULT. And back, from a number: what has no
 // name in the CRI is SIGNAL_RUNTIME_DEFAULT.

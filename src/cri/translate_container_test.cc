@@ -37,8 +37,7 @@ v1::LinuxContainerSecurityContext* Security(v1::ContainerConfig* config) {
 
 absl::StatusOr<runtime::ContainerSpec> Translate(const v1::ContainerConfig& config,
                                                  const AnnotationAllowList& allowed = {}) {
-  std::vector<std::string> warnings;
-  return ContainerSpecFrom(config, Pod(), allowed, &warnings);
+  return ContainerSpecFrom(config, Pod(), allowed);
 }
 
 TEST(ContainerSpecTest, TranslatesTheProcess) {
@@ -91,8 +90,7 @@ TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
   Security(&config)->set_privileged(true);
   runtime::SandboxSpec pod = Pod();
   pod.privileged = true;
-  std::vector<std::string> warnings;
-  const absl::StatusOr<runtime::ContainerSpec> spec = ContainerSpecFrom(config, pod, {}, &warnings);
+  const absl::StatusOr<runtime::ContainerSpec> spec = ContainerSpecFrom(config, pod, {});
   ASSERT_TRUE(spec.ok()) << spec.status();
   using runtime::MountPropagation;
   EXPECT_THAT(spec->mounts, ElementsAre(runtime::Mount{"/data", "/srv/data", true, true, true,
@@ -145,10 +143,9 @@ TEST(ContainerSpecTest, TakesNetworkAndIpcFromThePod) {
   pod.namespaces.network = runtime::NamespaceMode::kNode;
   pod.namespaces.ipc = runtime::NamespaceMode::kNode;
   pod.namespaces.pid = runtime::NamespaceMode::kNode;
-  std::vector<std::string> warnings;
-  EXPECT_EQ(ContainerSpecFrom(config, pod, {}, &warnings)->security.namespaces, pod.namespaces);
+  EXPECT_EQ(ContainerSpecFrom(config, pod, {})->security.namespaces, pod.namespaces);
   Security(&config)->mutable_namespace_options()->set_pid(v1::CONTAINER);
-  const auto namespaces = ContainerSpecFrom(config, pod, {}, &warnings)->security.namespaces;
+  const auto namespaces = ContainerSpecFrom(config, pod, {})->security.namespaces;
   EXPECT_EQ(namespaces.network, runtime::NamespaceMode::kNode);
   EXPECT_EQ(namespaces.ipc, runtime::NamespaceMode::kNode);
   EXPECT_EQ(namespaces.pid, runtime::NamespaceMode::kContainer);
@@ -180,19 +177,15 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
 
 TEST(ContainerSpecTest, TranslatesAppArmor) {
   v1::ContainerConfig config = Config();
-  std::vector<std::string> warnings;
   using Type = runtime::SecurityProfile::Type;
-  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {}, &warnings)->security.apparmor.type,
-            Type::kUnconfined);
+  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {})->security.apparmor.type, Type::kUnconfined);
   Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::RuntimeDefault);
-  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {}, &warnings)->security.apparmor.type,
-            Type::kRuntimeDefault);
+  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {})->security.apparmor.type, Type::kRuntimeDefault);
   Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Localhost);
   Security(&config)->mutable_apparmor()->set_localhost_ref("mine");
-  const auto spec = ContainerSpecFrom(config, Pod(), {}, &warnings);
+  const auto spec = ContainerSpecFrom(config, Pod(), {});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->security.apparmor, (runtime::SecurityProfile{Type::kLocalhost, "mine"}));
-  EXPECT_THAT(warnings, IsEmpty());
 }
 
 TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
@@ -212,11 +205,10 @@ TEST(ContainerSpecTest, LogPathWithoutALogDirectoryIsAbsolute) {
   v1::ContainerConfig config = Config();
   runtime::SandboxSpec pod = Pod();
   pod.log_directory.clear();
-  std::vector<std::string> warnings;
   config.set_log_path("/var/log/x.log");
-  EXPECT_EQ(ContainerSpecFrom(config, pod, {}, &warnings)->log_path, "/var/log/x.log");
+  EXPECT_EQ(ContainerSpecFrom(config, pod, {})->log_path, "/var/log/x.log");
   config.set_log_path("x.log");
-  EXPECT_TRUE(absl::IsInvalidArgument(ContainerSpecFrom(config, pod, {}, &warnings).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ContainerSpecFrom(config, pod, {}).status()));
 }
 
 struct RefusedCase {
@@ -425,10 +417,7 @@ TEST(ContainerSpecTest, AContainerHasItsPodsUserNamespace) {
   pod.privileged = true;
   pod.namespaces.uid_mappings = {{100000, 0, 65536}};
   pod.namespaces.gid_mappings = {{100000, 0, 65536}};
-  const auto translate = [&] {
-    std::vector<std::string> warnings;
-    return ContainerSpecFrom(config, pod, {}, &warnings);
-  };
+  const auto translate = [&] { return ContainerSpecFrom(config, pod, {}); };
   EXPECT_EQ(translate()->security.namespaces.uid_mappings, pod.namespaces.uid_mappings);
   v1::NamespaceOption* options = Security(&config)->mutable_namespace_options();
   options->set_pid(v1::CONTAINER);
@@ -458,8 +447,7 @@ TEST(ContainerSpecTest, PrivilegedIsAllowedInAPrivilegedPod) {
   Security(&config)->set_privileged(true);
   runtime::SandboxSpec pod = Pod();
   pod.privileged = true;
-  std::vector<std::string> warnings;
-  EXPECT_TRUE(ContainerSpecFrom(config, pod, {}, &warnings)->security.privileged);
+  EXPECT_TRUE(ContainerSpecFrom(config, pod, {})->security.privileged);
 }
 
 TEST(SignalTest, NamesAndNumbersAgree) {

@@ -119,8 +119,7 @@ absl::Status CheckCgroupParent(const std::string& parent) {
   return CheckRelativePath(kField, parent);
 }
 
-absl::Status AddLinux(const v1::LinuxPodSandboxConfig& config, runtime::SandboxSpec* spec,
-                      std::vector<std::string>* warnings) {
+absl::Status AddLinux(const v1::LinuxPodSandboxConfig& config, runtime::SandboxSpec* spec) {
   const v1::LinuxSandboxSecurityContext& security = config.security_context();
   PLIMSOLL_RETURN_IF_ERROR(CheckCgroupParent(config.cgroup_parent()));
   spec->cgroup_parent = config.cgroup_parent();
@@ -137,11 +136,7 @@ absl::Status AddLinux(const v1::LinuxPodSandboxConfig& config, runtime::SandboxS
     spec->sysctls[name] = value;
   }
   spec->privileged = security.privileged();
-  if (security.has_selinux_options()) {
-    warnings->push_back(
-        "config.linux.security_context.selinux_options has no effect: SELinux "
-        "labels are not supported");
-  }
+  spec->selinux = SelinuxOptionsFrom(security.selinux_options());
   PLIMSOLL_ASSIGN_OR_RETURN(spec->overhead,
                             CgroupSettingsFrom(config.overhead(), "config.linux.overhead"));
   PLIMSOLL_ASSIGN_OR_RETURN(spec->resources,
@@ -263,8 +258,11 @@ void FillNamespaceOptions(const runtime::NamespaceOptions& options, v1::Namespac
   FillIdMappings(options.gid_mappings, user->mutable_gids());
 }
 
-absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig& config,
-                                                     std::vector<std::string>* warnings) {
+linux::SelinuxOptions SelinuxOptionsFrom(const v1::SELinuxOption& message) {
+  return {message.user(), message.role(), message.type(), message.level()};
+}
+
+absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig& config) {
   runtime::SandboxSpec spec;
   PLIMSOLL_RETURN_IF_ERROR(AddMetadata(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(CheckHostname("config.hostname", config.hostname()));
@@ -274,7 +272,7 @@ absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig&
     spec.log_directory = config.log_directory();
   }
   PLIMSOLL_RETURN_IF_ERROR(AddDns(config.dns_config(), &spec));
-  PLIMSOLL_RETURN_IF_ERROR(AddLinux(config.linux(), &spec, warnings));
+  PLIMSOLL_RETURN_IF_ERROR(AddLinux(config.linux(), &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddPorts(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddBandwidth(config, "kubernetes.io/ingress-bandwidth",
                                         &spec.network.ingress_bits_per_second));

@@ -15,10 +15,8 @@
 namespace plimsoll::cri {
 
 // What RunSandbox is asked for. INVALID_ARGUMENT names field, value and what is valid;
-// UNIMPLEMENTED names what this build cannot do and would be wrong to leave out. What is left out
-// without harm is added to `warnings`, one sentence each.
-absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const ::runtime::v1::PodSandboxConfig& config,
-                                                     std::vector<std::string>* warnings);
+// UNIMPLEMENTED names what this build cannot do and would be wrong to leave out.
+absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const ::runtime::v1::PodSandboxConfig& config);
 
 // Namespaces of a sandbox or container. An absent message is a CONTAINER-private PID namespace,
 // the pod's network and IPC, and the host's user namespace.
@@ -26,6 +24,9 @@ absl::StatusOr<runtime::NamespaceOptions> NamespaceOptionsFrom(
     bool present, const ::runtime::v1::NamespaceOption& options, absl::string_view field);
 void FillNamespaceOptions(const runtime::NamespaceOptions& options,
                           ::runtime::v1::NamespaceOption* out);
+
+// As they are: only a machine with SELinux looks at them.
+linux::SelinuxOptions SelinuxOptionsFrom(const ::runtime::v1::SELinuxOption& message);
 
 ::runtime::v1::PodSandboxState ToCri(runtime::SandboxState state);
 

@@ -39,10 +39,8 @@ TEST(SandboxSpecTest, TranslatesEveryMember) {
   security->set_privileged(true);
   security->mutable_namespace_options()->set_network(v1::NODE);
   security->mutable_namespace_options()->set_pid(v1::CONTAINER);
-  std::vector<std::string> warnings;
-  const absl::StatusOr<runtime::SandboxSpec> spec = SandboxSpecFrom(config, &warnings);
+  const absl::StatusOr<runtime::SandboxSpec> spec = SandboxSpecFrom(config);
   ASSERT_TRUE(spec.ok()) << spec.status();
-  EXPECT_THAT(warnings, IsEmpty());
   EXPECT_EQ(spec->name, "web");
   EXPECT_EQ(spec->uid, "u1");
   EXPECT_EQ(spec->pod_namespace, "default");
@@ -62,8 +60,7 @@ TEST(SandboxSpecTest, TranslatesEveryMember) {
 }
 
 TEST(SandboxSpecTest, DefaultsToNamespacesOfItsOwn) {
-  std::vector<std::string> warnings;
-  const runtime::SandboxSpec spec = *SandboxSpecFrom(Config(), &warnings);
+  const runtime::SandboxSpec spec = *SandboxSpecFrom(Config());
   EXPECT_EQ(spec.namespaces, runtime::NamespaceOptions());
   EXPECT_FALSE(spec.privileged);
 }
@@ -112,8 +109,7 @@ TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
   for (const auto& test : cases) {
     v1::PodSandboxConfig config = Config();
     test.set(&config);
-    std::vector<std::string> warnings;
-    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
   }
@@ -135,13 +131,12 @@ void Map(uint32_t container_id, google::protobuf::RepeatedPtrField<v1::IDMapping
 
 TEST(SandboxSpecTest, TakesAUserNamespaceOfThePodsOwnOrTheHosts) {
   v1::PodSandboxConfig config = Config();
-  std::vector<std::string> warnings;
   User(&config)->set_mode(v1::NODE);
-  EXPECT_FALSE(SandboxSpecFrom(config, &warnings)->namespaces.has_user_namespace());
+  EXPECT_FALSE(SandboxSpecFrom(config)->namespaces.has_user_namespace());
   User(&config)->set_mode(v1::POD);
   Map(0, User(&config)->mutable_uids());
   Map(0, User(&config)->mutable_gids());
-  const auto spec = SandboxSpecFrom(config, &warnings);
+  const auto spec = SandboxSpecFrom(config);
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_TRUE(spec->namespaces.has_user_namespace());
   EXPECT_THAT(spec->namespaces.uid_mappings, ElementsAre(runtime::IdMapping{100000, 0, 65536}));
@@ -193,19 +188,23 @@ TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
   for (const auto& test : cases) {
     v1::PodSandboxConfig config = Config();
     test.set(&config);
-    std::vector<std::string> warnings;
-    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
   }
 }
 
-TEST(SandboxSpecTest, WarnsOfWhatItLeavesOut) {
+TEST(SandboxSpecTest, SelinuxOptionsArePassedOn) {
   v1::PodSandboxConfig config = Config();
-  config.mutable_linux()->mutable_security_context()->mutable_selinux_options();
-  std::vector<std::string> warnings;
-  ASSERT_TRUE(SandboxSpecFrom(config, &warnings).ok());
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("selinux_options")));
+  v1::SELinuxOption* options =
+      config.mutable_linux()->mutable_security_context()->mutable_selinux_options();
+  options->set_user("staff_u");
+  options->set_role("staff_r");
+  options->set_type("spc_t");
+  options->set_level("s0:c1,c2");
+  const auto spec = SandboxSpecFrom(config);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->selinux, (linux::SelinuxOptions{"staff_u", "staff_r", "spc_t", "s0:c1,c2"}));
 }
 
 TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
@@ -218,8 +217,7 @@ TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
   config.add_port_mappings()->set_container_port(80);  // of which the host knows nothing
   (*config.mutable_annotations())["kubernetes.io/ingress-bandwidth"] = "10M";
   (*config.mutable_annotations())["kubernetes.io/egress-bandwidth"] = "1k";
-  std::vector<std::string> warnings;
-  auto spec = SandboxSpecFrom(config, &warnings);
+  auto spec = SandboxSpecFrom(config);
   ASSERT_TRUE(spec.ok()) << spec.status();
   const network::PortMapping expected = {
       .protocol = "udp", .container_port = 53, .host_port = 5353, .host_ip = "127.0.0.1"};
@@ -230,7 +228,7 @@ TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
 
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
       v1::NODE);
-  spec = SandboxSpecFrom(config, &warnings);
+  spec = SandboxSpecFrom(config);
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_TRUE(spec->network.port_mappings.empty());
 }
@@ -239,8 +237,7 @@ TEST(SandboxSpecTest, RefusesPortsAndBandwidthThatAreNone) {
   const auto refusal = [](const auto& set) {
     v1::PodSandboxConfig config = Config();
     set(config);
-    std::vector<std::string> warnings;
-    const absl::Status status = SandboxSpecFrom(config, &warnings).status();
+    const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };

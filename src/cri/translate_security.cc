@@ -176,8 +176,7 @@ absl::Status CheckUserNamespace(const runtime::NamespaceOptions& own,
 }  // namespace
 
 absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
-    const v1::LinuxContainerSecurityContext& security, const runtime::SandboxSpec& sandbox,
-    std::vector<std::string>* warnings) {
+    const v1::LinuxContainerSecurityContext& security, const runtime::SandboxSpec& sandbox) {
   runtime::SecurityContext result;
   PLIMSOLL_RETURN_IF_ERROR(AddCapabilities(security.capabilities(), &result.capabilities));
   if (security.privileged() && !sandbox.privileged) {
@@ -210,10 +209,7 @@ absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
   PLIMSOLL_RETURN_IF_ERROR(
       AddPaths("readonly_paths", security.readonly_paths(), &result.readonly_paths));
   PLIMSOLL_RETURN_IF_ERROR(AddProfiles(security, &result));
-  if (security.has_selinux_options()) {
-    warnings->push_back(Field("selinux_options") +
-                        " has no effect: SELinux labels are not supported");
-  }
+  result.selinux = SelinuxOptionsFrom(security.selinux_options());
   return result;
 }
 

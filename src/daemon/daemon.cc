@@ -401,6 +401,7 @@ class DaemonImpl final : public Daemon {
     info.pod_resources = PicturesAreOn();
     info.recursive_read_only_mounts = runtime_->has_recursive_read_only();
     info.user_namespaces = runtime_->UserNamespaces().ok();
+    info.selinux = runtime_->Selinux() != nullptr;
     for (const auto& [name, handler] : options_.config.runtime_handlers) {
       info.runtime_handlers.push_back(name);
       if (handler.is_vm) info.handlers_without_user_namespaces.push_back(name);

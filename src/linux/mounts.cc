@@ -62,9 +62,10 @@ absl::Status BindMount(const std::string& source, const std::string& target) {
   return absl::OkStatus();
 }
 
-absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes) {
+absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes, absl::string_view label) {
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", target));
-  const std::string options = absl::StrCat("mode=1777,size=", size_bytes);
+  std::string options = absl::StrCat("mode=1777,size=", size_bytes);
+  if (!label.empty()) absl::StrAppend(&options, ",context=\"", label, "\"");  // it has commas
   if (mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) !=
       0) {
     return ErrnoStatus(errno, absl::StrCat("mount a tmpfs on ", target));

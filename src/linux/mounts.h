@@ -44,8 +44,10 @@ bool HasFileSystem(const std::string& type);
 
 // Of one directory or file, without mounts below it.
 absl::Status BindMount(const std::string& source, const std::string& target);
-// A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777.
-absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes);
+// A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777. `label`: SELinux's, of all
+// that is in it; empty: as the policy has it.
+absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes,
+                        absl::string_view label = "");
 // Binds the directory onto itself and makes it private, so that mounts below it neither spread to
 // other namespaces nor come from them. OK when it is one already.
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);

@@ -4,6 +4,7 @@
 //   target    where the root filesystem goes; without it, none is mounted
 //   lower     a lower directory, top first; repeated
 //   upper     the writable layer                work     overlayfs's work directory
+//   context   SELinux label of the root filesystem and of images' volumes
 //   mkdir     directory to make in the root filesystem if it isn't there
 //   owner     "uid:gid" of the directories that are made for `mkdir`
 //   userns    file of a user namespace: `lower` is shown with its ids

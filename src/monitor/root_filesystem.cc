@@ -71,6 +71,11 @@ int MountByOptions(const LaunchPlan& plan, const char* extra, const int* names =
   options.AddPath(plan.Get("upper"));
   options.Add(",workdir=");
   options.AddPath(plan.Get("work"));
+  if (const char* label = plan.Get("context"); label != nullptr) {
+    options.Add(",context=\"");  // it has commas
+    options.Add(label);
+    options.Add('"');
+  }
   options.Add(extra);
   if (options.full) return E2BIG;
   return mount("overlay", plan.Get("target"), "overlay", kNoFlags, options.bytes) == 0 ? 0 : errno;
@@ -90,6 +95,10 @@ int MountByLayer(const LaunchPlan& plan) {
   }
   if (SetOption(context, "upperdir", plan.Get("upper")) != 0) return errno;
   if (SetOption(context, "workdir", plan.Get("work")) != 0) return errno;
+  if (const char* label = plan.Get("context");
+      label != nullptr && SetOption(context, "context", label) != 0) {
+    return errno;
+  }
   if (SetOption(context, "volatile", nullptr) != 0) return errno;
   if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return errno;
   const int tree = static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0));

@@ -161,7 +161,17 @@ void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const 
   }
   const Path all = Join(directory, "all");
   MakeDirectory(all.bytes);
-  if (count == 1) return Attach(CopyMount(Join(directory, 0).bytes, -1, false), all.bytes);
+  const char* label = plan.Get("context");
+  if (count == 1 && label == nullptr) {
+    return Attach(CopyMount(Join(directory, 0).bytes, -1, false), all.bytes);
+  }
+  // Only an overlay has a label of its own, and it needs two layers.
+  if (count == 1) MakeDirectory(Join(directory, "none").bytes);
+  const char* none = count == 1 ? ":none" : "";
+  if (label != nullptr && size < sizeof(options)) {
+    size += static_cast<size_t>(
+        snprintf(options + size, sizeof(options) - size, "%s,context=\"%s\"", none, label));
+  }
   if (count == 0 || size >= sizeof(options)) {
     errno = count == 0 ? ENOENT : E2BIG;
     Fail("stack the layers of volume", volume);

@@ -171,6 +171,11 @@ class EngineImpl : public Engine {
                               std::shared_ptr<image::LayerLease>* layers);
   // FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
   absl::Status CheckUserNamespace(const SandboxRecord& record) const;
+  // The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
+  // where there are none.
+  std::string LevelFor(const SandboxSpec& spec) const;
+  // The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
+  absl::StatusOr<std::string> FileLabelOf(const SandboxSpec& spec) const;
   // As UndoSandbox. `layers` are kept with what remains.
   void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
   absl::Status SendStopSignal(const Container& container);

@@ -55,9 +55,13 @@ class FakeRuntime : public ContainerRuntime {
   }
 
   absl::Status UserNamespaces() const override { return user_namespaces; }
+  const linux::SelinuxLabels* Selinux() const override {
+    return selinux.has_value() ? &*selinux : nullptr;
+  }
 
   Faults faults;
   absl::Status user_namespaces;
+  std::optional<linux::SelinuxLabels> selinux;
   std::function<void()> on_read_exit;  // before anything is read
   ExecRequest last_exec;
   linux::CgroupSettings last_created;  // resources of the last Create

@@ -66,7 +66,8 @@ absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec*
         absl::StrCat("container ", made->name, ": it mounts ", mount.host_path, " at ", place,
                      ", where the pod's annotations want what the pod needs to be found"));
   }
-  made->mounts.push_back({.container_path = place, .host_path = directory, .readonly = true});
+  made->mounts.push_back(
+      {.container_path = place, .host_path = directory, .readonly = true, .selinux_relabel = true});
   return absl::OkStatus();
 }
 

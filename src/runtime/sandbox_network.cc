@@ -38,8 +38,9 @@ absl::Status EngineImpl::AttachNetwork(const SandboxRecord& record) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
   }
   if (!added.is_attached) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(spec));
   PLIMSOLL_RETURN_IF_ERROR(
-      WriteHosts(options_.host, options_.run, record.id, spec, added.addresses));
+      WriteHosts(options_.host, options_.run, record.id, spec, added.addresses, file_label));
   if (options_.observe_phase) {
     options_.observe_phase("sandbox_network_plugins", added.in_plugins);
     options_.observe_phase("sandbox_network", absl::Now() - start - added.in_plugins);

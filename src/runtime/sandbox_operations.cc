@@ -126,6 +126,28 @@ absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
 }
 
+std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
+  constexpr int kAttempts = 100;  // of half a million
+  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+  if (labels == nullptr || !spec.selinux.level.empty()) return spec.selinux.level;
+  std::vector<std::string> taken;
+  for (const SandboxRecord& record : ListSandboxes()) taken.push_back(record.spec.selinux.level);
+  std::string level = linux::RandomLevel(labels->process);
+  for (int i = 0; i < kAttempts && absl::c_linear_search(taken, level); ++i) {
+    level = linux::RandomLevel(labels->process);
+    if (level.empty()) break;
+  }
+  return level;
+}
+
+absl::StatusOr<std::string> EngineImpl::FileLabelOf(const SandboxSpec& spec) const {
+  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+  if (labels == nullptr) return std::string();
+  const auto own = linux::LabelsWith("selinux_options", *labels, spec.selinux);
+  if (own.ok()) return own->file;
+  return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
+}
+
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
                                                    std::string client_config) {
   SandboxRecord record;
@@ -135,6 +157,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
+  record.spec.selinux.level = LevelFor(spec);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
 
   const std::string key = NameKey(spec);
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
@@ -161,7 +185,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
   readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
-  PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(options_.host, options_.run, record.id, spec));
+  PLIMSOLL_RETURN_IF_ERROR(
+      MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
   PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
   PLIMSOLL_RETURN_IF_ERROR(AttachNetwork(record));

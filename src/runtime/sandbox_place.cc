@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "linux/mounts.h"
 #include "linux/namespaces.h"
+#include "linux/selinux.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -69,6 +70,10 @@ absl::Status WriteEtcFiles(const FsRoot& host, const FsRoot& directory, const Sa
   return directory.ReplaceFile("hostname", absl::StrCat(hostname, "\n"), 0644);
 }
 
+absl::Status LabelFile(const FsRoot& root, const std::string& file, const std::string& label) {
+  return label.empty() ? absl::OkStatus() : linux::SetFileLabel(root, file, label);
+}
+
 }  // namespace
 
 std::string HostnameOf(const SandboxSpec& spec) {
@@ -77,7 +82,7 @@ std::string HostnameOf(const SandboxSpec& spec) {
 }
 
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
-                              const SandboxSpec& spec) {
+                              const SandboxSpec& spec, const std::string& file_label) {
   const std::string name = DirectoryOf(id);
   // 0711: a container's user must be able to reach the /etc files that are mounted from here.
   PLIMSOLL_RETURN_IF_ERROR(run.MakeDirs(name, 0711));
@@ -94,16 +99,22 @@ absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::
   PLIMSOLL_RETURN_IF_ERROR(linux::PinNamespaces(directory, request));
   if (request.ipc) {
     PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("shm", 01777));
-    PLIMSOLL_RETURN_IF_ERROR(linux::MountTmpfs(directory.PathOf("shm"), kShmBytes));
+    PLIMSOLL_RETURN_IF_ERROR(linux::MountTmpfs(directory.PathOf("shm"), kShmBytes, file_label));
   }
-  return WriteEtcFiles(host, directory, spec);
+  PLIMSOLL_RETURN_IF_ERROR(WriteEtcFiles(host, directory, spec));
+  for (const char* file : {"hosts", "hostname", "resolv.conf"}) {
+    PLIMSOLL_RETURN_IF_ERROR(LabelFile(directory, file, file_label));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteHosts(const FsRoot& host, const FsRoot& run, const std::string& id,
-                        const SandboxSpec& spec, const std::vector<std::string>& addresses) {
+                        const SandboxSpec& spec, const std::vector<std::string>& addresses,
+                        const std::string& file_label) {
   if (addresses.empty()) return absl::OkStatus();
-  return run.ReplaceFile(absl::StrCat(DirectoryOf(id), "/hosts"), Hosts(host, spec, addresses),
-                         0644);
+  const std::string file = absl::StrCat(DirectoryOf(id), "/hosts");
+  PLIMSOLL_RETURN_IF_ERROR(run.ReplaceFile(file, Hosts(host, spec, addresses), 0644));
+  return LabelFile(run, file, file_label);
 }
 
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id) {
@@ -188,6 +199,7 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
   if (run.Exists(absl::StrCat(DirectoryOf(id), "/hostname"))) {
     place.etc_hostname = absl::StrCat(directory, "/hostname");
   }
+  place.selinux = spec.selinux;
   place.etc_hosts = absl::StrCat(directory, "/hosts");
   place.etc_resolv_conf = absl::StrCat(directory, "/resolv.conf");
   return place;

@@ -15,14 +15,15 @@
 namespace plimsoll::runtime {
 
 // Makes it. After a failure there may be a part of it, for RemoveSandboxPlace. `run` lies on a
-// private mount point.
+// private mount point. `file_label`: SELinux's, of what containers are given; empty: none.
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
-                              const SandboxSpec& spec);
+                              const SandboxSpec& spec, const std::string& file_label);
 
 // Has the pod's host name mean these addresses in its containers' /etc/hosts. For a pod with a
 // network of its own, before there are containers.
 absl::Status WriteHosts(const FsRoot& host, const FsRoot& run, const std::string& id,
-                        const SandboxSpec& spec, const std::vector<std::string>& addresses);
+                        const SandboxSpec& spec, const std::vector<std::string>& addresses,
+                        const std::string& file_label);
 
 // Lets go of namespaces and mounts; the /etc files stay until removal. OK when done already.
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);

@@ -23,6 +23,7 @@
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
+#include "linux/selinux.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {
@@ -39,6 +40,7 @@ struct SandboxPlace {
   std::string etc_hostname;
   std::string etc_resolv_conf;
   std::string shm_directory;  // a tmpfs shared by the pod; empty: each container its own
+  linux::SelinuxOptions selinux;
 };
 
 struct CreateRequest {
@@ -151,6 +153,8 @@ class ContainerRuntime {
   virtual bool has_recursive_read_only() const { return true; }
   // Whether a pod may have a user namespace of its own. FAILED_PRECONDITION says why not.
   virtual absl::Status UserNamespaces() const { return absl::OkStatus(); }
+  // Labels that containers have by default; null: containers are not labelled here.
+  virtual const linux::SelinuxLabels* Selinux() const { return nullptr; }
 
   // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file; or
   // the error says what is, and Delete tries again.

@@ -25,6 +25,7 @@
 #include "runtime/oci/exec.h"
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
+#include "runtime/oci/selinux_labels.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -170,8 +171,12 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   if (!security.privileged || security.apparmor.type == SecurityProfile::Type::kLocalhost) {
     PLIMSOLL_ASSIGN_OR_RETURN(input.apparmor_profile, apparmor_.Profile(security.apparmor));
   }
+  PLIMSOLL_ASSIGN_OR_RETURN(input.selinux,
+                            LabelsOf(machine_.selinux, request.sandbox.selinux, security));
   input.descriptor_limit = options_.descriptor_limit;
-  return BuildSpec(input);
+  PLIMSOLL_ASSIGN_OR_RETURN(BuiltSpec built, BuildSpec(input));
+  built.file_label = input.selinux.file;
+  return built;
 }
 
 LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bundle,
@@ -184,6 +189,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   for (const std::string& lower : request.lower_directories) plan.Add("lower", lower);
   plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
   plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
+  if (!spec.file_label.empty()) plan.Add("context", spec.file_label);
   AddStageToPlan(request, bundle.PathOf(kStage), &plan);
   if (spec.working_directory != "/") plan.Add("mkdir", spec.working_directory);
   if (!request.sandbox.user_namespace.empty()) {

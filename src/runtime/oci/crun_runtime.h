@@ -33,6 +33,9 @@ class CrunRuntime : public ContainerRuntime {
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
   bool has_recursive_read_only() const override { return machine_.recursive_read_only; }
   absl::Status UserNamespaces() const override { return machine_.user_namespaces; }
+  const linux::SelinuxLabels* Selinux() const override {
+    return machine_.selinux.has_value() ? &*machine_.selinux : nullptr;
+  }
   std::string runtime_version() const override { return crun_->version(); }
   absl::Status Ready() const override;
   absl::StatusOr<Created> Create(const CreateRequest& request) override;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,6 +23,15 @@ namespace plimsoll::runtime {
 
 bool Machine::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
+}
+
+void LookAtSelinux(const FsRoot& host, Machine* machine) {
+  machine->selinux.reset();
+  machine->selinux_fault = absl::OkStatus();
+  if (!linux::HasSelinux(host)) return;
+  absl::StatusOr<linux::SelinuxLabels> labels = linux::ReadSelinuxLabels(host);
+  machine->selinux_fault = labels.status();
+  if (labels.ok()) machine->selinux = *std::move(labels);
 }
 
 absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
@@ -51,6 +61,7 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
   machine.overlayfs = linux::HasFileSystem("overlay");
   machine.recursive_read_only = linux::HasMountSetattr();
   machine.apparmor = linux::HasAppArmor(host);
+  LookAtSelinux(host, &machine);
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd root, host.OpenFile(".", O_PATH));
   const absl::StatusOr<linux::MountInfo> root_mount = linux::MountOf(host, root);
   machine.root_is_shared = root_mount.ok() && root_mount->shared;
@@ -124,6 +135,10 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
     lacks.push_back(
         "the mount at / is not shared: mounts with propagation HostToContainer or Bidirectional "
         "are refused but where a shared mount is mounted (\"mount --make-rshared /\" shares all)");
+  }
+  if (!machine.selinux_fault.ok()) {
+    lacks.push_back(absl::StrCat("SELinux is on, but containers get no labels: ",
+                                 machine.selinux_fault.message()));
   }
   if (!machine.swap_accounting) {
     lacks.push_back("no swap accounting in the kernel: swap limits are not enforced");

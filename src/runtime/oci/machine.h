@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 #define PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
 #include "linux/cgroup.h"
+#include "linux/selinux.h"
 #include "runtime/oci/capabilities.h"
 
 namespace plimsoll::runtime {
@@ -26,6 +28,9 @@ struct Machine {
   bool recursive_read_only = true;               // of mounts with those below them
   bool root_is_shared = true;                    // whether mounts spread from / by default
   bool apparmor = false;                         // the kernel has it, switched on
+  // Labels that the policy gives containers; nullopt: SELinux is off, or `selinux_fault`.
+  std::optional<linux::SelinuxLabels> selinux;
+  absl::Status selinux_fault;  // why containers can't be labelled though it is on
   // Whether pods may have user namespaces of their own: OK, or why not. Filled in by whoever knows
   // the directories.
   absl::Status user_namespaces;
@@ -36,6 +41,9 @@ struct Machine {
 // `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
 absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
                                       absl::string_view restrict_oom_score_adj);
+
+// Fills in what of it is SELinux's.
+void LookAtSelinux(const FsRoot& host, Machine* machine);
 
 // Whether user namespaces work with root filesystems made in these two: `state` has their layers,
 // `run` their mount points. FAILED_PRECONDITION says what is missing.

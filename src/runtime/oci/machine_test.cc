@@ -26,6 +26,29 @@ TEST(MachineTest, SaysWhatMountsAndUserNamespacesLack) {
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("mount at / is not shared")));
 }
 
+TEST(MachineTest, SelinuxNeedsLabelsForContainers) {
+  TestDir dir;
+  Machine machine;
+  LookAtSelinux(dir.root(), &machine);
+  EXPECT_FALSE(machine.selinux.has_value());
+  EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("SELinux"))));
+  ASSERT_TRUE(dir.root().MakeDirs("sys/fs/selinux").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("etc/selinux/mine/contexts").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/selinux/enforce", "1").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("etc/selinux/config", "SELINUXTYPE=mine\n").ok());
+  LookAtSelinux(dir.root(), &machine);
+  EXPECT_FALSE(machine.selinux.has_value());
+  EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("SELinux is on, but")));
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("etc/selinux/mine/contexts/lxc_contexts",
+                               "process = \"a:b:c\"\nfile = \"a:b:d\"\n")
+                  .ok());
+  LookAtSelinux(dir.root(), &machine);
+  ASSERT_TRUE(machine.selinux.has_value());
+  EXPECT_EQ(*machine.selinux, (linux::SelinuxLabels{"a:b:c", "a:b:d"}));
+  EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("SELinux"))));
+}
+
 TEST(MachineTest, UserNamespacesNeedAnOpenWay) {
   TestDir dir;  // which others can't enter
   const absl::Status closed = CheckUserNamespaces(dir.root(), dir.root());

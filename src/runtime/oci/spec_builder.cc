@@ -75,6 +75,7 @@ Json Process(const SpecInput& input, std::vector<std::string> arguments,
     process["rlimits"] = Json::array({std::move(limit)});
   }
   if (!input.apparmor_profile.empty()) process["apparmorProfile"] = input.apparmor_profile;
+  if (!input.selinux.process.empty()) process["selinuxLabel"] = input.selinux.process;
   return process;
 }
 
@@ -222,6 +223,7 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
     part["uidMappings"] = MappingsJson(spec.security.namespaces.uid_mappings);
     part["gidMappings"] = MappingsJson(spec.security.namespaces.gid_mappings);
   }
+  if (!input.selinux.file.empty()) part["mountLabel"] = input.selinux.file;
   if (!spec.security.privileged) {
     part["maskedPaths"] = spec.security.masked_paths;
     part["readonlyPaths"] = spec.security.readonly_paths;

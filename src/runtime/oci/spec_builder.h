@@ -25,6 +25,7 @@ struct SpecInput {
   ContainerCapabilities capabilities;
   std::string seccomp_filter;                       // base64; empty: unconfined
   std::string apparmor_profile;                     // loaded; empty: unconfined
+  linux::SelinuxLabels selinux;                     // empty members: no label
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: what the OCI runtime has
 };
 
@@ -33,6 +34,7 @@ struct BuiltSpec {
   std::string working_directory;  // made in the root filesystem if it isn't there
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
+  std::string file_label;             // SELinux's, of the root filesystem; empty: none
   std::vector<std::string> warnings;  // what was left out or changed
 };
 

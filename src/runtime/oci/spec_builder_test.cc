@@ -89,6 +89,16 @@ TEST_F(SpecBuilderTest, AnAppArmorProfileIsNamed) {
   EXPECT_EQ(Build()["process"]["apparmorProfile"], "mine");
 }
 
+TEST_F(SpecBuilderTest, SelinuxLabelsAreNamed) {
+  const Json without = Build();
+  EXPECT_FALSE(without["process"].contains("selinuxLabel"));
+  EXPECT_FALSE(without["linux"].contains("mountLabel"));
+  input_.selinux = {"u:r:t:s0:c1,c2", "u:object_r:f:s0:c1,c2"};
+  const Json with = Build();
+  EXPECT_EQ(with["process"]["selinuxLabel"], "u:r:t:s0:c1,c2");
+  EXPECT_EQ(with["linux"]["mountLabel"], "u:object_r:f:s0:c1,c2");
+}
+
 TEST_F(SpecBuilderTest, Resources) {
   spec_.resources.cpu_shares = 100;
   spec_.resources.cpu_quota_us = 5000;

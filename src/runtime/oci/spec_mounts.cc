@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "linux/selinux.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/spec/paths.h"
 
@@ -101,6 +102,14 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
       field, ".recursive_read_only can't be had here: it needs Linux 5.12 and crun 1.4"));
 }
 
+// So that the container may use what is there.
+absl::Status RelabelSource(const SpecInput& input, const Mount& mount, const std::string& source,
+                           const std::string& field) {
+  if (!mount.selinux_relabel || input.selinux.file.empty()) return absl::OkStatus();
+  return Annotate(linux::Relabel(*input.host, source, input.selinux.file),
+                  absl::StrCat(field, ".selinux_relabel"));
+}
+
 absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index) {
   const Mount& mount = input.request->spec->mounts[index];
   const std::string field = absl::StrCat("mounts[", index, "]");
@@ -108,6 +117,7 @@ absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index) {
   std::string source;
   if (mount.image.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(source, FindMountSource(*input.host, mount, field));
+    PLIMSOLL_RETURN_IF_ERROR(RelabelSource(input, mount, source, field));
   }
   if (IsStaged(mount)) source = StagedPath(input.stage_path, index);
   Json options = Json::array({"rbind", PropagationOption(mount.propagation)});

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "absl/algorithm/container.h"
@@ -116,6 +117,33 @@ TEST_F(SpecMountsTest, HostPathsAreFollowedOrMade) {
   spec_.mounts = {{.container_path = "/c", .host_path = dir.path() + "/dangling"}};
   EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
   EXPECT_THAT(TryBuild().status().message(), HasSubstr("mounts[0].host_path"));
+}
+
+TEST_F(SpecMountsTest, VolumesAreRelabelledWhereThereAreLabels) {
+  if (geteuid() != 0) GTEST_SKIP() << "labels of files need root";
+  if (access("/sys/fs/selinux/enforce", F_OK) == 0) {
+    GTEST_SKIP() << "SELinux is on here, and doesn't know this test's labels";
+  }
+  TestDir dir;
+  char label[64] = {};
+  const auto size_of_label = [&] {
+    return lgetxattr(dir.path().c_str(), "security.selinux", label, sizeof(label));
+  };
+  spec_.mounts = {{.container_path = "/v", .host_path = dir.path(), .selinux_relabel = true}};
+  Build();
+  EXPECT_EQ(size_of_label(), -1);
+  input_.selinux.file = "u:object_r:f:s0";
+  spec_.mounts[0].selinux_relabel = false;
+  Build();
+  EXPECT_EQ(size_of_label(), -1);
+  spec_.mounts[0].selinux_relabel = true;
+  Build();
+  EXPECT_EQ(size_of_label(), 15);
+  EXPECT_STREQ(label, "u:object_r:f:s0");
+  spec_.mounts[0].host_path = "/etc";
+  const absl::Status refused = TryBuild().status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("mounts[0].selinux_relabel: /etc"));
 }
 
 TEST_F(SpecMountsTest, MountOptionsAreThoseAskedFor) {

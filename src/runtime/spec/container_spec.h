@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linux/cgroup_settings.h"
+#include "linux/selinux.h"
 #include "qos/classes.h"
 #include "runtime/spec/mount.h"
 #include "runtime/spec/pod_resources.h"
@@ -46,6 +47,7 @@ struct SecurityContext {
   std::vector<std::string> readonly_paths;
   SecurityProfile seccomp;  // unset means Unconfined in the CRI
   SecurityProfile apparmor;
+  linux::SelinuxOptions selinux;  // empty: the pod's
   bool operator==(const SecurityContext&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #define PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
 
 #include "linux/cgroup_settings.h"
+#include "linux/selinux.h"
 #include "network/attachment.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
@@ -125,10 +126,19 @@ void Fields(Visitor& visit, auto& s, const network::Capabilities*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const linux::SelinuxOptions*) {
+  auto& [user, role, type, level] = s;
+  visit("user", user);
+  visit("role", role);
+  visit("type", type);
+  visit("level", level);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         pod_resources, picture_directory, network] = s;
+         pod_resources, picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -149,6 +159,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("pod_resources", pod_resources);
   visit("picture_directory", picture_directory);
   visit("network", network);
+  visit("selinux", selinux);
 }
 
 template <typename Visitor>
@@ -169,7 +180,7 @@ void Fields(Visitor& visit, auto& s, const Capabilities*) {
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SecurityContext*) {
   auto& [capabilities, privileged, namespaces, user, group, username, groups, groups_strict,
-         readonly_rootfs, no_new_privs, masked, readonly_paths, seccomp, apparmor] = s;
+         readonly_rootfs, no_new_privs, masked, readonly_paths, seccomp, apparmor, selinux] = s;
   visit("capabilities", capabilities);
   visit("privileged", privileged);
   visit("namespaces", namespaces);
@@ -184,6 +195,7 @@ void Fields(Visitor& visit, auto& s, const SecurityContext*) {
   visit("readonly_paths", readonly_paths);
   visit("seccomp", seccomp);
   visit("apparmor", apparmor);
+  visit("selinux", selinux);
 }
 
 template <typename Visitor>

@@ -75,7 +75,8 @@ SandboxSpec FullSandbox() {
                                          .host_port = 5353,
                                          .host_ip = "127.0.0.1"}},
                       .ingress_bits_per_second = 1000,
-                      .egress_bits_per_second = 2000}};
+                      .egress_bits_per_second = 2000},
+          .selinux = {"system_u", "system_r", "container_t", "s0:c1,c2"}};
 }
 
 ContainerSpec FullContainer() {
@@ -128,7 +129,8 @@ ContainerSpec FullContainer() {
       .masked_paths = {"/proc/kcore"},
       .readonly_paths = {"/proc/sys"},
       .seccomp = {SecurityProfile::Type::kLocalhost, "/etc/p.json"},
-      .apparmor = {SecurityProfile::Type::kRuntimeDefault, "p"}};
+      .apparmor = {SecurityProfile::Type::kRuntimeDefault, "p"},
+      .selinux = {.type = "spc_t", .level = "s0"}};
   return spec;
 }
 

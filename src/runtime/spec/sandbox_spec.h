@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linux/cgroup_settings.h"
+#include "linux/selinux.h"
 #include "network/attachment.h"
 #include "qos/classes.h"
 #include "runtime/spec/mount.h"
@@ -58,6 +59,7 @@ struct SandboxSpec {
   // Where containers find a directory with the pod's picture; empty: nowhere.
   std::string picture_directory;
   network::Capabilities network;  // what network plugins are asked for
+  linux::SelinuxOptions selinux;  // its level: its own, whoever chose it
 
   bool operator==(const SandboxSpec&) const = default;
 };
