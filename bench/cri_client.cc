@@ -9,8 +9,8 @@ namespace {
 
 constexpr absl::Duration kDeadline = absl::Minutes(2);
 
-void SetNamespaces(cri::NamespaceOption* options) {
-  options->set_network(cri::NODE);
+void SetNamespaces(cri::NamespaceMode network, cri::NamespaceOption* options) {
+  options->set_network(network);
   options->set_pid(cri::CONTAINER);
   options->set_ipc(cri::POD);
 }
@@ -45,7 +45,8 @@ absl::StatusOr<Sandbox> CriClient::RunSandbox(const std::string& name, absl::Dur
   config.mutable_metadata()->set_namespace_("default");
   config.set_log_directory(absl::StrCat(log_directory_, "/", name));
   config.mutable_linux()->set_cgroup_parent(cgroup_parent_);
-  SetNamespaces(config.mutable_linux()->mutable_security_context()->mutable_namespace_options());
+  SetNamespaces(network_,
+                config.mutable_linux()->mutable_security_context()->mutable_namespace_options());
   cri::RunPodSandboxResponse response;
   PLIMSOLL_RETURN_IF_ERROR(
       Call(&cri::RuntimeService::Stub::RunPodSandbox, "RunPodSandbox", request, &response, took));
@@ -66,7 +67,7 @@ absl::StatusOr<std::string> CriClient::Create(const Sandbox& sandbox, const std:
   config.set_log_path(name + ".log");
   cri::LinuxContainerSecurityContext& security =
       *config.mutable_linux()->mutable_security_context();
-  SetNamespaces(security.mutable_namespace_options());
+  SetNamespaces(network_, security.mutable_namespace_options());
   security.mutable_seccomp()->set_profile_type(seccomp);
   cri::CreateContainerResponse response;
   PLIMSOLL_RETURN_IF_ERROR(Call(&cri::RuntimeService::Stub::CreateContainer, "CreateContainer",

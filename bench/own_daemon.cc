@@ -16,7 +16,8 @@
 namespace plimsoll::bench {
 
 absl::StatusOr<std::unique_ptr<OwnDaemon>> OwnDaemon::Start(const std::string& program,
-                                                            const FsRoot& directory) {
+                                                            const FsRoot& directory,
+                                                            const std::vector<std::string>& flags) {
   std::unique_ptr<OwnDaemon> daemon(new OwnDaemon());
   const std::string socket = directory.PathOf("plimsoll.sock");
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -31,6 +32,7 @@ absl::StatusOr<std::unique_ptr<OwnDaemon>> OwnDaemon::Start(const std::string& p
                   "--address",   "unix://" + socket,
                   "--state-dir", directory.PathOf("state"),
                   "--run-dir",   directory.PathOf("run")};
+  command.argv.insert(command.argv.end(), flags.begin(), flags.end());
   command.descriptors = {{log.get(), 1}, {log.get(), 2}};
   PLIMSOLL_ASSIGN_OR_RETURN(daemon->child_, Spawn(command));
   daemon->channel_ = grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials());

@@ -19,9 +19,10 @@ namespace plimsoll::bench {
 class OwnDaemon {
  public:
   // Listens at <directory>/plimsoll.sock, keeps its log in <directory>/plimsolld.log. An error has
-  // what it said.
-  static absl::StatusOr<std::unique_ptr<OwnDaemon>> Start(const std::string& program,
-                                                          const FsRoot& directory);
+  // what it said. `flags` are added to its own.
+  static absl::StatusOr<std::unique_ptr<OwnDaemon>> Start(
+      const std::string& program, const FsRoot& directory,
+      const std::vector<std::string>& flags = {});
   ~OwnDaemon();  // ends it, and waits for that
 
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }

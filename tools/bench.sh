@@ -16,6 +16,17 @@ echo
 echo "== the node's runtime, call by call"
 "$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
 echo
+echo "== pods with a network of their own"
+# Flags of bench_node alone are not for it.
+network=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --socket | --image) network+=("$1" "$2") && shift 2 ;;
+    *) shift ;;
+  esac
+done
+"$bin/bench_network" "${network[@]}"
+echo
 echo "== a change of a running container's class"
 "$bin/bench_classes"
 "$bin/bench_rdt"

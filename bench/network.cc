@@ -1,0 +1,259 @@
+// bench_network: what a pod with a network of its own costs beside what its network plugins take.
+//
+// One pod after the other starts through the CRI socket (RunPodSandbox + CreateContainer +
+// StartContainer, each until its answer is there) on a bridge with host-local addresses and
+// portmap, Debian's plugins; the daemon's metrics say for how long of that plugins ran. Then many
+// pods start at once, of which none may fail. Another CRI runtime (--socket) is timed beside it,
+// with the network that it has; for how long its plugins run, nobody says.
+//
+// Runs in a network namespace of its own, so that no bridge and no rule of it is the machine's.
+//
+//   bench_network [--pods 50] [--parallel-pods 100] [--parallel 10] [--max-own 12]
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/fs_root.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "bench/cri_client.h"
+#include "bench/endpoint.h"
+#include "bench/own_daemon.h"
+#include "bench/scratch.h"
+#include "bench/series.h"
+
+namespace plimsoll::bench {
+namespace {
+
+constexpr int kMetricsPort = 9464;
+constexpr double kGoal = 12;  // of the own share's p50, milliseconds
+
+struct Options {
+  int pods = 50;
+  int parallel_pods = 100;
+  int parallel = 10;
+  std::vector<std::string> sockets;
+  std::string image = kImage;
+  double max_own = 0;  // 0: no limit
+  std::string plimsolld;
+  bool keep = false;
+};
+
+// Before there are threads, which would stay behind.
+absl::Status EnterOwnNetwork() {
+  if (unshare(CLONE_NEWNET) != 0) return ErrnoStatus(errno, "make a network namespace");
+  const UniqueFd handle(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request = {};
+  std::strncpy(request.ifr_name, "lo", sizeof(request.ifr_name) - 1);
+  request.ifr_flags = IFF_UP;
+  if (ioctl(handle.get(), SIOCSIFFLAGS, &request) != 0) return ErrnoStatus(errno, "bring lo up");
+  return absl::OkStatus();
+}
+
+absl::Status WriteNetwork(const FsRoot& directory) {
+  const std::string list = absl::StrCat(
+      R"({"cniVersion": "1.0.0", "name": "bench", "disableCheck": true, "plugins": [
+          {"type": "bridge", "bridge": "bench0", "isGateway": true, "ipMasq": true,
+           "ipam": {"type": "host-local", "dataDir": ")",
+      directory.PathOf("leases"), R"(", "ranges": [[{"subnet": "198.18.0.0/16"}]],
+                    "routes": [{"dst": "0.0.0.0/0"}]}},
+          {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}]})");
+  PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("net.d", 0755));
+  return directory.ReplaceFile("net.d/10-bench.conflist", list, 0644);
+}
+
+absl::StatusOr<std::string> ReadMetrics() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kMetricsPort);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  constexpr absl::string_view kRequest =
+      "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      send(fd.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) {
+    return ErrnoStatus(errno, "read the daemon's metrics");
+  }
+  std::string answer;
+  char buffer[65536];
+  ssize_t n = 0;
+  while ((n = recv(fd.get(), buffer, sizeof(buffer), 0)) > 0) {
+    answer.append(buffer, static_cast<size_t>(n));
+  }
+  if (n < 0) return ErrnoStatus(errno, "read the daemon's metrics");
+  return answer;
+}
+
+// For how long network plugins have run for pods that were started, all in all.
+absl::StatusOr<absl::Duration> TimeInPlugins() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string metrics, ReadMetrics());
+  for (absl::string_view line : absl::StrSplit(metrics, '\n')) {
+    double seconds = 0;
+    line = absl::StripSuffix(line, "\r");
+    if (absl::ConsumePrefix(&line,
+                            "plimsoll_start_phase_duration_seconds_sum{"
+                            "phase=\"sandbox_network_plugins\"} ") &&
+        absl::SimpleAtod(line, &seconds)) {
+      return absl::Seconds(seconds);
+    }
+  }
+  return absl::ZeroDuration();  // none has run yet
+}
+
+struct Runtime {
+  std::unique_ptr<CriClient> client;
+  std::unique_ptr<Endpoint> endpoint;
+};
+
+Runtime MakeRuntime(const std::string& name, const std::shared_ptr<grpc::Channel>& channel,
+                    const std::string& image, const std::string& logs, const FsRoot& host) {
+  Runtime runtime;
+  runtime.client = std::make_unique<CriClient>(channel, image, logs, kCgroupParent);
+  runtime.client->GivePodsANetwork();
+  runtime.endpoint = std::make_unique<Endpoint>(name, runtime.client.get(), /*daemon=*/0, host);
+  return runtime;
+}
+
+// --- figures
+
+struct Result {
+  Series plugins{"  network plugins", {}};
+  Series own{"  Plimsoll's own share", {}};
+  std::vector<Figures> runtimes;
+};
+
+void PrintRow(const Series& series) {
+  std::printf("  %-32s %9.2f %9.2f %9.2f\n", series.name.c_str(), series.Quantile(0.5),
+              series.Quantile(0.99), series.Least());
+}
+
+void Print(const Result& result, const Options& options) {
+  std::printf("  %-32s %9s %9s %9s   (ms, %d pods)\n", "", "p50", "p99", "min", options.pods);
+  for (const Figures& figures : result.runtimes) {
+    std::printf("\n%s\n", figures.name.c_str());
+    PrintRow(figures.pod);
+    if (&figures == &result.runtimes.front()) {
+      PrintRow(result.plugins);
+      PrintRow(result.own);
+    }
+    PrintRow(figures.sandbox);
+    PrintRow(figures.remove_sandbox);
+    std::printf("  %d pods, %d at once: %.1f pods/s, %.1f ms CPU each (machine)\n",
+                options.parallel_pods, options.parallel, figures.pods_per_second,
+                figures.cpu_milliseconds_per_pod);
+  }
+  std::printf("\nown share (p50): %.2f ms, goal %.0f\n", result.own.Quantile(0.5), kGoal);
+}
+
+// --- all of it
+
+absl::Status MeasureOne(Endpoint& own, Result* result) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration before, TimeInPlugins());
+  PLIMSOLL_RETURN_IF_ERROR(own.OnePod([](const std::string&) { return absl::OkStatus(); }));
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration after, TimeInPlugins());
+  if (after == before) return absl::InternalError("no network plugin ran for a pod");
+  const double whole = own.figures().pod.milliseconds.back();
+  result->plugins.Add(after - before);
+  result->own.Add(absl::Milliseconds(whole) - (after - before));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Result> Bench(const Options& options) {
+  PLIMSOLL_RETURN_IF_ERROR(EnterOwnNetwork());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Scratch> scratch, Scratch::Make(options.keep));
+  const FsRoot& directory = scratch->directory();
+  PLIMSOLL_RETURN_IF_ERROR(WriteNetwork(directory));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string archive, scratch->ImageArchive());
+  std::string program = options.plimsolld;
+  if (program.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(program, BesideThisProgram("plimsolld"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<OwnDaemon> daemon,
+      OwnDaemon::Start(program, directory,
+                       {absl::StrCat("--network-config-dir=", directory.PathOf("net.d")),
+                        absl::StrCat("--metrics-address=127.0.0.1:", kMetricsPort)}));
+  PLIMSOLL_RETURN_IF_ERROR(daemon->ImportImage(archive, kImage));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+
+  std::vector<Runtime> runtimes;
+  runtimes.push_back(
+      MakeRuntime("plimsolld", daemon->channel(), kImage, directory.PathOf("logs"), host));
+  for (const std::string& socket : options.sockets) {
+    const std::string path(absl::StripPrefix(socket, "unix://"));
+    runtimes.push_back(
+        MakeRuntime(path, grpc::CreateChannel("unix://" + path, grpc::InsecureChannelCredentials()),
+                    options.image, directory.PathOf(absl::StrCat("logs-", runtimes.size())), host));
+  }
+  Result result;
+  for (int round = 0; round < options.pods; ++round) {
+    for (Runtime& runtime : runtimes) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          &runtime == &runtimes.front()
+              ? MeasureOne(*runtime.endpoint, &result)
+              : runtime.endpoint->OnePod([](const std::string&) { return absl::OkStatus(); }));
+    }
+  }
+  for (Runtime& runtime : runtimes) {
+    Workload workload;
+    workload.pods = options.parallel_pods;
+    workload.parallel = options.parallel;
+    PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->InParallel(workload));
+    result.runtimes.push_back(runtime.endpoint->figures());
+  }
+  return result;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times pods with a network of their own beside their network plugins.",
+               "bench_network");
+  app.add_option("--pods", options.pods, "pods, one after the other")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--parallel-pods", options.parallel_pods, "pods that start at once")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--parallel", options.parallel, "how many at a time")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image, "the image that the other runtimes have")
+      ->capture_default_str();
+  app.add_option("--max-own", options.max_own,
+                 "exit code 1 when Plimsoll's own share (p50, ms) is above it");
+  app.add_option("--plimsolld", options.plimsolld,
+                 "the daemon to measure; default: beside this program");
+  app.add_flag("--keep", options.keep, "keep the directory with the daemon's log");
+  CLI11_PARSE(app, argc, argv);
+
+  const absl::StatusOr<Result> result = Bench(options);
+  if (!result.ok()) {
+    std::fprintf(stderr, "bench_network: %s\n", result.status().ToString().c_str());
+    return 2;
+  }
+  Print(*result, options);
+  return options.max_own > 0 && result->own.Quantile(0.5) > options.max_own ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  return plimsoll::bench::Main(argc, argv);
+}
