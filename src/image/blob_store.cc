@@ -1,5 +1,7 @@
 #include "image/blob_store.h"
 
+#include <sys/stat.h>
+
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,14 @@
 #include "image/digest.h"
 
 namespace plimsoll::image {
+namespace {
+
+// st_blocks are of 512 bytes, whatever the file system's are (stat(2)).
+uint64_t BytesOnDisk(const struct stat& info) {
+  return static_cast<uint64_t>(info.st_blocks) * 512;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<BlobStore>> BlobStore::Open(const FsRoot& directory) {
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("blobs/sha256"));
@@ -22,7 +32,7 @@ absl::StatusOr<std::unique_ptr<BlobStore>> BlobStore::Open(const FsRoot& directo
       continue;
     }
     PLIMSOLL_ASSIGN_OR_RETURN(const struct stat info, store->files_.Stat(name));
-    store->sizes_[digest] = static_cast<uint64_t>(info.st_size);
+    store->disk_bytes_[digest] = BytesOnDisk(info);
   }
   return store;
 }
@@ -30,9 +40,10 @@ absl::StatusOr<std::unique_ptr<BlobStore>> BlobStore::Open(const FsRoot& directo
 absl::StatusOr<std::string> BlobStore::Put(absl::string_view content) {
   std::string digest = DigestOf(content);
   absl::MutexLock lock(&mutex_);
-  if (sizes_.contains(digest)) return digest;
+  if (disk_bytes_.contains(digest)) return digest;
   PLIMSOLL_RETURN_IF_ERROR(files_.ReplaceFile(DigestHex(digest), content, 0600, /*sync=*/true));
-  sizes_[digest] = content.size();
+  const absl::StatusOr<struct stat> info = files_.Stat(DigestHex(digest));
+  disk_bytes_[digest] = info.ok() ? BytesOnDisk(*info) : content.size();
   return digest;
 }
 
@@ -49,11 +60,11 @@ absl::StatusOr<std::string> BlobStore::Read(absl::string_view digest) const {
 absl::Status BlobStore::RemoveAllBut(const absl::flat_hash_set<std::string>& digests) {
   absl::MutexLock lock(&mutex_);
   absl::Status first;
-  for (auto it = sizes_.begin(); it != sizes_.end();) {
+  for (auto it = disk_bytes_.begin(); it != disk_bytes_.end();) {
     const auto current = it++;
     if (digests.contains(current->first)) continue;
     const absl::Status removed = files_.RemoveFile(DigestHex(current->first));
-    if (removed.ok()) sizes_.erase(current);
+    if (removed.ok()) disk_bytes_.erase(current);
     first = FirstError(std::move(first), removed);
   }
   return first;
@@ -62,13 +73,13 @@ absl::Status BlobStore::RemoveAllBut(const absl::flat_hash_set<std::string>& dig
 uint64_t BlobStore::TotalBytes() const {
   absl::MutexLock lock(&mutex_);
   uint64_t total = 0;
-  for (const auto& [digest, size] : sizes_) total += size;
+  for (const auto& [digest, size] : disk_bytes_) total += size;
   return total;
 }
 
 uint64_t BlobStore::Count() const {
   absl::MutexLock lock(&mutex_);
-  return sizes_.size();
+  return disk_bytes_.size();
 }
 
 }  // namespace plimsoll::image

@@ -27,6 +27,7 @@ class BlobStore {
   // DATA_LOSS when the content is no longer that of its digest.
   absl::StatusOr<std::string> Read(absl::string_view digest) const;
   absl::Status RemoveAllBut(const absl::flat_hash_set<std::string>& digests);
+  // On the disk, in blocks.
   uint64_t TotalBytes() const;
   uint64_t Count() const;
 
@@ -35,7 +36,7 @@ class BlobStore {
 
   const FsRoot files_;  // blobs/sha256
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, uint64_t> sizes_ ABSL_GUARDED_BY(mutex_);  // by digest
+  absl::flat_hash_map<std::string, uint64_t> disk_bytes_ ABSL_GUARDED_BY(mutex_);  // by digest
 };
 
 }  // namespace plimsoll::image

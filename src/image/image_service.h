@@ -151,7 +151,8 @@ class ImageService {
   // call it once, when every container that survived has its lease again. Until then no layer goes
   // that Open found, not with its image and not with its last lease either.
   virtual absl::Status CollectGarbage() = 0;
-  // What the unpacked layers, manifests and configs take. Remembered, not walked.
+  // What the unpacked layers, manifests and configs take of the disk, in blocks. Measured when they
+  // come, then remembered.
   virtual absl::StatusOr<ImageUsage> Usage() const = 0;
   virtual std::string directory() const = 0;
   // Images that Open found damaged and took off the list, one sentence each.

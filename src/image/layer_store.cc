@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/disk_usage.h"
 #include "base/fault_injection.h"
 #include "base/random_id.h"
 #include "base/status.h"
@@ -25,8 +26,12 @@ std::string LayerPath(const std::string& chain_id) {
   return absl::StrCat("layers/", DigestHex(chain_id));
 }
 
-// "<bytes> <inodes>\n"
-absl::StatusOr<ImageUsage> ReadUsage(const FsRoot& directory, const std::string& layer) {
+// "<bytes of content> <inodes> <bytes on the disk>\n"; earlier versions wrote the first two.
+std::string UsageText(const LayerUsage& usage) {
+  return absl::StrCat(usage.content_bytes, " ", usage.disk.inodes, " ", usage.disk.bytes, "\n");
+}
+
+absl::StatusOr<LayerUsage> ReadUsage(const FsRoot& directory, const std::string& layer) {
   const std::string path = absl::StrCat(layer, "/usage");
   const absl::StatusOr<std::string> text = directory.Read(path, 256);
   if (absl::IsResourceExhausted(text.status()) && ErrnoOf(text.status()) == 0) {  // too long
@@ -34,11 +39,14 @@ absl::StatusOr<ImageUsage> ReadUsage(const FsRoot& directory, const std::string&
   }
   PLIMSOLL_RETURN_IF_ERROR(text.status());
   const std::vector<absl::string_view> parts = absl::StrSplit(*text, absl::ByAnyChar(" \n"));
-  ImageUsage usage;
-  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &usage.bytes) ||
-      !absl::SimpleAtoi(parts[1], &usage.inodes)) {
+  LayerUsage usage;
+  if ((parts.size() != 3 && parts.size() != 4) ||
+      !absl::SimpleAtoi(parts[0], &usage.content_bytes) ||
+      !absl::SimpleAtoi(parts[1], &usage.disk.inodes) ||
+      (parts.size() == 4 && !absl::SimpleAtoi(parts[2], &usage.disk.bytes))) {
     return absl::DataLossError(absl::StrCat(directory.PathOf(path), " is damaged"));
   }
+  if (parts.size() == 3) usage.disk.bytes = usage.content_bytes;
   return usage;
 }
 
@@ -84,11 +92,11 @@ absl::Status LayerStore::Load() {
   for (const std::string& name : names) {
     const std::string chain_id = absl::StrCat("sha256:", name);
     if (!IsDigest(chain_id)) continue;  // not ours
-    const absl::StatusOr<ImageUsage> usage = ReadUsage(directory_, LayerPath(chain_id));
+    const absl::StatusOr<LayerUsage> usage = ReadUsage(directory_, LayerPath(chain_id));
     // Renamed layers are complete, so someone has been here. A container may run on it still.
     const bool damaged = absl::IsNotFound(usage.status()) || absl::IsDataLoss(usage.status());
     if (!damaged) PLIMSOLL_RETURN_IF_ERROR(usage.status());
-    layers_[chain_id] = Layer{usage.value_or(ImageUsage()), 0,
+    layers_[chain_id] = Layer{usage.value_or(LayerUsage()), 0,
                               damaged ? State::kDamaged : State::kReady, /*is_found=*/true};
   }
   return absl::OkStatus();
@@ -145,7 +153,7 @@ absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
   }
   PLIMSOLL_RETURN_IF_ERROR(there.status());
   if (there->has_value()) return **std::move(there);
-  const absl::StatusOr<ImageUsage> usage = UnpackAndPublish(chain_id, unpack);
+  const absl::StatusOr<LayerUsage> usage = UnpackAndPublish(chain_id, unpack);
   absl::MutexLock lock(&mutex_);
   if (!usage.ok()) {
     layers_.erase(chain_id);
@@ -155,7 +163,7 @@ absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
   return Hold(shared_from_this(), chain_id);
 }
 
-absl::StatusOr<ImageUsage> LayerStore::UnpackAndPublish(const std::string& chain_id,
+absl::StatusOr<LayerUsage> LayerStore::UnpackAndPublish(const std::string& chain_id,
                                                         const UnpackFn& unpack) {
   const std::string work = absl::StrCat("work/", RandomId());
   absl::Cleanup remove_work = [&] { directory_.RemoveTree(work).IgnoreError(); };
@@ -165,9 +173,10 @@ absl::StatusOr<ImageUsage> LayerStore::UnpackAndPublish(const std::string& chain
   PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(absl::StrCat(work, "/diff"), 0755));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot diff, directory_.Sub(absl::StrCat(work, "/diff")));
   if (fchmod(diff.fd(), 0755) != 0) return ErrnoStatus(errno, "set the mode of a layer's root");
-  PLIMSOLL_ASSIGN_OR_RETURN(const ImageUsage usage, unpack(diff));
-  PLIMSOLL_RETURN_IF_ERROR(directory_.ReplaceFile(
-      absl::StrCat(work, "/usage"), absl::StrCat(usage.bytes, " ", usage.inodes, "\n")));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageUsage content, unpack(diff));
+  PLIMSOLL_ASSIGN_OR_RETURN(const DiskUsage disk, MeasureTree(diff));
+  const LayerUsage usage = {content.bytes, {disk.bytes, content.inodes}};
+  PLIMSOLL_RETURN_IF_ERROR(directory_.ReplaceFile(absl::StrCat(work, "/usage"), UsageText(usage)));
   PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, work, /*file_system=*/true));
   // Left only by a failure below; the layer is not in layers_, so nobody uses it.
   PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
@@ -190,18 +199,18 @@ absl::StatusOr<FsRoot> LayerStore::Diff(const std::string& chain_id) const {
   return directory_.Sub(absl::StrCat(LayerPath(chain_id), "/diff"));
 }
 
-ImageUsage LayerStore::UsageOf(const std::string& chain_id) const {
+uint64_t LayerStore::SizeOf(const std::string& chain_id) const {
   absl::MutexLock lock(&mutex_);
   const auto it = layers_.find(chain_id);
-  return it == layers_.end() ? ImageUsage() : it->second.usage;
+  return it == layers_.end() ? 0 : it->second.usage.content_bytes;
 }
 
 ImageUsage LayerStore::TotalUsage() const {
   absl::MutexLock lock(&mutex_);
   ImageUsage total;
   for (const auto& [chain_id, layer] : layers_) {
-    total.bytes += layer.usage.bytes;
-    total.inodes += layer.usage.inodes;
+    total.bytes += layer.usage.disk.bytes;
+    total.inodes += layer.usage.disk.inodes;
   }
   return total;
 }

@@ -20,6 +20,11 @@
 
 namespace plimsoll::image {
 
+struct LayerUsage {
+  uint64_t content_bytes = 0;  // of files
+  ImageUsage disk;
+};
+
 // Directories layers/<chain id hex>/{diff,usage}. A layer is complete or not there: it is unpacked
 // in work/, synced and then renamed. Whoever uses one has a Hold; when the last goes, so does the
 // layer. But what Open found stays until the first CollectGarbage, whoever has held it: not all
@@ -57,7 +62,8 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // As Acquire, for a container that uses the layer already: a damaged one too.
   absl::StatusOr<Hold> AcquireInUse(const std::string& chain_id);
 
-  // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there. Asked
+  // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there, and
+  // say how many bytes of content it wrote, in how many inodes. Asked
   // by several threads at once, one unpacks and the others wait for it; when it fails, the next
   // one tries. After a failure nothing is left. A damaged layer is unpacked anew;
   // FAILED_PRECONDITION while someone uses it. CANCELLED soon after `cancelled` (may be null) has
@@ -69,8 +75,10 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // For layers that the caller holds.
   std::string DiffPath(const std::string& chain_id) const;
   absl::StatusOr<FsRoot> Diff(const std::string& chain_id) const;
-  ImageUsage UsageOf(const std::string& chain_id) const;
+  // Bytes of files' content.
+  uint64_t SizeOf(const std::string& chain_id) const;
 
+  // What all layers take of the disk, in blocks.
   ImageUsage TotalUsage() const;
   // From now on layers stay when their last Hold goes: the process ends, the store doesn't.
   void Close();
@@ -81,7 +89,7 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
  private:
   enum class State { kUnpacking, kReady, kDamaged };
   struct Layer {
-    ImageUsage usage;
+    LayerUsage usage;
     int holds = 0;
     State state = State::kUnpacking;
     bool is_found = false;  // by Open; others may use it who haven't said so yet
@@ -92,7 +100,7 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // Waits a moment for nobody to unpack the layer. A Hold if it is there, none if the caller is to
   // unpack it; UNAVAILABLE when someone else still does.
   absl::StatusOr<std::optional<Hold>> AcquireOrClaim(const std::string& chain_id);
-  absl::StatusOr<ImageUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
+  absl::StatusOr<LayerUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
   void Release(const std::string& chain_id);
   // Takes a layer out of sight at once; what it returns is to be removed without the lock.
   absl::StatusOr<std::string> MoveToWork(const std::string& chain_id)

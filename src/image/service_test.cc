@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/disk_usage.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -357,6 +358,39 @@ TEST_F(ServiceTest, UsageIsRemembered) {
   ASSERT_TRUE(service_->CollectGarbage().ok());
   ASSERT_TRUE(service_->Remove("one").ok());
   EXPECT_EQ(service_->Usage()->bytes, 0u);
+}
+
+// What du(1) says, not what files claim to be.
+TEST_F(ServiceTest, UsageIsWhatTheDiskHolds) {
+  const std::string content(3 << 20, 'x');
+  const Image image = Add("one", {content, "small"});
+  EXPECT_EQ(image.record.size_bytes, content.size() + 5);
+  const auto usage = service_->Usage();
+  ASSERT_TRUE(usage.ok()) << usage.status();
+  uint64_t expected = 0;
+  for (const char* directory : {"store/layers", "store/blobs"}) {
+    const auto walked = MeasureTree(*dir_.root().Sub(directory));
+    ASSERT_TRUE(walked.ok()) << walked.status();
+    expected += walked->bytes;
+  }
+  // Beside it are directories and notes of our own: a few blocks for each layer.
+  EXPECT_LE(usage->bytes, expected + (256 << 10));
+  EXPECT_GE(usage->bytes + (256 << 10), expected);
+  EXPECT_EQ(usage->inodes, 2u + BlobsOnDisk().size());
+}
+
+TEST_F(ServiceTest, UsageOfLayersOfAnEarlierVersionIsTheirContents) {
+  Add("one", {"12345"});
+  const std::string layer = absl::StrCat("store/layers/", LayersOnDisk().at(0));
+  const uint64_t now = service_->Usage()->bytes;
+  ASSERT_TRUE(dir_.root().ReplaceFile(layer + "/usage", "5 1\n").ok());
+  Reopen();
+  const uint64_t before = service_->Usage()->bytes;
+  ASSERT_TRUE(dir_.root().ReplaceFile(layer + "/usage", "5 1 70000\n").ok());
+  Reopen();
+  EXPECT_EQ(service_->Usage()->bytes, before - 5 + 70000);
+  EXPECT_LE(before, now);
+  EXPECT_TRUE(service_->Find("one").ok());
 }
 
 TEST_F(ServiceTest, ProgressNamesEachLayer) {

@@ -92,7 +92,7 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
           absl::StrCat(position, " (", layer.digest.empty() ? layer.file : layer.digest, ")"));
     }
     image.holds.push_back(*std::move(hold));
-    image.size_bytes += layers.UsageOf(chain[i]).bytes;
+    image.size_bytes += layers.SizeOf(chain[i]);
     image.chain_ids.push_back(chain[i]);
   }
   if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");
