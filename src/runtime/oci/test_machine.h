@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/test_dir.h"
@@ -26,6 +27,8 @@ class TestMachine {
   static std::optional<std::string> Lacks();
 
   OciOptions Options() const;
+  // Another program than the machine's crun. Before runtime() is used.
+  void UseCrun(std::string program) { crun_ = std::move(program); }
   // Made at the first use.
   ContainerRuntime& runtime();
   linux::CgroupManager& cgroups() { return *cgroups_; }
@@ -51,6 +54,7 @@ class TestMachine {
   TestDir dir_;
   FsRoot host_;
   std::string parent_;
+  std::string crun_;
   std::unique_ptr<linux::CgroupManager> cgroups_;
   std::unique_ptr<ContainerRuntime> runtime_;
   ContainerSpec spec_;

@@ -88,6 +88,7 @@ OciOptions TestMachine::Options() const {
   OciOptions options{.host = host_,
                      .state = *FsRoot::Open(dir_.path() + "/state"),
                      .run = *FsRoot::Open(dir_.path() + "/run"),
+                     .crun = crun_,
                      .cgroups = cgroups_.get()};
   return options;
 }
