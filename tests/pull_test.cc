@@ -1,5 +1,10 @@
 // `plimsoll image pull` from a real registry: progress for people and for files, what a refusal
 // says, credentials, Ctrl-C.
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,17 +12,20 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
+#include "base/unique_fd.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/watched_program.h"
 #include "image/test_image.h"
 #include "image/test_registry.h"
 #include "image/test_tar.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -218,6 +226,57 @@ TEST_F(CriPullTest, ARegistryThatIsOffHasKubeletsNameForIt) {
   EXPECT_THAT(refused.error_message(),
               AllOf(StartsWith(absl::StrCat("RegistryUnavailable: pull ", name, ": ")),
                     HasSubstr("connection refused")));
+}
+
+// The state directory on a small disk.
+class FullDiskPullTest : public CriPullTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "mounts need root";
+    ASSERT_TRUE(Host().MakeDirs(node_.state_directory(), 0700).ok());
+    ASSERT_EQ(mount("tmpfs", node_.state_directory().c_str(), "tmpfs", 0, "size=32m,mode=0700"), 0);
+    mounted_ = true;
+    CriPullTest::SetUp();
+  }
+  void TearDown() override {
+    unlink(Filler().c_str());
+    NodeTest::TearDown();
+    if (!mounted_) return;
+    EXPECT_TRUE(linux::Unmount(node_.state_directory()).ok());
+  }
+  std::string Filler() const { return node_.state_directory() + "/filler"; }
+  // Takes all that is free but for so many bytes.
+  void Fill(off_t but) {
+    const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const std::string block(4096, 'x');
+    off_t size = 0;
+    while (write(file.get(), block.data(), block.size()) == static_cast<ssize_t>(block.size())) {
+      size += static_cast<off_t>(block.size());
+    }
+    ASSERT_EQ(errno, ENOSPC);
+    ASSERT_EQ(ftruncate(file.get(), size - but), 0);
+  }
+
+ private:
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskPullTest, APullIsAllOrNothing) {
+  const std::string name = Push();
+  // Nothing can be begun; and the manifest fits, but not the layer, which is busybox.
+  for (const off_t but : {off_t{0}, off_t{512} << 10}) {
+    Fill(but);
+    grpc::ClientContext context;
+    const grpc::Status full = Pull(name, &context);
+    EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << full.error_message();
+    EXPECT_THAT(absl::AsciiStrToLower(full.error_message()), HasSubstr("no space left")) << but;
+    ExpectNoWorkLeft();
+    EXPECT_THAT(Plimsoll({"image", "list"}).out, Not(HasSubstr("team/pulled")));
+  }
+  unlink(Filler().c_str());
+  grpc::ClientContext context;
+  const grpc::Status pulled = Pull(name, &context);
+  EXPECT_TRUE(pulled.ok()) << pulled.error_message();
 }
 
 class PrivateImagePullTest : public ImagePullTest {
