@@ -47,12 +47,21 @@ struct SeccompProfile {
   std::string localhost_profile;
 };
 
+// Parts of SELinux labels; empty: as the machine has them.
+struct SelinuxParts {
+  std::string user;
+  std::string role;
+  std::string type;
+  std::string level;
+};
+
 // Of a pod or a container; the pod's values are defaults for its containers.
 struct PodSecurityFields {
   std::optional<int64_t> run_as_user;
   std::optional<int64_t> run_as_group;
   std::optional<bool> run_as_non_root;
   std::optional<SeccompProfile> seccomp;
+  std::optional<SelinuxParts> selinux;
 };
 
 struct ContainerSecurity : PodSecurityFields {

@@ -163,9 +163,18 @@ void ReadCommonSecurity(YamlReader& reader, YamlMapping& mapping, PodSecurityFie
   mapping.Int("runAsUser", fields.run_as_user, 0, kMaxId);
   mapping.Int("runAsGroup", fields.run_as_group, 0, kMaxId);
   mapping.OptionalBool("runAsNonRoot", fields.run_as_non_root);
-  mapping.Refuse("seLinuxOptions", "no SELinux support yet");
   mapping.Refuse("appArmorProfile", "no AppArmor support yet");
   mapping.Refuse("windowsOptions", "this is Linux");
+  if (const auto node = mapping.Get("seLinuxOptions")) {
+    SelinuxParts parts;
+    YamlMapping options(reader, *node, mapping.PathOf("seLinuxOptions"));
+    options.String("user", parts.user);
+    options.String("role", parts.role);
+    options.String("type", parts.type);
+    options.String("level", parts.level);
+    options.Finish();
+    fields.selinux = std::move(parts);
+  }
   if (const auto node = mapping.Get("seccompProfile")) {
     SeccompProfile profile;
     YamlMapping seccomp(reader, *node, mapping.PathOf("seccompProfile"));
@@ -285,7 +294,7 @@ PodSecurity ReadPodSecurity(YamlReader& reader, const YAML::Node& node, const st
   if (fs_group) security.supplemental_groups.push_back(*fs_group);
   mapping.Ignore("fsGroupChangePolicy", "volumes keep their owner");
   mapping.Refuse("supplementalGroupsPolicy", "groups of the image are merged");
-  mapping.Refuse("seLinuxChangePolicy", "no SELinux support yet");
+  mapping.Ignore("seLinuxChangePolicy", "volumes of the pod's own are relabelled, others are not");
   mapping.Each("sysctls", [&](const YAML::Node& item, const std::string& item_path) {
     YamlMapping sysctl(reader, item, item_path);
     std::string name, value;

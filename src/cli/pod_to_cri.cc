@@ -124,6 +124,13 @@ absl::Status CheckIdentity(const PodManifest& pod, const ContainerManifest& cont
   return absl::OkStatus();
 }
 
+void SetSelinux(const SelinuxParts& parts, cri::SELinuxOption* out) {
+  out->set_user(parts.user);
+  out->set_role(parts.role);
+  out->set_type(parts.type);
+  out->set_level(parts.level);
+}
+
 void SetSecurity(const PodManifest& pod, const ContainerManifest& container,
                  cri::LinuxContainerSecurityContext* out) {
   const ContainerSecurity& own = container.security;
@@ -144,6 +151,14 @@ void SetSecurity(const PodManifest& pod, const ContainerManifest& container,
   }
   const auto& seccomp = own.seccomp ? own.seccomp : pod.security.seccomp;
   if (seccomp) SetSeccomp(*seccomp, out->mutable_seccomp());
+  const auto& selinux = own.selinux ? own.selinux : pod.security.selinux;
+  if (selinux) SetSelinux(*selinux, out->mutable_selinux_options());
+}
+
+// What the host has is the host's to label.
+bool IsPodsOwn(const PodManifest& pod, const std::string& volume) {
+  return std::any_of(pod.volumes.begin(), pod.volumes.end(),
+                     [&](const Volume& each) { return each.name == volume && each.empty_dir; });
 }
 
 absl::Status SetMounts(const PodManifest& pod, const ContainerManifest& container,
@@ -159,6 +174,7 @@ absl::Status SetMounts(const PodManifest& pod, const ContainerManifest& containe
     out->set_host_path(mount.sub_path.empty() ? volume->second
                                               : absl::StrCat(volume->second, "/", mount.sub_path));
     out->set_readonly(mount.read_only);
+    out->set_selinux_relabel(IsPodsOwn(pod, mount.volume));
     out->set_propagation(mount.propagation == "Bidirectional" ? cri::PROPAGATION_BIDIRECTIONAL
                          : mount.propagation == "HostToContainer"
                              ? cri::PROPAGATION_HOST_TO_CONTAINER
@@ -302,6 +318,9 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   (*sandbox.mutable_annotations())[kQosAnnotation] = qos_class;
   SetPodQos(pod, context, qos_class, &sandbox);
   cri::LinuxSandboxSecurityContext* security = sandbox.mutable_linux()->mutable_security_context();
+  if (pod.security.selinux) {
+    SetSelinux(*pod.security.selinux, security->mutable_selinux_options());
+  }
   SetNamespaces(pod, security->mutable_namespace_options());
   security->set_privileged(privileged);
   for (const auto& [name, value] : pod.security.sysctls) {

@@ -114,6 +114,39 @@ TEST(ResourceReport, AnUpdateKeepsTheOrder) {
   EXPECT_EQ(CompareStates(before, after)[3].before, "no limit");
 }
 
+TEST(PodToCri, SelinuxOptionsAreThePodsOrTheContainers) {
+  const auto configs = ToCri(Parse(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  securityContext: {seLinuxOptions: {level: "s0:c1,c2"}}
+  volumes:
+    - {name: own, emptyDir: {}}
+    - {name: data, hostPath: {path: /srv}}
+  containers:
+    - name: a
+      image: i
+      volumeMounts: [{name: own, mountPath: /own}, {name: data, mountPath: /data}]
+    - name: b
+      image: i
+      securityContext: {seLinuxOptions: {user: u, role: r, type: spc_t, level: s0}}
+)yaml"),
+                             [] {
+                               PodContext context = Context();
+                               context.volumes["own"] = "/host/own";
+                               return context;
+                             }());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.linux().security_context().selinux_options().level(), "s0:c1,c2");
+  ASSERT_EQ(configs->containers.size(), 2);
+  const cri::ContainerConfig& a = configs->containers[0];
+  EXPECT_EQ(a.linux().security_context().selinux_options().level(), "s0:c1,c2");
+  EXPECT_TRUE(a.mounts(0).selinux_relabel());
+  EXPECT_FALSE(a.mounts(1).selinux_relabel()) << "the host's";
+  const auto& own = configs->containers[1].linux().security_context().selinux_options();
+  EXPECT_EQ(own.user() + ":" + own.role() + ":" + own.type() + ":" + own.level(), "u:r:spc_t:s0");
+}
+
 TEST(PodToCri, TranslatesAsKubeletDoes) {
   const auto configs = ToCri(Parse(kPod), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();
