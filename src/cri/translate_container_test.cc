@@ -137,6 +137,13 @@ TEST(ContainerSpecTest, TranslatesSecurity) {
   EXPECT_EQ(translated.namespaces.pid, runtime::NamespaceMode::kNode);
 }
 
+TEST(ContainerSpecTest, SelinuxOptionsArePassedOn) {
+  v1::ContainerConfig config = Config();
+  EXPECT_TRUE(Translate(config)->security.selinux.empty());
+  Security(&config)->mutable_selinux_options()->set_type("spc_t");
+  EXPECT_EQ(Translate(config)->security.selinux, (linux::SelinuxOptions{.type = "spc_t"}));
+}
+
 TEST(ContainerSpecTest, TakesNetworkAndIpcFromThePod) {
   v1::ContainerConfig config = Config();
   runtime::SandboxSpec pod = Pod();

@@ -12,7 +12,6 @@ namespace {
 namespace v1 = ::runtime::v1;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 v1::PodSandboxConfig Config() {
   v1::PodSandboxConfig config;
