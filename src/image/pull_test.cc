@@ -2,12 +2,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -212,6 +214,35 @@ TEST_F(PullTest, PlainHttpOnlyWhereConfigured) {
   Push(Hello(), name);
   const auto image = Pull(name, PullOptions());
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
+}
+
+// skopeo has what it trusts from the daemon's environment, or the machine's.
+TEST_F(PullTest, OverTlsFromWhomItsAuthorityIsTrusted) {
+  if (!FindProgram("openssl").ok()) GTEST_SKIP() << "no openssl here: apt-get install openssl";
+  const absl::Status made = MakeCertificates(dir_.root());
+  ASSERT_TRUE(made.ok()) << made;
+  registry_.emplace(dir_.root(), /*with_password=*/true, /*with_tls=*/true);
+  const std::string name = registry_->Name("private/hello:v1");
+  Push(Hello(), name, {"--dest-creds", absl::StrCat(kUser, ":", kPassword)});
+  PullOptions options;
+  options.credentials = {kUser, kPassword, ""};
+
+  const absl::Status unknown = Pull(name, options).status();
+  EXPECT_TRUE(absl::IsUnavailable(unknown)) << unknown;
+  EXPECT_THAT(std::string(unknown.message()),
+              AllOf(HasSubstr("x509"), HasSubstr("add its authority to this machine's trusted")));
+  ExpectNothingLeft();
+
+  ASSERT_EQ(setenv("SSL_CERT_FILE", dir_.root().PathOf("ca.crt").c_str(), 1), 0);
+  const absl::Cleanup forget = [] { unsetenv("SSL_CERT_FILE"); };
+  const std::string other = absl::StrCat("localhost:", registry_->port(), "/private/hello:v1");
+  const absl::Status misnamed = Pull(other, options).status();
+  EXPECT_TRUE(absl::IsUnavailable(misnamed)) << misnamed;
+  EXPECT_TRUE(absl::IsPermissionDenied(Pull(name, PullOptions()).status()))
+      << "trust opens nothing that a password keeps";
+  ExpectNothingLeft();
+  const auto image = Pull(name, options);
+  EXPECT_TRUE(image.ok()) << image.status();
 }
 
 TEST_F(PullTest, CredentialsAreNeededAndKeptSecret) {

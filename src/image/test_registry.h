@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -65,15 +66,40 @@ inline absl::Status Push(const std::string& layout, const std::string& target,
   return RunChecked(command).status();
 }
 
+// An authority of the test's own (ca.crt), and a certificate of it for 127.0.0.1 (server.crt,
+// server.key).
+inline absl::Status MakeCertificates(const FsRoot& directory) {
+  const std::string key = " -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+  for (const std::string& words :
+       {absl::StrCat("req -x509 -days 2 -subj /CN=plimsoll-test -keyout ca.key -out ca.crt", key),
+        absl::StrCat("req -subj /CN=registry -addext subjectAltName=IP:127.0.0.1",
+                     " -keyout server.key -out server.csr", key),
+        std::string("x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2"
+                    " -copy_extensions copy -out server.crt")}) {
+    Command command;
+    command.argv = absl::StrSplit(absl::StrCat("/usr/bin/openssl ", words), ' ');
+    command.working_directory = directory.path();
+    const auto made = RunChecked(command);
+    if (!made.ok()) return made.status();
+  }
+  return absl::OkStatus();
+}
+
 // Runs as long as this lives.
 class Registry {
  public:
-  Registry(const FsRoot& directory, bool with_password) : port_(FreePort()) {
+  // `with_tls`: with what MakeCertificates has made in the same directory.
+  Registry(const FsRoot& directory, bool with_password, bool with_tls = false) : port_(FreePort()) {
     EXPECT_TRUE(directory.MakeDirs("registry").ok());
     EXPECT_TRUE(directory.ReplaceFile("htpasswd", kHtpasswd).ok());
     std::string config =
         absl::StrCat("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ",
-                     directory.PathOf("registry"), "}}\nhttp: {addr: '127.0.0.1:", port_, "'}\n");
+                     directory.PathOf("registry"), "}}\nhttp: {addr: '127.0.0.1:", port_, "'");
+    if (with_tls) {
+      absl::StrAppend(&config, ", tls: {certificate: ", directory.PathOf("server.crt"),
+                      ", key: ", directory.PathOf("server.key"), "}");
+    }
+    absl::StrAppend(&config, "}\n");
     if (with_password) {
       absl::StrAppend(
           &config, "auth: {htpasswd: {realm: test, path: ", directory.PathOf("htpasswd"), "}}\n");
