@@ -2,11 +2,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace plimsoll::runtime {
 
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
                                     const std::string& command) {
+  if (absl::IsDeadlineExceeded(failure)) {
+    return Annotate(failure, absl::StrCat("container \"", spec.name, "\""));
+  }
   if (!absl::IsInternal(failure)) return failure;
   const absl::string_view message = failure.message();
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");

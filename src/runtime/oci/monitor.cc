@@ -26,7 +26,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kCreateTimeout = absl::Minutes(2);
 constexpr absl::Duration kRequestTimeout = absl::Seconds(5);
 // How long a monitor may take to end after SIGKILL, or after a failed create.
 constexpr absl::Duration kEndTimeout = absl::Seconds(5);
@@ -48,8 +47,7 @@ absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text)
   char buffer[monitor::kMaxMessage];
   while (true) {
     if (!WaitReadable(socket, deadline)) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the monitor said nothing for ", absl::FormatDuration(kCreateTimeout)));
+      return absl::DeadlineExceededError("the monitor does not answer in time");
     }
     const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
     if (n < 0 && errno == EINTR) continue;
@@ -157,8 +155,8 @@ StartingMonitor::~StartingMonitor() {
   child_.Wait(absl::Now() + kEndTimeout).IgnoreError();
 }
 
-absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan) {
-  const absl::Time deadline = absl::Now() + kCreateTimeout;
+absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
   PLIMSOLL_ASSIGN_OR_RETURN(std::string said, ReceiveMessage(socket_.get(), deadline));
   if (said != "ready\n") {
     return absl::InternalError(
@@ -166,7 +164,13 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan) {
   }
   const absl::string_view end("\0", 1);
   PLIMSOLL_RETURN_IF_ERROR(Send(socket_.get(), absl::StrCat(plan.text(), end)));
-  PLIMSOLL_ASSIGN_OR_RETURN(said, ReceiveMessage(socket_.get(), deadline));
+  absl::StatusOr<std::string> outcome = ReceiveMessage(socket_.get(), deadline);
+  if (absl::IsDeadlineExceeded(outcome.status())) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the OCI runtime is not done after ", absl::FormatDuration(timeout),
+                     ": it hangs, or waits for a file system; it is ended"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(said, std::move(outcome));
   absl::string_view text = said;
   pid_t pid = 0;
   if (absl::ConsumePrefix(&text, "pid ") && absl::SimpleAtoi(text, &pid) && pid > 0) return pid;
@@ -178,9 +182,10 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan) {
       absl::StrCat("the monitor gave up: ", errors.empty() ? "it said nothing" : errors));
 }
 
-absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, LaunchPlan plan) {
+absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, LaunchPlan plan,
+                                                  absl::Duration timeout) {
   Monitored result;
-  PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(plan));
+  PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(plan, timeout));
   PLIMSOLL_ASSIGN_OR_RETURN(result.monitor, linux::IdentifyProcess(host, child_.pid()));
   socket_.Reset();
   return result;

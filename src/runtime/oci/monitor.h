@@ -26,6 +26,9 @@ struct Monitored {
   pid_t init = 0;
 };
 
+// What a monitor and the OCI runtime that it runs may take to create a container.
+inline constexpr absl::Duration kCreateTimeout = absl::Minutes(2);
+
 // A monitor on its way: started, and without a plan yet. Destroyed before Create has succeeded, it
 // and whatever it runs are killed.
 class StartingMonitor {
@@ -35,9 +38,10 @@ class StartingMonitor {
   ~StartingMonitor();
 
   // Hands over the plan and waits until the container is created. A failed create is INTERNAL with
-  // the OCI runtime's own message, a monitor that doesn't answer DEADLINE_EXCEEDED; then no monitor
-  // is left. Once.
-  absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan);
+  // the OCI runtime's own message, one that isn't done in time DEADLINE_EXCEEDED; then no monitor
+  // is left, once this is destroyed. Once.
+  absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan,
+                                   absl::Duration timeout = kCreateTimeout);
   pid_t pid() const { return child_.pid(); }
 
  private:
@@ -47,7 +51,7 @@ class StartingMonitor {
   StartingMonitor(Child child, UniqueFd socket, UniqueFd errors)
       : child_(std::move(child)), socket_(std::move(socket)), errors_(std::move(errors)) {}
 
-  absl::StatusOr<pid_t> Talk(const LaunchPlan& plan);
+  absl::StatusOr<pid_t> Talk(const LaunchPlan& plan, absl::Duration timeout);
 
   Child child_;
   UniqueFd socket_;  // invalid: moved from, or created

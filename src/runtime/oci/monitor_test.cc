@@ -243,6 +243,29 @@ TEST_F(MonitorTest, WithoutAPlanItEnds) {
   EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
 }
 
+TEST_F(MonitorTest, ARuntimeThatHangsIsEnded) {
+  // A number that nothing else of the machine sleeps for, another run of this test included.
+  const std::string number = absl::StrCat(88'000'000 + getpid());
+  {
+    auto monitor = StartMonitor(program_, dir_.root(), "c");
+    ASSERT_TRUE(monitor.ok()) << monitor.status();
+    const auto hung = monitor->Create(host_, PlanFor("exec sleep " + number), absl::Seconds(1));
+    EXPECT_TRUE(absl::IsDeadlineExceeded(hung.status())) << hung.status();
+  }
+  EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
+  const auto sleeps = [&] {
+    for (const std::string& name : host_.List("proc").value_or(std::vector<std::string>())) {
+      const std::string words = host_.Read("proc/" + name + "/cmdline").value_or("");
+      if (words.find(number) != std::string::npos) return true;
+    }
+    return false;
+  };
+  for (const absl::Time end = absl::Now() + kPatience; sleeps() && absl::Now() < end;) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_FALSE(sleeps());
+}
+
 // What the monitor was running ends with it, so that nobody creates a container behind our back.
 TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
   // There whole or not at all: what is killed may be killed between opening and writing.
