@@ -90,9 +90,19 @@ bool MayBePassedOver(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EOPNOTSUPP;
 }
 
+// What has it already is left alone: it may be on a read-only file system. The kernel gives labels
+// with the NUL at their end.
+bool HasLabel(const std::string& at, absl::string_view label) {
+  char text[512];
+  const ssize_t size = lgetxattr(at.c_str(), kXattr, text, sizeof(text));
+  return size > 0 && absl::StripSuffix(absl::string_view(text, static_cast<size_t>(size)),
+                                       absl::string_view("\0", 1)) == label;
+}
+
 absl::Status SetLabelAt(int directory, const std::string& name, const std::string& path,
                         const std::string& label) {
   const std::string at = absl::StrCat("/proc/self/fd/", directory, "/", name);
+  if (HasLabel(at, label)) return absl::OkStatus();
   if (lsetxattr(at.c_str(), kXattr, label.data(), label.size(), 0) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, absl::StrCat("label ", path, " with ", label));
 }
@@ -213,16 +223,16 @@ absl::Status Relabel(const FsRoot& root, const std::string& path, const std::str
     return absl::InvalidArgumentError(
         absl::StrCat(path, " is not relabelled: the system needs its labels as they are"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd top, root.OpenFile(path, O_PATH | O_NOFOLLOW));
-  struct stat info = {};
-  if (fstat(top.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
-  const std::string self = absl::StrCat("/proc/self/fd/", top.get());
-  if (setxattr(self.c_str(), kXattr, label.data(), label.size(), 0) != 0 && errno != EOPNOTSUPP) {
-    return ErrnoStatus(errno, absl::StrCat("label ", path, " with ", label));
-  }
-  if (!S_ISDIR(info.st_mode)) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, FsRoot::Open(self));
-  return Annotate(Relabeller(directory, label).Run(), absl::StrCat("relabel ", path));
+  const size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot parent, root.Sub(above));
+  const absl::Status labelled = SetLabelAt(parent.fd(), name, path, label);
+  if (!labelled.ok() && ErrnoOf(labelled) != EOPNOTSUPP) return labelled;
+  const absl::StatusOr<FsRoot> directory = parent.Sub(name);
+  if (!directory.ok() && ErrnoOf(directory.status()) == ENOTDIR) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(directory.status());
+  return Annotate(Relabeller(*directory, label).Run(), absl::StrCat("relabel ", path));
 }
 
 }  // namespace plimsoll::linux

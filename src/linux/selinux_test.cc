@@ -1,14 +1,18 @@
 #include "linux/selinux.h"
 
+#include <sys/mount.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -146,9 +150,27 @@ TEST_F(SelinuxTest, AllBelowADirectoryIsRelabelled) {
   EXPECT_GT(lgetxattr(absl::StrCat("/proc/self/fd/", at.fd(), "/last").c_str(), "security.selinux",
                       label, sizeof(label)),
             0);
+  EXPECT_TRUE(Relabel(root(), "volume", "u:r:t:s0:c1,c2").ok());
   ASSERT_TRUE(Relabel(root(), "outside", "u:r:other").ok());  // a file alone
   EXPECT_EQ(LabelOf("outside"), "u:r:other");
   EXPECT_TRUE(absl::IsNotFound(Relabel(root(), "missing", "u:r:t")));
+}
+
+TEST_F(SelinuxTest, WhatHasItsLabelNeedsNotBeWritable) {
+  if (geteuid() != 0) GTEST_SKIP() << "labels of files need root";
+  if (access("/sys/fs/selinux/enforce", F_OK) == 0) {
+    GTEST_SKIP() << "SELinux is on here, and doesn't know this test's labels";
+  }
+  ASSERT_TRUE(root().MakeDirs("volume/sub").ok());
+  ASSERT_TRUE(Relabel(root(), "volume", "u:r:t").ok());
+  const std::string path = root().PathOf("volume");
+  ASSERT_TRUE(BindMount(path, path).ok());
+  ASSERT_EQ(mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr), 0);
+  const absl::Status same = Relabel(root(), "volume", "u:r:t");
+  const absl::Status other = Relabel(root(), "volume", "u:r:other");
+  ASSERT_TRUE(Unmount(path).ok());
+  EXPECT_TRUE(same.ok()) << same;
+  EXPECT_EQ(ErrnoOf(other), EROFS) << other;
 }
 
 TEST_F(SelinuxTest, DirectoriesOfTheSystemKeepTheirLabels) {
