@@ -110,6 +110,15 @@ class CgroupManager {
   // What the kernel holds now.
   virtual absl::StatusOr<CgroupSettings> Read(absl::string_view path) const = 0;
 
+  // Of a group that somebody else has made, for `pid` and with `settings` (an OCI runtime): makes it
+  // known to whoever manages the machine's groups, so that it keeps its values. Again for one that
+  // is known: looks whether it holds them. Nothing where groups are plain directories.
+  virtual absl::Status Register(absl::string_view, pid_t, const CgroupSettings&) {
+    return absl::OkStatus();
+  }
+  // Whether groups with registered processes go by themselves when the last of these ends.
+  virtual bool EndsWithProcesses() const { return false; }
+
   // Into every hierarchy. NOT_FOUND when the group or the process is not there.
   virtual absl::Status AddProcess(absl::string_view path, pid_t pid) = 0;
   // On v1 the kernel moves the processes of a group whose last CPU or memory node goes to the
@@ -163,6 +172,12 @@ absl::StatusOr<std::string> NormalizeCgroupPath(absl::string_view path);
 // ("kubepods-burstable-pod1.slice") is expanded to its place in the tree
 // ("/kubepods.slice/kubepods-burstable.slice/kubepods-..."), everything else is a cgroupfs path.
 absl::StatusOr<std::string> ExpandCgroupParent(absl::string_view cgroup_parent);
+
+// The group of that name below `parent`: "/plimsoll/1", or where that is a slice, as systemd wants
+// it, "/plimsoll.slice/plimsoll-1.slice". `parent` is normalised, and as ExpandCgroupParent has it.
+std::string ChildCgroup(absl::string_view parent, absl::string_view name);
+// The name of what ChildCgroup has put below `parent`, from its directory's name; else empty.
+absl::string_view NameOfChildCgroup(absl::string_view parent, absl::string_view directory);
 
 // cpu.shares (2..262144) to cpu.weight (1..10000) and back, as the KEP-2254 formula has it. Values
 // outside are clamped. The way back gives the least shares of that weight, so that weight -> shares

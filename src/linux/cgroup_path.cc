@@ -32,6 +32,12 @@ absl::StatusOr<std::string> ExpandSlice(absl::string_view slice) {
   return path;
 }
 
+// "a-b-" for "/a.slice/a-b.slice", empty for what is no slice.
+std::string PrefixOfChildren(absl::string_view parent) {
+  if (!absl::EndsWith(parent, kSlice)) return "";
+  return absl::StrCat(absl::StripSuffix(parent.substr(parent.rfind('/') + 1), kSlice), "-");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> NormalizeCgroupPath(absl::string_view path) {
@@ -69,6 +75,19 @@ absl::StatusOr<std::string> ExpandCgroupParent(absl::string_view cgroup_parent) 
   if (!is_slice_name) return path;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string expanded, ExpandSlice(name));
   return NormalizeCgroupPath(expanded);
+}
+
+std::string ChildCgroup(absl::string_view parent, absl::string_view name) {
+  const std::string prefix = PrefixOfChildren(parent);
+  return absl::StrCat(parent, "/", prefix, name, prefix.empty() ? "" : kSlice);
+}
+
+absl::string_view NameOfChildCgroup(absl::string_view parent, absl::string_view directory) {
+  const std::string prefix = PrefixOfChildren(parent);
+  if (prefix.empty()) return directory;
+  const bool is_child =
+      absl::ConsumePrefix(&directory, prefix) && absl::ConsumeSuffix(&directory, kSlice);
+  return is_child ? directory : absl::string_view();
 }
 
 }  // namespace plimsoll::linux

@@ -53,5 +53,19 @@ TEST(ExpandCgroupParent, RefusesNamesThatAreNoSlices) {
   }
 }
 
+TEST(ChildCgroup, IsASliceInASlice) {
+  EXPECT_EQ(ChildCgroup("/plimsoll", "1"), "/plimsoll/1");
+  EXPECT_EQ(ChildCgroup("/a.slice", "1"), "/a.slice/a-1.slice");
+  EXPECT_EQ(ChildCgroup("/a.slice/a-b.slice", "1"), "/a.slice/a-b.slice/a-b-1.slice");
+}
+
+TEST(ChildCgroup, IsKnownByItsDirectory) {
+  EXPECT_EQ(NameOfChildCgroup("/plimsoll", "1"), "1");
+  EXPECT_EQ(NameOfChildCgroup("/a.slice/a-b.slice", "a-b-1.slice"), "1");
+  EXPECT_EQ(NameOfChildCgroup("/a.slice", "a-b.scope"), "");
+  EXPECT_EQ(NameOfChildCgroup("/a.slice", "b-1.slice"), "");
+  EXPECT_EQ(NameOfChildCgroup("/a.slice", "memory.max"), "");
+}
+
 }  // namespace
 }  // namespace plimsoll::linux

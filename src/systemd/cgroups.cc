@@ -1,0 +1,393 @@
+#include "systemd/cgroups.h"
+
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+#include "linux/cgroup_tree.h"
+#include "systemd/unit_name.h"
+
+namespace plimsoll::systemd {
+namespace {
+
+constexpr char kOomGroup[] = "memory.oom.group";
+// The first that writes memory.oom.group, by the property OOMPolicy of scopes.
+constexpr int kWritesOomGroup = 253;
+constexpr int kTries = 3;
+
+// Those of ControlFiles that Apply writes for `settings`.
+std::vector<std::string> FilesOf(const linux::CgroupSettings& settings) {
+  std::vector<std::string> files;
+  if (settings.cpu_shares) files.emplace_back("cpu.weight");
+  if (settings.cpu_quota_us || settings.cpu_period_us) files.emplace_back("cpu.max");
+  if (settings.cpuset_cpus) files.emplace_back("cpuset.cpus");
+  if (settings.cpuset_mems) files.emplace_back("cpuset.mems");
+  if (settings.memory_limit_bytes) files.emplace_back("memory.max");
+  if (settings.memory_swap_limit_bytes) files.emplace_back("memory.swap.max");
+  if (settings.pids_limit) files.emplace_back("pids.max");
+  for (const auto& [file, value] : settings.unified) {
+    if (IsControlFile(file)) files.push_back(file);
+  }
+  return files;
+}
+
+// Those that are not ControlFiles: nobody needs to be told, but they are set back with the others.
+std::vector<std::string> AllFilesOf(const linux::CgroupSettings& settings) {
+  std::vector<std::string> files = FilesOf(settings);
+  for (const auto& [file, value] : settings.unified) {
+    if (!IsControlFile(file)) files.push_back(file);
+  }
+  for (const auto& [size, bytes] : settings.hugetlb_limits) {
+    files.push_back(absl::StrCat("hugetlb.", size, ".max"));
+  }
+  return files;
+}
+
+// What makes a line of a file with a line per device go, by its file.
+absl::string_view ResetOf(absl::string_view file) {
+  return file == "io.max" ? "rbps=max wbps=max riops=max wiops=max" : "default";
+}
+
+bool HasLines(absl::string_view file) {
+  return absl::StartsWith(file, "io.");
+}
+
+std::map<std::string, std::string> LinesOf(absl::string_view text) {
+  std::map<std::string, std::string> lines;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits(' ', 1));
+    // "100" alone is "default 100".
+    const bool alone = parts.second.empty();
+    lines[alone ? "default" : std::string(parts.first)] =
+        std::string(alone ? parts.first : parts.second);
+  }
+  return lines;
+}
+
+// What to write, one by one, to a file that holds `now` and is to hold `wanted`.
+std::vector<std::string> Writes(const std::string& file, const std::string& now,
+                                const std::string& wanted) {
+  if (now == wanted) return {};
+  if (!HasLines(file)) return {wanted};
+  std::vector<std::string> writes;
+  const std::map<std::string, std::string> there = LinesOf(now);
+  const std::map<std::string, std::string> asked = LinesOf(wanted);
+  for (const auto& [key, value] : there) {
+    if (!asked.contains(key)) writes.push_back(absl::StrCat(key, " ", ResetOf(file)));
+  }
+  for (const auto& [key, value] : asked) {
+    const auto at = there.find(key);
+    if (at == there.end() || at->second != value) writes.push_back(absl::StrCat(key, " ", value));
+  }
+  return writes;
+}
+
+}  // namespace
+
+SystemdCgroups::SystemdCgroups(std::unique_ptr<linux::CgroupManager> files,
+                               std::unique_ptr<Units> units, FsRoot host)
+    : files_(std::move(files)),
+      host_(std::move(host)),
+      ooms_(files_.get()),
+      units_(std::move(units)) {
+  units_->Listen([this] { WriteInexact(); });
+}
+
+SystemdCgroups::~SystemdCgroups() {
+  units_->Listen(nullptr);
+}
+
+absl::StatusOr<SystemdCgroups::Place> SystemdCgroups::PlaceOf(absl::string_view path) {
+  Place place;
+  PLIMSOLL_ASSIGN_OR_RETURN(place.group, linux::NormalizeCgroupPath(path));
+  if (place.group != "/") place.unit = UnitOf(place.group).value_or("");
+  return place;
+}
+
+bool SystemdCgroups::IsKnown(const std::string& group) const {
+  absl::MutexLock lock(&mutex_);
+  return known_.contains(group);
+}
+
+void SystemdCgroups::MakeKnown(const std::string& group) {
+  ooms_.Watch(group);
+  absl::MutexLock lock(&mutex_);
+  known_.insert(group);
+}
+
+void SystemdCgroups::Forget(const std::string& group) {
+  ooms_.Forget(group);
+  absl::MutexLock lock(&mutex_);
+  known_.erase(group);
+  std::erase_if(inexact_, [&](const auto& one) { return one.first.first == group; });
+}
+
+absl::Status SystemdCgroups::StartSlice(const Place& slice) {
+  const absl::Status started = units_->StartTransient(
+      slice.unit, {{"Description", absl::StrCat("Pods of Plimsoll (", slice.unit, ")")},
+                   {"DefaultDependencies", false},
+                   {"CollectMode", std::string("inactive-or-failed")},
+                   // Else systemd gives its group no controllers until something in it needs them.
+                   {"CPUAccounting", true},
+                   {"MemoryAccounting", true},
+                   {"IOAccounting", true},
+                   {"TasksAccounting", true}});
+  // An administrator's file may describe it.
+  return absl::IsAlreadyExists(started) ? units_->Start(slice.unit) : started;
+}
+
+absl::StatusOr<std::vector<std::string>> SystemdCgroups::Create(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  std::vector<std::string> made;
+  absl::Cleanup undo = [&] {
+    for (auto each = made.rbegin(); each != made.rend(); ++each) {
+      RemoveIfUnused(*each).IgnoreError();
+    }
+  };
+  for (const std::string& group : linux::GroupAndParents(place.group)) {
+    if (group == "/") continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const Place each, PlaceOf(group));
+    if (!IsSlice(each.unit)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, files_->Exists(group));
+    if (exists) continue;
+    PLIMSOLL_RETURN_IF_ERROR(StartSlice(each));
+    made.push_back(group);
+  }
+  // What is no slice, and controllers for all on the way.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> others, files_->Create(place.group));
+  std::move(undo).Cancel();
+  for (const std::string& other : others) {
+    if (!absl::c_linear_search(made, other)) made.push_back(other);
+  }
+  return made;
+}
+
+absl::StatusOr<std::vector<std::string>> SystemdCgroups::MakeKeeper(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  const auto parent = UnitOf(linux::ParentGroup(place.group));
+  if (parent.has_value() && IsSlice(*parent)) return std::vector<std::string>();
+  return files_->MakeKeeper(path);
+}
+
+absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
+  const std::string slice = UnitOf(linux::ParentGroup(scope.group)).value_or("-.slice");
+  std::vector<Property> properties = {
+      {"Description", absl::StrCat("Container of Plimsoll (", scope.unit, ")")},
+      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
+      {"Slice", slice},
+      {"Delegate", true},
+      {"DefaultDependencies", false},
+      {"CollectMode", std::string("inactive-or-failed")},
+      // Its default for scopes is a limit.
+      {"TasksMax", kInfinity}};
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> values,
+                            PropertiesNow(scope.group, ControlFiles()));
+  properties.insert(properties.end(), values.begin(), values.end());
+  if (units_->version() >= kWritesOomGroup) {
+    const auto group = files_->ReadFile(scope.group, "memory", kOomGroup);
+    const bool kills_all = group.ok() && absl::StripAsciiWhitespace(*group) == "1";
+    properties.push_back({"OOMPolicy", std::string(kills_all ? "kill" : "continue")});
+  }
+  return units_->StartTransient(scope.unit, properties);
+}
+
+absl::Status SystemdCgroups::Register(absl::string_view path, pid_t pid,
+                                      const linux::CgroupSettings& settings) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  if (!IsScope(place.unit)) return absl::OkStatus();
+  const absl::Status started = StartScope(place, pid);
+  if (!started.ok() && !absl::IsAlreadyExists(started)) return started;
+  MakeKnown(place.group);
+  NoteInexact(place.group, ControlFiles());
+  // A reload before systemd knew of it has taken its values; one while nobody wrote after it what
+  // systemd rounds has changed them.
+  return HoldsAll(place.group, settings) ? absl::OkStatus() : Apply(place.group, settings);
+}
+
+bool SystemdCgroups::HoldsAll(const std::string& group,
+                              const linux::CgroupSettings& settings) const {
+  const absl::StatusOr<linux::CgroupSettings> now = files_->Read(group);
+  if (!now.ok()) return false;
+  linux::CgroupSettings wanted = *now;
+  linux::MergeInto(settings, &wanted);
+  for (const auto& [file, value] : settings.unified) {
+    const auto text = files_->ReadFile(group, "", file);
+    if (!text.ok() || !Writes(file, *text, value).empty()) return false;
+  }
+  wanted.unified.clear();
+  if (wanted.cpu_shares && now->cpu_shares &&
+      linux::CpuSharesToWeight(*wanted.cpu_shares) == linux::CpuSharesToWeight(*now->cpu_shares)) {
+    wanted.cpu_shares = now->cpu_shares;
+  }
+  // An empty set is read as none.
+  if (wanted.cpuset_cpus == "") wanted.cpuset_cpus.reset();
+  if (wanted.cpuset_mems == "") wanted.cpuset_mems.reset();
+  return wanted == *now;
+}
+
+absl::Status SystemdCgroups::AddProcess(absl::string_view path, pid_t pid) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  if (!IsScope(place.unit)) return files_->AddProcess(path, pid);
+  // It ends with its last process, whenever that is.
+  absl::Status status;
+  for (int i = 0; i < kTries; ++i) {
+    if (IsKnown(place.group)) {
+      status = files_->AddProcess(place.group, pid);
+      if (!absl::IsNotFound(status)) return status;
+      Forget(place.group);
+    }
+    status = StartScope(place, pid);
+    if (!status.ok() && !absl::IsAlreadyExists(status)) return status;
+    MakeKnown(place.group);
+    if (status.ok()) return status;
+  }
+  return absl::UnavailableError(status.message());
+}
+
+absl::Status SystemdCgroups::Remove(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, files_->Exists(place.group));
+  // Before the unit: systemd would end what is still there.
+  PLIMSOLL_RETURN_IF_ERROR(files_->Remove(place.group));
+  // A unit without a group has ended, and systemd forgets it by itself.
+  if (exists && !place.unit.empty()) PLIMSOLL_RETURN_IF_ERROR(units_->Stop(place.unit));
+  Forget(place.group);
+  return absl::OkStatus();
+}
+
+absl::Status SystemdCgroups::RemoveIfUnused(absl::string_view path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool existed, files_->Exists(place.group));
+  PLIMSOLL_RETURN_IF_ERROR(files_->RemoveIfUnused(place.group));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, files_->Exists(place.group));
+  if (!existed || exists || place.unit.empty()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(units_->Stop(place.unit));
+  Forget(place.group);
+  return absl::OkStatus();
+}
+
+std::map<std::string, std::string> SystemdCgroups::Texts(
+    const std::string& group, const std::vector<std::string>& files) const {
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files) {
+    const auto text = files_->ReadFile(group, "", file);
+    if (text.ok()) texts[file] = *text;
+  }
+  return texts;
+}
+
+absl::Status SystemdCgroups::SetBack(const std::string& group,
+                                     const std::map<std::string, std::string>& before,
+                                     const absl::Status& status) {
+  absl::Status result = status;
+  for (const auto& [file, text] : before) {
+    const auto now = files_->ReadFile(group, "", file);
+    if (!now.ok()) continue;
+    for (const std::string& value : Writes(file, *now, text)) {
+      const absl::Status written = files_->WriteFile(group, "", file, value);
+      if (written.ok()) continue;
+      result = AlsoSay(result, absl::StrCat("and not set back: ", written.message()));
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Property>> SystemdCgroups::PropertiesNow(
+    const std::string& group, const std::vector<std::string>& files) const {
+  return PropertiesOf(
+      files, [&](absl::string_view file) { return files_->ReadFile(group, "", file); },
+      [&](absl::string_view number) {
+        const std::string device = absl::StrCat("sys/dev/block/", number);
+        const auto below = host_.List(absl::StrCat(device, "/slaves"));
+        return !host_.Exists(absl::StrCat(device, "/partition")) && (!below.ok() || below->empty());
+      });
+}
+
+absl::Status SystemdCgroups::Tell(const Place& place, const std::vector<std::string>& files) {
+  if (place.unit.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> properties,
+                            PropertiesNow(place.group, files));
+  if (properties.empty()) return absl::OkStatus();
+  const absl::Status told = units_->SetProperties(place.unit, properties);
+  return absl::IsNotFound(told) ? absl::OkStatus() : told;
+}
+
+absl::Status SystemdCgroups::Apply(absl::string_view path, const linux::CgroupSettings& settings) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  if (place.unit.empty()) return files_->Apply(path, settings);
+  const std::vector<std::string> files = FilesOf(settings);
+  const auto before = Texts(place.group, AllFilesOf(settings));
+  ForgetInexact(place.group, files);
+  absl::Status done = files_->Apply(place.group, settings);
+  if (done.ok()) {
+    done = Tell(place, files);
+    if (!done.ok()) done = SetBack(place.group, before, done);
+  }
+  NoteInexact(place.group, files);
+  return done;
+}
+
+absl::Status SystemdCgroups::WriteFile(absl::string_view path, absl::string_view controller,
+                                       absl::string_view file, absl::string_view value) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  if (place.unit.empty() || !IsControlFile(file)) {
+    return files_->WriteFile(path, controller, file, value);
+  }
+  const std::vector<std::string> files = {std::string(file)};
+  const auto before = Texts(place.group, files);
+  ForgetInexact(place.group, files);
+  absl::Status done = files_->WriteFile(place.group, controller, file, value);
+  if (done.ok()) {
+    done = Tell(place, files);
+    if (!done.ok()) done = SetBack(place.group, before, done);
+  }
+  NoteInexact(place.group, files);
+  return done;
+}
+
+void SystemdCgroups::ForgetInexact(const std::string& group,
+                                   const std::vector<std::string>& files) {
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& file : files) inexact_.erase({group, file});
+}
+
+void SystemdCgroups::NoteInexact(const std::string& group, const std::vector<std::string>& files) {
+  const std::vector<std::string> inexact = InexactFiles(
+      files, [&](absl::string_view file) { return files_->ReadFile(group, "", file); });
+  const std::map<std::string, std::string> texts = Texts(group, inexact);
+  bool expect = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [file, text] : texts) {
+      inexact_[{group, file}] = text;
+      // Of a quota, systemd loses nothing until it reads its own files.
+      expect = expect || HasLines(file);
+    }
+  }
+  if (expect) units_->Expect();
+}
+
+void SystemdCgroups::WriteInexact() {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [at, text] : inexact_) {
+    const auto& [group, file] = at;
+    const auto now = files_->ReadFile(group, "", file);
+    if (!now.ok()) continue;
+    for (const std::string& value : Writes(file, *now, text)) {
+      files_->WriteFile(group, "", file, value).IgnoreError();
+    }
+  }
+}
+
+absl::StatusOr<uint64_t> SystemdCgroups::OomKills(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  return IsScope(place.unit) ? ooms_.Kills(place.group) : files_->OomKills(path);
+}
+
+}  // namespace plimsoll::systemd
