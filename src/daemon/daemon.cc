@@ -24,6 +24,7 @@
 #include "base/subprocess.h"
 #include "cri/grpc_status.h"
 #include "cri/server.h"
+#include "daemon/cgroup_driver.h"
 #include "daemon/class_warnings.h"
 #include "daemon/classes.h"
 #include "daemon/configured_images.h"
@@ -35,7 +36,6 @@
 #include "daemon/run_directory.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
-#include "linux/cgroup_files.h"
 #include "linux/uevents.h"
 #include "network/network.h"
 #include "runtime/engine.h"
@@ -68,37 +68,6 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
   return found;
-}
-
-// As a unit of systemd: `systemctl kill` means all processes of the unit's group, and systemd warns
-// of those that outlive the unit, so monitors go where the pods are. On v1 too many hierarchies
-// would each have to be written for that.
-std::string MonitorGroup(const linux::CgroupManager& cgroups, const FsRoot& host,
-                         const Config& config) {
-  if (cgroups.layout() != linux::CgroupLayout::kV2) return "";
-  const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
-  if (!text.ok()) return "";
-  const absl::StatusOr<std::string> own = linux::ParseOwnGroup(*text, "");
-  if (!own.ok() || !absl::EndsWith(*own, ".service")) return "";
-  return absl::StrCat(config.cgroup_parent, "/monitors");
-}
-
-const char* LayoutName(linux::CgroupLayout layout) {
-  switch (layout) {
-    case linux::CgroupLayout::kV1:
-      return "v1";
-    case linux::CgroupLayout::kHybrid:
-      return "hybrid";
-    case linux::CgroupLayout::kV2:
-      return "v2";
-  }
-  return "unknown";
-}
-
-// As sd_booted(3).
-bool UseSystemdDriver(const FsRoot& host, const std::string& setting) {
-  if (setting != "auto") return setting == "systemd";
-  return host.Exists("run/systemd/system");
 }
 
 StateCounts CountStates(const runtime::Engine& engine) {
@@ -152,7 +121,12 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(config));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
     PLIMSOLL_ASSIGN_OR_RETURN(descriptor_limit_, RaiseDescriptorLimit());
-    PLIMSOLL_ASSIGN_OR_RETURN(cgroups_, linux::CgroupManager::Detect(host_));
+    PLIMSOLL_ASSIGN_OR_RETURN(driver_, OpenCgroupDriver(host_, config, options_.standalone));
+    if (driver_.systemd) {
+      log_->Write(LogLevel::kInfo, "control groups are managed by systemd", {});
+    } else if (!driver_.warning.empty()) {
+      log_->Write(LogLevel::kWarning, driver_.warning, {});
+    }
 
     PLIMSOLL_ASSIGN_OR_RETURN(state_, FsRoot::OpenOrCreate(config.state_dir));
     PLIMSOLL_ASSIGN_OR_RETURN(state_lock_, DirectoryLock::Take(*state_, "state directory"));
@@ -200,7 +174,7 @@ class DaemonImpl final : public Daemon {
   absl::Status RemoveRunDirectoryIfUnused() override {
     if (!engine_->ListSandboxes().empty()) return absl::OkStatus();
     CloseEngine();
-    return FirstError(cgroups_->RemoveIfUnused(options_.config.cgroup_parent), run_->Remove());
+    return FirstError(driver_.cgroups->RemoveIfUnused(driver_.pod_parent), run_->Remove());
   }
 
  private:
@@ -243,8 +217,8 @@ class DaemonImpl final : public Daemon {
                             .run = run_->root(),
                             .crun = config.crun,
                             .restrict_oom_score_adj = config.restrict_oom_score_adj,
-                            .cgroups = cgroups_.get(),
-                            .monitor_cgroup = MonitorGroup(*cgroups_, host_, config),
+                            .cgroups = driver_.cgroups.get(),
+                            .monitor_cgroup = driver_.monitors,
                             .descriptor_limit = descriptor_limit_};
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
 
@@ -265,10 +239,10 @@ class DaemonImpl final : public Daemon {
         .host = host_,
         .state = *state_,
         .run = run_->root(),
-        .default_cgroup_parent = config.cgroup_parent,
+        .default_cgroup_parent = driver_.pod_parent,
         .store = store_.get(),
         .images = images_.get(),
-        .cgroups = cgroups_.get(),
+        .cgroups = driver_.cgroups.get(),
         .runtime = runtime_.get(),
         .events = &*events_,
         .classes = classes_.get(),
@@ -304,7 +278,7 @@ class DaemonImpl final : public Daemon {
   }
 
   absl::Status OpenClasses() {
-    freezer_.emplace(cgroups_.get(), store_.get());
+    freezer_.emplace(driver_.cgroups.get(), store_.get());
     // Also where no type is configured any more.
     if (const absl::Status thawed = freezer_->Recover(); !thawed.ok()) {
       log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
@@ -313,7 +287,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(
         classes_, MakeClasses(options_.config.classes,
                               {.host = host_,
-                               .cgroups = cgroups_.get(),
+                               .cgroups = driver_.cgroups.get(),
                                .owned = store_.get(),
                                .freezer = &*freezer_,
                                .restrict_oom_score_adj = options_.config.restrict_oom_score_adj,
@@ -381,8 +355,8 @@ class DaemonImpl final : public Daemon {
     info.run_directory = options_.config.run_dir;
     info.config_path = options_.config_path;
     info.programs = {NameAndVersion(runtime_->runtime_version())};
-    info.cgroup_layout = LayoutName(cgroups_->layout());
-    info.systemd_cgroup_driver = UseSystemdDriver(host_, options_.config.cgroup_driver);
+    info.cgroup_layout = LayoutName(driver_.cgroups->layout());
+    info.systemd_cgroup_driver = driver_.systemd;
     info.limitations = [this] {
       std::vector<std::string> all = runtime_->Limitations();
       for (std::string& trouble : node_->Troubles()) all.push_back(std::move(trouble));
@@ -501,7 +475,7 @@ class DaemonImpl final : public Daemon {
       if (faccessat(host_.fd(), relative.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0) continue;
       return NotReady("DirectoryUnusable", ErrnoStatus(errno, absl::StrCat(what, " ", path)));
     }
-    const absl::StatusOr<bool> cgroups = cgroups_->Exists("/");
+    const absl::StatusOr<bool> cgroups = driver_.cgroups->Exists("/");
     if (!cgroups.ok()) return NotReady("CgroupsUnusable", cgroups.status());
     if (!*cgroups) {
       return NotReady("CgroupsUnusable", absl::NotFoundError("/sys/fs/cgroup is not mounted"));
@@ -586,7 +560,7 @@ class DaemonImpl final : public Daemon {
   std::optional<FsRoot> state_;
   std::optional<DirectoryLock> state_lock_;
   std::unique_ptr<RunDirectory> run_;
-  std::unique_ptr<linux::CgroupManager> cgroups_;
+  CgroupDriver driver_;
   std::unique_ptr<runtime::Store> store_;
   std::optional<runtime::EventLog> events_;
   std::unique_ptr<ConfiguredImages> images_;

@@ -14,6 +14,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cri/findings.h"
+#include "daemon/cgroup_driver.h"
 #include "daemon/directory_lock.h"
 #include "daemon/run_directory.h"
 #include "image/catalog.h"
@@ -173,7 +174,9 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   input.cgroups = cgroups.get();
   input.runtime = runtime.get();
   input.state = *real_state;
-  input.default_cgroup_parent = config.cgroup_parent;
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      input.default_cgroup_parent,
+      PodParent(config, WantsSystemd(host, config, cgroups->layout(), /*standalone=*/false)));
   PLIMSOLL_ASSIGN_OR_RETURN(input.attached, network::ListRecords(*real_state));
   std::vector<runtime::Finding> findings = runtime::Inspect(input);
   AddWork(*real_state, &findings);

@@ -110,9 +110,9 @@ class CgroupManager {
   // What the kernel holds now.
   virtual absl::StatusOr<CgroupSettings> Read(absl::string_view path) const = 0;
 
-  // Of a group that somebody else has made, for `pid` and with `settings` (an OCI runtime): makes it
-  // known to whoever manages the machine's groups, so that it keeps its values. Again for one that
-  // is known: looks whether it holds them. Nothing where groups are plain directories.
+  // Of a group that somebody else has made, for `pid` and with `settings` (an OCI runtime): makes
+  // it known to whoever manages the machine's groups, so that it keeps its values. Again for one
+  // that is known: looks whether it holds them. Nothing where groups are plain directories.
   virtual absl::Status Register(absl::string_view, pid_t, const CgroupSettings&) {
     return absl::OkStatus();
   }

@@ -152,6 +152,7 @@ void EngineImpl::FollowShare(Container& container) {
   if (!done.ok()) {
     return Warn(record.sandbox_id, record.id, Annotate(done, "give it its part of the node"));
   }
+  SeeGroup(container);
   TellLost(container, confined);
 }
 

@@ -199,12 +199,21 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   record.stop_signal = created.stop_signal;
   record.user = created.user;
   record.state = ContainerState::kCreated;
+  // What another program has made of its resources is that program's affair.
+  const absl::Status registered = options_.cgroups->Register(
+      record.cgroup_path, record.init.pid,
+      request.program.empty() ? given.resources : linux::CgroupSettings());
+  if (!registered.ok()) return Annotate(registered, absl::StrCat("container ", spec.name));
   // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
   PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
   phase.Done("container_classes");
   // Asked while there is an init: it may end before anybody else looks.
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) record.last_resources.oom_score_adj = *adj;
+  if (options_.cgroups->EndsWithProcesses()) {
+    const auto group = options_.cgroups->Read(record.cgroup_path);
+    if (group.ok()) record.last_resources.cgroup = *group;
+  }
 
   std::string id = record.id;
   const auto container = std::make_shared<Container>(record);
@@ -343,6 +352,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
     state = container->Snapshot().state;
   }
   SeeOomScore(*container);
+  SeeGroup(*container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     SendStopSignal(*container).IgnoreError();  // gone already is as good
     if (AwaitRecord(container, absl::Now() + grace)) return absl::OkStatus();

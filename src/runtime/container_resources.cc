@@ -131,6 +131,17 @@ bool EngineImpl::SeeOomScore(Container& container) {
   return true;
 }
 
+bool EngineImpl::SeeGroup(Container& container) {
+  if (!options_.cgroups->EndsWithProcesses()) return false;
+  const auto now = options_.cgroups->Read(container.Snapshot().cgroup_path);
+  if (!now.ok()) return false;
+  absl::MutexLock lock(&container.mutex);
+  linux::CgroupSettings& last = container.record.last_resources.cgroup;
+  if (!IsLive(container.record.state) || last == *now) return false;
+  last = *now;
+  return true;
+}
+
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   ContainerRecord record = container->Snapshot();
@@ -279,7 +290,10 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   given.cgroup = confined->settings;
   const absl::Status done = ApplyUpdate(*container, record, given, &mark);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
-  if (SeeOomScore(*container)) Warn(record.sandbox_id, record.id, Save(*container));
+  const bool other_group = SeeGroup(*container);
+  if (SeeOomScore(*container) || other_group) {
+    Warn(record.sandbox_id, record.id, Save(*container));
+  }
   if (*told) ToldWhatHolds(record.sandbox_id);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);

@@ -202,6 +202,8 @@ class EngineImpl : public Engine {
   // Keeps what its init has for when there is none to be asked, as long as it is live. Whether that
   // is news; not saved.
   bool SeeOomScore(Container& container);
+  // The same of its group, where that goes with its last process.
+  bool SeeGroup(Container& container);
   // On record are the resources of `asked` from now on; on failure, those of before.
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
   // Of one that is found after a kill: writes what its row says, if its update was cut off.
@@ -345,6 +347,10 @@ class EngineImpl : public Engine {
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
+  // Where the group of a container that lives must be known to who manages groups.
+  absl::Status RegisterAgain(const ContainerRecord& record);
+  // Of what was asked for, the CPU quota, unless a class of `id` sets it.
+  linux::CgroupSettings QuotaOf(const linux::CgroupSettings& asked, const std::string& id) const;
   // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
   absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
   // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.

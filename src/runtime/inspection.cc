@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/random_id.h"
+#include "linux/cgroup.h"
 #include "linux/process.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -294,7 +295,8 @@ class Inspector {
     for (const std::string& hierarchy : hierarchies) {
       const auto names =
           input_.host.List(absl::StrCat(kMount, hierarchy, input_.default_cgroup_parent));
-      for (const std::string& id : names.value_or(std::vector<std::string>())) {
+      for (const std::string& name : names.value_or(std::vector<std::string>())) {
+        const std::string id(linux::NameOfChildCgroup(input_.default_cgroup_parent, name));
         if (IsId(id) && !known_sandboxes_.contains(id) && !under_way_.contains(id) &&
             absl::c_linear_search(places, id)) {
           strays.insert(id);
@@ -302,7 +304,7 @@ class Inspector {
       }
     }
     for (const std::string& id : strays) {
-      const std::string group = absl::StrCat(input_.default_cgroup_parent, "/", id);
+      const std::string group = linux::ChildCgroup(input_.default_cgroup_parent, id);
       Finding& finding =
           Add(D::kStrayGroup,
               absl::StrCat("control group ", group, " is of a sandbox that is not recorded"),

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "network/network.h"
+#include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -242,10 +243,29 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
 
 absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
   SeeOomScore(*container);
+  SeeGroup(*container);
   const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
   if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
   RecordExit(container);
   return absl::OkStatus();
+}
+
+// Of all values, the quota alone is changed by a reload of systemd's while no daemon lives.
+linux::CgroupSettings EngineImpl::QuotaOf(const linux::CgroupSettings& asked,
+                                          const std::string& id) const {
+  linux::CgroupSettings quota;
+  quota.cpu_quota_us = asked.cpu_quota_us;
+  quota.cpu_period_us = asked.cpu_period_us;
+  LeaveOut(ClassFiles(id), &quota);
+  return quota;
+}
+
+absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
+  if (!options_.cgroups->EndsWithProcesses()) return absl::OkStatus();
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
+  return options_.cgroups->Register(record.cgroup_path, record.init.pid,
+                                    QuotaOf(record.spec.resources, record.id));
 }
 
 void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
@@ -261,6 +281,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
     if (changed) Trouble(finding, options_.store->PutContainer(record));
     Trouble(finding, FinishUpdate(record));
+    if (is_live) Trouble(finding, RegisterAgain(record));
   }
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
@@ -332,6 +353,10 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
     Trouble(finding, FinishUpdate(record));
+    if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
+      const absl::Status kept = ApplyToPod(record, QuotaOf(record.spec.resources, record.id));
+      if (!absl::IsNotFound(kept)) Trouble(finding, kept);
+    }
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:

@@ -30,7 +30,7 @@ std::string KeeperOf(const SandboxRecord& record) {
 absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
   const std::string& parent = record->spec.cgroup_parent;
   if (parent.empty()) {
-    record->cgroup_path = absl::StrCat(options_.default_cgroup_parent, "/", record->id);
+    record->cgroup_path = linux::ChildCgroup(options_.default_cgroup_parent, record->id);
   } else {
     PLIMSOLL_ASSIGN_OR_RETURN(record->cgroup_path, linux::ExpandCgroupParent(parent));
   }

@@ -385,6 +385,13 @@ void SystemdCgroups::WriteInexact() {
   }
 }
 
+absl::StatusOr<linux::CgroupSettings> SystemdCgroups::Read(absl::string_view path) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(linux::CgroupSettings settings, files_->Read(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, files_->Exists(path));
+  if (exists) return settings;
+  return absl::NotFoundError(absl::StrCat("cgroup ", path, " has just gone"));
+}
+
 absl::StatusOr<uint64_t> SystemdCgroups::OomKills(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   return IsScope(place.unit) ? ooms_.Kills(place.group) : files_->OomKills(path);

@@ -65,9 +65,8 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::StatusOr<bool> Exists(absl::string_view path) const override {
     return files_->Exists(path);
   }
-  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view path) const override {
-    return files_->Read(path);
-  }
+  // NOT_FOUND also when the group went while it was read.
+  absl::StatusOr<linux::CgroupSettings> Read(absl::string_view path) const override;
   absl::Status ReturnToCpuset(absl::string_view path) override {
     return files_->ReturnToCpuset(path);
   }

@@ -1,0 +1,116 @@
+#include "daemon/cgroup_driver.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status.h"
+#include "linux/cgroup_files.h"
+#include "systemd/cgroups.h"
+#include "systemd/unit_name.h"
+#include "systemd/units.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+constexpr char kBooted[] = "run/systemd/system";  // as sd_booted(3)
+
+bool IsSliceInItsPlace(const std::string& group) {
+  const auto unit = systemd::UnitOf(group);
+  return unit.has_value() && systemd::IsSlice(*unit);
+}
+
+// As a unit of systemd: `systemctl kill` means all processes of the unit's group, and systemd warns
+// of those that outlive the unit, so monitors go where the pods are. On v1 too many hierarchies
+// would each have to be written for that.
+std::string MonitorGroup(const FsRoot& host, const CgroupDriver& driver) {
+  if (driver.cgroups->layout() != linux::CgroupLayout::kV2) return "";
+  const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
+  if (!text.ok()) return "";
+  const absl::StatusOr<std::string> own = linux::ParseOwnGroup(*text, "");
+  if (!own.ok() || !absl::EndsWith(*own, ".service")) return "";
+  return absl::StrCat(driver.pod_parent, driver.systemd ? "/plimsoll-monitors.scope" : "/monitors");
+}
+
+// Why `auto` is not systemd on a machine that it runs.
+std::string Warning(const Config& config, linux::CgroupLayout layout) {
+  const std::string why =
+      layout != linux::CgroupLayout::kV2
+          ? absl::StrCat("control groups are of layout ", LayoutName(layout),
+                         " and the driver needs cgroup v2 alone")
+      : !PodParent(config, /*systemd=*/true).ok()
+          ? absl::StrCat("cgroup_parent ", config.cgroup_parent, " can't be a slice")
+          : "there is no system bus (Debian: apt-get install dbus)";
+  return absl::StrCat("systemd runs this machine, but the cgroup driver is cgroupfs, since ", why,
+                      "; kubelet's cgroupDriver has to be the same");
+}
+
+absl::Status Refused(const absl::Status& why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("cgroup_driver systemd: ", why.message(), "; or set cgroup_driver to cgroupfs"));
+}
+
+}  // namespace
+
+const char* LayoutName(linux::CgroupLayout layout) {
+  switch (layout) {
+    case linux::CgroupLayout::kV1:
+      return "v1";
+    case linux::CgroupLayout::kHybrid:
+      return "hybrid";
+    case linux::CgroupLayout::kV2:
+      return "v2";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<std::string> PodParent(const Config& config, bool systemd) {
+  const std::string& parent = config.cgroup_parent;
+  if (!systemd || IsSliceInItsPlace(parent)) return parent;
+  // "/plimsoll" is a name for both drivers.
+  const std::string slice = absl::StrCat(parent, ".slice");
+  if (!absl::StrContains(parent, "-") && !absl::EndsWith(parent, ".slice") &&
+      IsSliceInItsPlace(slice)) {
+    return slice;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("cgroup_parent ", parent,
+                   " must be a slice in its place, as in /pods.slice/pods-mine.slice, or one word "
+                   "that becomes one, as in /plimsoll"));
+}
+
+bool WantsSystemd(const FsRoot& host, const Config& config, linux::CgroupLayout layout,
+                  bool standalone) {
+  if (config.cgroup_driver != "auto") return config.cgroup_driver == "systemd";
+  return !standalone && layout == linux::CgroupLayout::kV2 && systemd::SystemdIsThere(host) &&
+         PodParent(config, /*systemd=*/true).ok();
+}
+
+absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& config,
+                                              bool standalone) {
+  CgroupDriver driver;
+  PLIMSOLL_ASSIGN_OR_RETURN(driver.cgroups, linux::CgroupManager::Detect(host));
+  const linux::CgroupLayout layout = driver.cgroups->layout();
+  driver.systemd = WantsSystemd(host, config, layout, standalone);
+  const auto parent = PodParent(config, driver.systemd);
+  if (!parent.ok()) return Refused(parent.status());
+  driver.pod_parent = *parent;
+  if (driver.systemd) {
+    if (layout != linux::CgroupLayout::kV2) {
+      return Refused(absl::FailedPreconditionError(
+          absl::StrCat("needs cgroup v2 alone, and control groups here are of layout ",
+                       LayoutName(layout), "; boot with systemd.unified_cgroup_hierarchy=1")));
+    }
+    auto units = systemd::ConnectUnits(host);
+    if (!units.ok()) return Refused(units.status());
+    driver.cgroups = std::make_unique<systemd::SystemdCgroups>(std::move(driver.cgroups),
+                                                               *std::move(units), host);
+  } else if (config.cgroup_driver == "auto" && !standalone && host.Exists(kBooted)) {
+    driver.warning = Warning(config, layout);
+  }
+  driver.monitors = MonitorGroup(host, driver);
+  return driver;
+}
+
+}  // namespace plimsoll::daemon
