@@ -29,8 +29,9 @@ DIRECTORIES = ["dev", "etc", "job", "mnt", "proc", "results", "root", "run", "sb
 # Debian's merged /usr.
 LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin",
          "var/run": "/run", "etc/mtab": "/proc/self/mounts"}
-FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
-         "etc/group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n",
+FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/:/bin/false\n"
+                       "nobody:x:65534:65534::/:/bin/false\n",
+         "etc/group": "root:x:0:\ntty:x:5:\nmessagebus:x:100:\nnogroup:x:65534:\n",
          "etc/hosts": "127.0.0.1 localhost plimsoll-vm\n",
          "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
          "etc/hostname": "plimsoll-vm\n"}
@@ -45,8 +46,12 @@ SYSTEMD_FILES = {
     "etc/systemd/system/guest-job.service":
         "[Unit]\nAfter=multi-user.target\n[Service]\nExecStart=/usr/sbin/guest_job\n"
         "Environment=HOME=/root TMPDIR=/tmp PLIMSOLL_VM=1\n"}
-# A tool's own files.
-TOOL_FILES = {"skopeo": ["/etc/containers"]}
+# A tool's own files. Of the bus, what systemd is reached by: others' policies name users who are
+# not here.
+TOOL_FILES = {"skopeo": ["/etc/containers"],
+              "dbus-daemon": ["/usr/share/dbus-1/system.conf",
+                              "/usr/share/dbus-1/system.d/org.freedesktop.systemd1.conf",
+                              "/usr/share/dbus-1/system-services/org.freedesktop.systemd1.service"]}
 
 
 def libraries(program):

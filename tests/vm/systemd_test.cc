@@ -1,4 +1,11 @@
-// plimsolld as a unit of systemd: in a virtual machine that systemd runs, started by systemd.py.
+// plimsolld as a unit of systemd, with the cgroup driver of that: in a virtual machine that systemd
+// runs, started by systemd.py.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/subprocess.h"
@@ -13,6 +20,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int64_t kMemoryLimit = 64 << 20;
+// No whole percents of a CPU, which is all that systemd's files hold.
+constexpr int64_t kOddQuota = 12345;
+// After each of these systemd writes all values that it knows anew.
+const std::vector<std::vector<std::string>>& Reloads() {
+  static const auto& reloads = *new std::vector<std::vector<std::string>>{
+      {"systemctl", "daemon-reload"}, {"systemctl", "daemon-reexec"}};
+  return reloads;
+}
 
 class SystemdTest : public NodeTest {
  protected:
@@ -78,6 +93,75 @@ class SystemdTest : public NodeTest {
     EXPECT_EQ(Host().Read(directory + "/memory.max").value_or("no such file"),
               absl::StrCat(kMemoryLimit, "\n"));
     EXPECT_EQ(Host().Read(directory + "/cpu.max").value_or("no such file"), "50000 100000\n");
+  }
+
+  static std::string ReadFile(const std::string& directory, const std::string& file) {
+    return std::string(absl::StripAsciiWhitespace(
+        Host().Read(absl::StrCat(directory, "/", file)).value_or("no such file")));
+  }
+
+  // Now and after systemd has been told to do everything anew, with what it has to do then.
+  static void ExpectKept(const std::string& directory,
+                         const std::map<std::string, std::string>& values) {
+    const auto expect = [&] {
+      for (const auto& [file, value] : values) {
+        EXPECT_TRUE(Eventually([&] { return ReadFile(directory, file) == value; }))
+            << file << " is " << ReadFile(directory, file) << " and not " << value;
+      }
+    };
+    expect();
+    for (const std::vector<std::string>& reload : Reloads()) {
+      SCOPED_TRACE(reload[1]);
+      Run(reload);
+      expect();
+      // It writes when it has nothing else to do, and a job is done after that.
+      Run({"systemd-run", "--quiet", "--wait", "true"});
+      expect();
+    }
+  }
+
+  static std::string Property(const std::string& unit, const std::string& name) {
+    return std::string(absl::StripAsciiWhitespace(Run({"systemctl", "show", "-P", name, unit})));
+  }
+
+  // Names of units with `part` in them, loaded or failed.
+  static std::string UnitsWith(const std::string& part) {
+    return Run({"systemctl", "list-units", "--all", "--plain", "--no-legend", "--no-pager",
+                absl::StrCat("*", part, "*")});
+  }
+
+  // With something of all that a client can ask for.
+  std::string StartFull(const std::string& pod) {
+    cri::ContainerConfig config = Shell("sleep 100000");
+    cri::LinuxContainerResources* resources = config.mutable_linux()->mutable_resources();
+    resources->set_memory_limit_in_bytes(kMemoryLimit);
+    resources->set_cpu_quota(kOddQuota);
+    resources->set_cpu_period(100000);
+    resources->set_cpu_shares(512);
+    resources->set_cpuset_cpus("1-2");
+    resources->set_cpuset_mems("0");
+    (*resources->mutable_unified())["memory.low"] = "1048576";
+    (*resources->mutable_unified())["pids.max"] = "77";
+    (*resources->mutable_unified())["memory.oom.group"] = "1";
+    return Start(pod, config);
+  }
+  static std::map<std::string, std::string> Full() {
+    return {{"memory.max", absl::StrCat(kMemoryLimit)},
+            {"cpu.max", absl::StrCat(kOddQuota, " 100000")},
+            {"cpu.weight", "20"},
+            {"cpuset.cpus", "1-2"},
+            {"cpuset.mems", "0"},
+            {"memory.low", "1048576"},
+            {"pids.max", "77"},
+            {"memory.oom.group", "1"}};
+  }
+
+  // Where its processes are.
+  static std::string DirectoryOf(const std::string& group) {
+    return absl::StrCat("/sys/fs/cgroup", group);
+  }
+  std::string OwnSlice(const std::string& pod) {
+    return absl::StrCat("/plimsoll.slice/plimsoll-", pod, ".slice");
   }
 
   // When the container's first process was started, in ticks: another process has another.
@@ -171,6 +255,190 @@ TEST_F(SystemdTest, NothingOfOursIsLeftInASlice) {
   EXPECT_THAT(*Host().List(slice), Not(Contains(HasSubstr("plimsoll-"))));
   Run({"systemctl", "stop", "kubepods-pod3.slice"});
   EXPECT_FALSE(Host().Exists(slice));
+}
+
+TEST_F(SystemdTest, AContainerIsAScopeThatKeepsItsValues) {
+  const std::string slice = StartSlice("kubepods-pod4.slice");
+  const std::string id = StartFull(RunPodIn("kubepods-pod4.slice"));
+  const std::string unit = absl::StrCat("plimsoll-", id, ".scope");
+  EXPECT_EQ(Property(unit, "ActiveState"), "active");
+  EXPECT_EQ(Property(unit, "Slice"), "kubepods-pod4.slice");
+  EXPECT_EQ(Property(unit, "Delegate"), "yes");
+  EXPECT_EQ(Property(unit, "MemoryMax"), absl::StrCat(kMemoryLimit));
+  EXPECT_EQ(Property(unit, "MemoryLow"), "1048576");
+  EXPECT_EQ(Property(unit, "TasksMax"), "77");
+  EXPECT_EQ(Property(unit, "CPUWeight"), "20");
+  EXPECT_EQ(Property(unit, "AllowedCPUs"), "1-2");
+  ExpectKept(absl::StrCat(slice, "/", unit), Full());
+}
+
+TEST_F(SystemdTest, ACgroupParentMayBeAPathToo) {
+  const std::string slice = StartSlice("kubepods-pod5.slice");
+  const std::string id = StartFull(RunPodIn("/kubepods.slice/kubepods-pod5.slice"));
+  ExpectKept(absl::StrCat(slice, "/plimsoll-", id, ".scope"), Full());
+}
+
+TEST_F(SystemdTest, AnUpdateIsWhatIsKept) {
+  const std::string slice = StartSlice("kubepods-pod6.slice");
+  const std::string id = StartFull(RunPodIn("kubepods-pod6.slice"));
+  const std::string unit = absl::StrCat("plimsoll-", id, ".scope");
+  cri::LinuxContainerResources update;
+  update.set_memory_limit_in_bytes(2 * kMemoryLimit);
+  update.set_cpu_quota(20000);
+  update.set_cpu_period(50000);
+  update.set_cpu_shares(1024);
+  update.set_cpuset_cpus("2-3");
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  EXPECT_EQ(Property(unit, "MemoryMax"), absl::StrCat(2 * kMemoryLimit));
+  EXPECT_EQ(Property(unit, "CPUQuotaPerSecUSec"), "400ms");
+  std::map<std::string, std::string> values = Full();
+  values["memory.max"] = absl::StrCat(2 * kMemoryLimit);
+  values["cpu.max"] = "20000 50000";
+  values["cpu.weight"] = "39";
+  values["cpuset.cpus"] = "2-3";
+  ExpectKept(absl::StrCat(slice, "/", unit), values);
+  // What the kernel refuses changes nothing, here or there.
+  cri::LinuxContainerResources wrong;
+  wrong.set_memory_limit_in_bytes(3 * kMemoryLimit);
+  (*wrong.mutable_unified())["memory.low"] = "much";
+  EXPECT_FALSE(TryUpdate(id, wrong).ok());
+  EXPECT_EQ(Property(unit, "MemoryMax"), absl::StrCat(2 * kMemoryLimit));
+  ExpectKept(absl::StrCat(slice, "/", unit), values);
+}
+
+TEST_F(SystemdTest, ClassesOfContainersAndPodsAreKept) {
+  const std::string slice = StartSlice("kubepods-pod7.slice");
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->set_cgroup_parent("kubepods-pod7.slice");
+  (*config.mutable_class_resources()->mutable_class_())["pod-tier"] = "small";
+  const std::string pod = RunPod(config);
+  cri::ContainerConfig container = Shell("sleep 100000");
+  (*container.mutable_class_resources()->mutable_classes())["tier"] = "background";
+  const std::string id = Start(pod, container);
+  const std::string scope = absl::StrCat(slice, "/plimsoll-", id, ".scope");
+  EXPECT_EQ(Property("kubepods-pod7.slice", "MemoryHigh"), absl::StrCat(512 << 20));
+  EXPECT_EQ(Property("kubepods-pod7.slice", "TasksMax"), "500");
+  ExpectKept(slice, {{"memory.high", absl::StrCat(512 << 20)}, {"pids.max", "500"}});
+  ExpectKept(scope, {{"memory.high", absl::StrCat(48 << 20)}, {"cpu.idle", "1"}});
+  cri::UpdateContainerResourcesRequest request;
+  request.set_container_id(id);
+  (*request.mutable_class_resources()->mutable_classes())["tier"] = "normal";
+  cri::UpdateContainerResourcesResponse response;
+  grpc::ClientContext context;
+  const grpc::Status changed =
+      node_.runtime().UpdateContainerResources(&context, request, &response);
+  ASSERT_TRUE(changed.ok()) << changed.error_message();
+  ExpectKept(scope, {{"memory.high", "max"}, {"cpu.idle", "0"}});
+}
+
+TEST_F(SystemdTest, APodWithoutAParentHasASliceOfItsOwn) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_resources()->set_cpu_quota(kOddQuota);
+  config.mutable_linux()->mutable_resources()->set_cpu_period(100000);
+  const std::string pod = RunPod(config);
+  const std::string id = StartFull(pod);
+  const std::string slice = DirectoryOf(OwnSlice(pod));
+  ExpectKept(slice, {{"cpu.max", absl::StrCat(kOddQuota, " 100000")}});
+  ExpectKept(absl::StrCat(slice, "/plimsoll-", id, ".scope"), Full());
+  cri::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id(pod);
+  request.mutable_resources()->set_memory_limit_in_bytes(1 << 30);
+  cri::UpdatePodSandboxResourcesResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdatePodSandboxResources(&context, request, &response).ok());
+  EXPECT_EQ(Property(absl::StrCat("plimsoll-", pod, ".slice"), "MemoryMax"), absl::StrCat(1 << 30));
+  ExpectKept(slice, {{"memory.max", absl::StrCat(1 << 30)},
+                     {"cpu.max", absl::StrCat(kOddQuota, " 100000")}});
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_FALSE(Host().Exists(slice));
+  EXPECT_EQ(UnitsWith(pod), "");
+  EXPECT_EQ(UnitsWith(id), "");
+}
+
+TEST_F(SystemdTest, AContainersEndLeavesNoUnitAndItsLastValues) {
+  const std::string pod = RunPodIn("kubepods-pod8.slice");  // which nobody has made
+  const std::string id = StartFull(pod);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_TRUE(Eventually([&] { return UnitsWith(id).empty(); })) << UnitsWith(id);
+  const cri::LinuxContainerResources last = Status(id).resources().linux();
+  EXPECT_EQ(last.memory_limit_in_bytes(), kMemoryLimit);
+  EXPECT_EQ(last.cpu_quota(), kOddQuota);
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_EQ(UnitsWith("pod8"), "") << "made for the pod, gone with it";
+  EXPECT_FALSE(Host().Exists("/sys/fs/cgroup/kubepods.slice/kubepods-pod8.slice"));
+}
+
+// systemd removes a container's group, and the count in it, when its last process ends.
+TEST_F(SystemdTest, OomKillsAreSeenThoughTheGroupGoesAtOnce) {
+  const std::string pod = RunPodIn("kubepods-pod9.slice");
+  const std::string other = StartFull(pod);
+  for (int i = 0; i < 5; ++i) {
+    cri::ContainerConfig hog = Shell("tail -c 1000000000 /dev/zero > /dev/null");
+    hog.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 << 20);
+    const cri::ContainerStatus status = AwaitExit(Start(pod, hog));
+    EXPECT_EQ(status.reason(), "OOMKilled") << i;
+    const cri::ContainerStatus quiet = AwaitExit(Start(pod, Shell("exit 3")));
+    EXPECT_EQ(quiet.reason(), "Error") << i;
+  }
+  EXPECT_EQ(Status(other).state(), cri::CONTAINER_RUNNING);
+}
+
+TEST_F(SystemdTest, AnotherDaemonGoesOnWithTheUnits) {
+  const std::string slice = StartSlice("kubepods-podA.slice");
+  const std::string pod = RunPodIn("kubepods-podA.slice");
+  const std::string id = StartFull(pod);
+  const std::string scope = absl::StrCat(slice, "/plimsoll-", id, ".scope");
+  Run({"systemctl", "stop", "plimsolld"});
+  Run({"systemctl", "daemon-reload"});  // nobody corrects what it rounds
+  Run({"systemctl", "start", "plimsolld"});
+  AwaitDaemon();
+  ExpectKept(scope, Full());
+  cri::LinuxContainerResources update;
+  update.set_memory_limit_in_bytes(2 * kMemoryLimit);
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  std::map<std::string, std::string> values = Full();
+  values["memory.max"] = absl::StrCat(2 * kMemoryLimit);
+  ExpectKept(scope, values);
+  EXPECT_EQ(Property("plimsoll-monitors.scope", "ActiveState"), "active");
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_EQ(UnitsWith(id), "");
+}
+
+// dbus-daemon is the one part that may be replaced under a running machine.
+TEST_F(SystemdTest, ABusThatIsRestartedIsFoundAgain) {
+  const std::string pod = RunPodIn("kubepods-podB.slice");
+  StartFull(pod);
+  Run({"systemctl", "restart", "dbus.service"});
+  const std::string id = StartFull(pod);
+  EXPECT_EQ(Property(absl::StrCat("plimsoll-", id, ".scope"), "MemoryMax"),
+            absl::StrCat(kMemoryLimit));
+}
+
+TEST_F(SystemdTest, ASharedPidNamespaceIsHeldInAScope) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->set_cgroup_parent("kubepods-podC.slice");
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::POD);
+  const std::string pod = RunPod(config);
+  EXPECT_EQ(Property(absl::StrCat("plimsoll-pause-", pod, ".scope"), "ActiveState"), "active");
+  StartLimited(pod);
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_EQ(UnitsWith(pod), "");
+}
+
+TEST_F(SystemdTest, ADaemonThatCannotHaveTheDriverSaysWhy) {
+  Run({"systemctl", "stop", "plimsolld"});
+  for (const auto& [flags, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--cgroup-driver=systemd", "--cgroup-parent=/a/b"}, "must be a slice"}}) {
+    std::vector<std::string> argv = {ProgramPath("plimsolld")};
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    const auto ended = RunCommand({.argv = argv}, {.timeout = Patience(absl::Seconds(60))});
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    EXPECT_FALSE(ended->exit.success());
+    EXPECT_THAT(ended->err, HasSubstr(message));
+  }
+  Run({"systemctl", "start", "plimsolld"});
+  AwaitDaemon();
 }
 
 }  // namespace
