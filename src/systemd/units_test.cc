@@ -1,0 +1,61 @@
+// What is between here and systemd; what systemd itself does is tested in tests/vm.
+#include "systemd/units.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/test_dir.h"
+#include "base/unique_fd.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::systemd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string AddressOf(const TestDir& dir) {
+  return absl::StrCat("unix:path=", dir.path(), "/bus");
+}
+
+TEST(Units, SaysWhatIsMissing) {
+  const TestDir dir;
+  EXPECT_FALSE(SystemdIsThere(dir.root()));
+  absl::Status status = ConnectUnits(dir.root()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 is not systemd"));
+
+  ASSERT_TRUE(dir.root().MakeDirs("run/systemd/system").ok());
+  EXPECT_FALSE(SystemdIsThere(dir.root()));
+  status = ConnectUnits(dir.root()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("apt-get install dbus"));
+}
+
+TEST(Units, ABusThatIsNotThereIsNotWaitedFor) {
+  const TestDir dir;
+  const absl::Status status = ConnectUnitsAt(AddressOf(dir), absl::Minutes(10)).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(dir.path()));
+}
+
+TEST(Units, ABusThatNeverAnswersIsGivenUp) {
+  const TestDir dir;
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  const std::string path = absl::StrCat(dir.path(), "/bus");
+  ASSERT_LT(path.size(), sizeof(name.sun_path));
+  memcpy(name.sun_path, path.c_str(), path.size() + 1);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  const absl::Status status = ConnectUnitsAt(AddressOf(dir), absl::Milliseconds(50)).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no answer"));
+}
+
+}  // namespace
+}  // namespace plimsoll::systemd
