@@ -26,6 +26,7 @@ class CgroupDriverTest : public ::testing::Test {
                                  "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
                     .ok());
     ASSERT_TRUE(dir_.root().ReplaceFile("sys/fs/cgroup/cgroup.controllers", "cpu\n").ok());
+    ASSERT_TRUE(dir_.root().ReplaceFile("sys/fs/cgroup/cgroup.procs", "1\n").ok());
   }
   bool Wants(linux::CgroupLayout layout, bool standalone = false) {
     return WantsSystemd(dir_.root(), config_, layout, standalone);

@@ -232,7 +232,7 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetChoice(config.cgroup_driver, value, {"auto", "cgroupfs", "systemd"});
      },
-     "what kubelet is told to use: auto, cgroupfs or systemd"},
+     "who manages control groups, which kubelet is told: auto, cgroupfs or systemd"},
     {"restrict_oom_score_adj", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetChoice(config.restrict_oom_score_adj, value, {"auto", "true", "false"});
