@@ -130,7 +130,7 @@ void SystemdCgroups::Forget(const std::string& group) {
 
 absl::Status SystemdCgroups::StartSlice(const Place& slice) {
   const absl::Status started = units_->StartTransient(
-      slice.unit, {{"Description", absl::StrCat("Pods of Plimsoll (", slice.unit, ")")},
+      slice.unit, {{"Description", absl::StrCat("Plimsoll ", slice.unit)},
                    {"DefaultDependencies", false},
                    {"CollectMode", std::string("inactive-or-failed")},
                    // Else systemd gives its group no controllers until something in it needs them.
@@ -177,15 +177,14 @@ absl::StatusOr<std::vector<std::string>> SystemdCgroups::MakeKeeper(absl::string
 
 absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
   const std::string slice = UnitOf(linux::ParentGroup(scope.group)).value_or("-.slice");
-  std::vector<Property> properties = {
-      {"Description", absl::StrCat("Container of Plimsoll (", scope.unit, ")")},
-      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
-      {"Slice", slice},
-      {"Delegate", true},
-      {"DefaultDependencies", false},
-      {"CollectMode", std::string("inactive-or-failed")},
-      // Its default for scopes is a limit.
-      {"TasksMax", kInfinity}};
+  std::vector<Property> properties = {{"Description", absl::StrCat("Plimsoll ", scope.unit)},
+                                      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
+                                      {"Slice", slice},
+                                      {"Delegate", true},
+                                      {"DefaultDependencies", false},
+                                      {"CollectMode", std::string("inactive-or-failed")},
+                                      // Its default for scopes is a limit.
+                                      {"TasksMax", kInfinity}};
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> values,
                             PropertiesNow(scope.group, ControlFiles()));
   properties.insert(properties.end(), values.begin(), values.end());
@@ -311,8 +310,16 @@ absl::StatusOr<std::vector<Property>> SystemdCgroups::PropertiesNow(
 
 absl::Status SystemdCgroups::Tell(const Place& place, const std::vector<std::string>& files) {
   if (place.unit.empty()) return absl::OkStatus();
+  // It writes all values of the unit then, also those that it has rounded in a reload.
+  std::vector<std::string> told_files = files;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [at, text] : inexact_) {
+      if (at.first == place.group) told_files.push_back(at.second);
+    }
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> properties,
-                            PropertiesNow(place.group, files));
+                            PropertiesNow(place.group, told_files));
   if (properties.empty()) return absl::OkStatus();
   const absl::Status told = units_->SetProperties(place.unit, properties);
   return absl::IsNotFound(told) ? absl::OkStatus() : told;

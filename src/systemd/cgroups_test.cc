@@ -269,6 +269,10 @@ TEST_F(SystemdCgroupsTest, WhatSystemdRoundsIsWrittenAgain) {
   tree_->Put(kScope, "cpu.max", "12000 100000\n");  // a reload
   units_->rewritten();
   EXPECT_EQ(Get("cpu.max"), "12345 100000");
+  units_->properties.clear();
+  ASSERT_TRUE(cgroups_->Apply(kScope, {.pids_limit = 5}).ok());
+  EXPECT_EQ(PropertyOf<uint64_t>("CPUQuotaPerSecUSec"), 123450u)
+      << "else it writes what it rounded";
   ASSERT_TRUE(cgroups_->Apply(kScope, {.cpu_quota_us = 20000}).ok());
   tree_->Put(kScope, "cpu.max", "30000 100000\n");
   units_->rewritten();
