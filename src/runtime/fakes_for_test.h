@@ -307,11 +307,28 @@ class FakeCgroups : public linux::CgroupManager {
     const auto it = cpusets_.find(path);
     return it == cpusets_.end() ? std::pair<std::string, std::string>() : it->second;
   }
-  std::function<void()> on_read;  // before anything is read
+  std::function<void()> on_read;      // before anything is read
+  std::atomic<bool> is_gone = false;  // what is read then
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override {
     if (on_read) on_read();
+    if (is_gone) return absl::NotFoundError("fake");
     absl::MutexLock lock(&mutex_);
     return settings_;
+  }
+  // As where systemd manages groups.
+  bool ends_with_processes = false;
+  bool EndsWithProcesses() const override { return ends_with_processes; }
+  struct Registered {
+    std::string group;
+    pid_t pid;
+    linux::CgroupSettings settings;
+  };
+  std::vector<Registered> registered;
+  absl::Status Register(absl::string_view path, pid_t pid,
+                        const linux::CgroupSettings& settings) override {
+    if (absl::Status fault = faults.Check("Register"); !fault.ok()) return fault;
+    registered.push_back({std::string(path), pid, settings});
+    return absl::OkStatus();
   }
   absl::Status AddProcess(absl::string_view, pid_t) override { return faults.Check("AddProcess"); }
   absl::Status ReturnToCpuset(absl::string_view path) override {
