@@ -104,9 +104,10 @@ class SystemdTest : public NodeTest {
   static void ExpectKept(const std::string& directory,
                          const std::map<std::string, std::string>& values) {
     const auto expect = [&] {
-      for (const auto& [file, value] : values) {
-        EXPECT_TRUE(Eventually([&] { return ReadFile(directory, file) == value; }))
-            << file << " is " << ReadFile(directory, file) << " and not " << value;
+      for (const auto& each : values) {
+        EXPECT_TRUE(Eventually([&] { return ReadFile(directory, each.first) == each.second; }))
+            << each.first << " is " << ReadFile(directory, each.first) << " and not "
+            << each.second;
       }
     };
     expect();
