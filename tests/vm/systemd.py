@@ -25,7 +25,7 @@ MASK = ["systemd-logind.service", "getty.target", "systemd-user-sessions.service
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--timeout", type=float, default=1200)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     directory = build / "vm/systemd"
