@@ -1,12 +1,14 @@
 // plimsoll daemon status, plimsoll events, plimsoll version
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/table.h"
 #include "cli/text.h"
 
 #ifndef PLIMSOLL_VERSION
@@ -18,27 +20,25 @@ namespace {
 
 std::string DescribeDaemon(const std::string& address, const node::DaemonStatusResponse& status,
                            const cri::StatusResponse& runtime) {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"address", address},
+      {"state", status.state_directory()},
+      {"run", status.run_directory()},
+      {"configuration", status.config_path().empty() ? "built-in defaults" : status.config_path()},
+      {"cgroups", status.cgroup_layout()},
+      {"pods", absl::StrCat(status.ready_sandboxes(), " ready of ", status.sandboxes())},
+      {"containers",
+       absl::StrCat(status.running_containers(), " running of ", status.containers())},
+      {"images", absl::StrCat(status.images())}};
+  for (const auto& [program, version] : status.programs()) facts.emplace_back(program, version);
+  for (const cri::RuntimeCondition& condition : runtime.status().conditions()) {
+    facts.emplace_back(condition.type(),
+                       absl::StrCat(condition.status() ? "yes" : "no",
+                                    condition.message().empty() ? "" : ": ", condition.message()));
+  }
   std::string text = absl::StrCat(
       "plimsolld ", status.version(), ", process ", status.pid(), ", up ",
-      HumanAge(absl::Now() - absl::FromUnixNanos(status.started_at())), "\n", "  address        ",
-      address, "\n", "  state          ", status.state_directory(), "\n", "  run            ",
-      status.run_directory(), "\n", "  configuration  ",
-      status.config_path().empty() ? "built-in defaults" : status.config_path(), "\n",
-      "  cgroups        ", status.cgroup_layout(), "\n", "  pods           ",
-      status.ready_sandboxes(), " ready of ", status.sandboxes(), "\n", "  containers     ",
-      status.running_containers(), " running of ", status.containers(), "\n", "  images         ",
-      status.images(), "\n");
-  for (const auto& [program, version] : status.programs()) {
-    absl::StrAppend(&text, "  ", program,
-                    std::string(program.size() < 14 ? 15 - program.size() : 1, ' '), version, "\n");
-  }
-  for (const cri::RuntimeCondition& condition : runtime.status().conditions()) {
-    absl::StrAppend(
-        &text, "  ", condition.type(),
-        std::string(condition.type().size() < 14 ? 15 - condition.type().size() : 1, ' '),
-        condition.status() ? "yes" : "no", condition.message().empty() ? "" : ": ",
-        Printable(condition.message()), "\n");
-  }
+      HumanAge(absl::Now() - absl::FromUnixNanos(status.started_at())), "\n", AlignedPairs(facts));
   if (!status.limitations().empty()) absl::StrAppend(&text, "\nWhat this machine lacks:\n");
   for (const std::string& limitation : status.limitations()) {
     absl::StrAppend(&text, "  - ", Printable(limitation), "\n");

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -176,7 +177,21 @@ absl::StatusOr<int> Capture(const std::string& directory) {
   return kExitOk;
 }
 
-absl::StatusOr<int> CheckFile(const std::string& path, bool any_machine) {
+// {"file": ..., "faults": [...], "zones": how many, "capacity": {resource: sum}}; of a file with
+// faults nothing is summed up.
+std::string CheckJson(const std::string& name, const std::vector<std::string>& faults,
+                      const topology::Topology& topology) {
+  nlohmann::ordered_json document = {
+      {"file", name}, {"faults", faults}, {"zones", topology.zones.size()}};
+  document["capacity"] = nlohmann::ordered_json::object();
+  for (const auto& [resource, sum] : topology::Capacity(topology)) {
+    document["capacity"][resource] = sum.Canonical();
+  }
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
+                              bool any_machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
   std::optional<resources::CpuSet> cpus;
   if (!any_machine) {
@@ -186,9 +201,16 @@ absl::StatusOr<int> CheckFile(const std::string& path, bool any_machine) {
   }
   const std::string name = path == "-" ? "standard input" : path;
   const std::vector<std::string> faults = topology::FaultsOf(text, name, cpus ? &*cpus : nullptr);
+  topology::Topology topology;
+  if (faults.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::ParseTopology(text, name));
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(CheckJson(name, faults, topology), context.format()));
+  }
   for (size_t i = 1; i < faults.size(); ++i) PrintNote(Printable(faults[i - 1]) + "\n");
   if (!faults.empty()) return absl::InvalidArgumentError(faults.back());
-  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology, topology::ParseTopology(text, name));
+  if (context.for_programs()) return kExitOk;
   Print(absl::StrCat(Printable(name), ": a valid topology of ", topology.zones.size(), " zones\n"));
   for (const auto& [resource, sum] : topology::Capacity(topology)) {
     Print(absl::StrCat("  ", Printable(resource), " ", sum.Canonical(), "\n"));
@@ -236,7 +258,8 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
       ->type_name("FILE")
       ->required();
   check->add_flag("--any-machine", *any_machine, "Don't ask whether this machine has its CPUs");
-  context.Act(check, [path, any_machine] { return CheckFile(*path, *any_machine); });
+  context.Act(check,
+              [&context, path, any_machine] { return CheckFile(context, *path, *any_machine); });
 
   CLI::App* capture = topology->add_subcommand(
       "capture",
@@ -244,7 +267,9 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
       "of a "
       "fault or a test. No daemon is needed. Ids of the machine are left out.");
   auto directory = std::make_shared<std::string>();
-  capture->add_option("DIR", *directory, "A directory that is empty or not there yet")->required();
+  capture->add_option("DIR", *directory, "A directory that is empty or not there yet")
+      ->type_name("DIRECTORY")
+      ->required();
   context.Act(capture, [directory] { return Capture(*directory); });
 }
 

@@ -205,10 +205,10 @@ void AddUpdateCommand(CLI::App& app, CommandContext& context) {
   update
       ->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod that has only one")
-      ->type_name("CONTAINER")
+      ->type_name("CONTAINER|POD")
       ->required();
   update->add_flag("--pod", arguments->pod,
-                   "CONTAINER is a pod, and what is changed is the limit of all it runs together");
+                   "The name is a pod's, and what is changed is the limit of all it runs together");
   update->add_option("--cpu,--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")
       ->type_name("AMOUNT");
   auto* request = update

@@ -92,6 +92,28 @@ TEST(Command, ATopologysFaultsAreAllTold) {
   EXPECT_EQ(RunMain({"topology", "check", dir.path() + "/t"}).code, kExitError);
 }
 
+TEST(Command, ACheckedTopologyIsToldToPrograms) {
+  const TestDir dir;
+  const std::string file = dir.path() + "/t";
+  const std::string two =
+      "zones: [{name: a, resources: [{name: cpu, capacity: 2}]},"
+      " {name: b, resources: [{name: cpu, capacity: 500m}]}]\n";
+  ASSERT_TRUE(dir.root().ReplaceFile("t", two).ok());
+  const Printed good = RunMain({"topology", "check", file, "-o", "json"});
+  EXPECT_EQ(good.code, kExitOk) << good.err;
+  EXPECT_EQ(nlohmann::json::parse(good.out), nlohmann::json({{"file", file},
+                                                             {"faults", nlohmann::json::array()},
+                                                             {"zones", 2},
+                                                             {"capacity", {{"cpu", "2500m"}}}}));
+  ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, parent: b}, {name: a}]\n").ok());
+  const Printed bad = RunMain({"topology", "check", file, "-o", "json"});
+  EXPECT_EQ(bad.code, kExitError);
+  const auto told = nlohmann::json::parse(bad.out);
+  EXPECT_EQ(told["faults"].size(), 2u) << bad.out;
+  EXPECT_EQ(told["capacity"], nlohmann::json::object());
+  EXPECT_THAT(RunMain({"topology", "check", file, "-o", "yaml"}).out, HasSubstr("faults:\n"));
+}
+
 // `<(...)` and /dev/stdin are links that only the kernel can follow.
 TEST(Command, ATopologyMayComeThroughAPipe) {
   int ends[2];
@@ -319,11 +341,60 @@ TEST(Completion, BashKnowsCommandsAndOptions) {
   EXPECT_THAT(complete("plimsoll completion ''", 2), HasSubstr("zsh"));
 }
 
+// What the functions of the script ask `plimsoll` for names with.
+TEST(Completion, BashAsksTheDaemonThatTheLineMeans) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("c.bash", CompletionScript(Tree(), "bash")).ok());
+  const auto asked = [&](const std::string& words, int index) {
+    Command bash;
+    bash.argv = {"/bin/bash", "-c",
+                 absl::StrCat("source ", dir.path(),
+                              "/c.bash; HOME=/h; plimsoll() { echo \"$*\" >&3; }; COMP_WORDS=(",
+                              words, "); COMP_CWORD=", index, "; _plimsoll 3>&1")};
+    const auto result = RunChecked(bash);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or("");
+  };
+  EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete containers\n");
+  EXPECT_EQ(asked("plimsoll --root /r exec ''", 4), "--root=/r __complete containers\n");
+  EXPECT_EQ(asked("plimsoll exec --root '~/r' ''", 4), "--root=/h/r __complete containers\n");
+  // As bash takes --address=unix:///run/a.sock apart.
+  EXPECT_EQ(asked("plimsoll exec --address = unix : ///run/a.sock ''", 7),
+            "--address=unix:///run/a.sock __complete containers\n");
+  EXPECT_EQ(asked("plimsoll --address unix : ///a image rm ''", 7),
+            "--address=unix:///a __complete images\n");
+  EXPECT_EQ(asked("plimsoll update ''", 2), "__complete containers\n__complete pods\n");
+  // A value is no command: here it is `stop` that is completed.
+  EXPECT_EQ(asked("plimsoll --root image stop ''", 4),
+            "--root=image __complete pods\n--root=image __complete containers\n");
+}
+
+TEST(Completion, BashOffersDirectoriesWhereOneIsMeant) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("c.bash", CompletionScript(Tree(), "bash")).ok());
+  ASSERT_EQ(mkdir((dir.path() + "/into").c_str(), 0755), 0);
+  const auto complete = [&](const std::string& words, int index) {
+    Command bash;
+    bash.argv = {"/bin/bash", "-c",
+                 absl::StrCat("cd ", dir.path(), "; source ./c.bash; COMP_WORDS=(", words,
+                              "); COMP_CWORD=", index, "; _plimsoll; echo \"${COMPREPLY[@]}\"")};
+    const auto result = RunChecked(bash);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return absl::StrCat(" ", result.value_or(""));
+  };
+  EXPECT_THAT(complete("plimsoll topology capture ''", 3),
+              AllOf(HasSubstr(" into"), Not(HasSubstr("c.bash"))));
+  EXPECT_THAT(complete("plimsoll topology check ''", 3),
+              AllOf(HasSubstr(" into"), HasSubstr("c.bash")));
+  EXPECT_EQ(complete("plimsoll --root ''", 2), " into\n");
+}
+
 TEST(Completion, EveryShellOfTheList) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = CompletionScript(Tree(), shell);
     EXPECT_THAT(script, HasSubstr("__complete")) << shell;
     EXPECT_THAT(script, HasSubstr("show-resources")) << shell;
+    EXPECT_THAT(script, HasSubstr("--address=")) << shell;
   }
   EXPECT_EQ(CompletionScript(Tree(), "csh"), "");
 }

@@ -23,8 +23,9 @@ std::string DynamicKinds(const OptionInfo& option) {
   return absl::StrJoin(kinds, " ");
 }
 
-bool IsFile(const OptionInfo& option) {
-  return option.value == "FILE" || option.value == "DIRECTORY";
+// What of the file system completes a value named like this.
+absl::string_view FilesOf(const OptionInfo& option) {
+  return option.value == "FILE" ? "any" : option.value == "DIRECTORY" ? "directories" : "";
 }
 
 void Walk(const CommandInfo& command, const std::string& path,
@@ -50,7 +51,8 @@ std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
 }
 
 // The part that bash and zsh share: the command's path so far and, from it, what may follow. Uses
-// only what both shells understand; `words` and `cur` are set before.
+// only what both shells understand; `before` and `previous` are set before. Names come from the
+// daemon that the line's own --address or --root means.
 std::string ShellBody(const CommandInfo& root) {
   std::string names = "  case \"$path $word\" in\n";
   std::string tables = "  case \"$path\" in\n";
@@ -66,17 +68,17 @@ std::string ShellBody(const CommandInfo& root) {
       absl::StrAppend(&names, "      ", patterns, ") path=\"", path, "\" ;;\n");
     }
     std::string kinds;
-    bool files = false;
+    absl::string_view files;
     for (const OptionInfo& positional : command.positionals) {
       if (kinds.empty()) kinds = DynamicKinds(positional);
-      files |= IsFile(positional);
+      if (files.empty()) files = FilesOf(positional);
       kinds = kinds.empty() ? absl::StrJoin(positional.choices, " ") : kinds;
     }
     const bool dynamic = !command.positionals.empty() && command.positionals[0].choices.empty();
     absl::StrAppend(
         &tables, "    \"", path, "\") known=\"", WordsOf(root, command), "\"",
         kinds.empty() ? "" : absl::StrCat(dynamic ? " kinds=\"" : " more=\"", kinds, "\""),
-        files ? " files=1" : "", " ;;\n");
+        files.empty() ? "" : absl::StrCat(" files=", files), " ;;\n");
     for (const OptionInfo& option : command.options) {
       if (option.value.empty()) continue;
       // Options of the program itself are good after every command.
@@ -85,20 +87,30 @@ std::string ShellBody(const CommandInfo& root) {
       for (const std::string& name : option.names) {
         absl::StrAppend(&values, "    ", where, "\" ", name, "\") known=\"",
                         absl::StrJoin(option.choices, " "), "\" kinds=\"", kind,
-                        "\" more=\"\" files=", IsFile(option) ? "1" : "\"\"", " ;;\n");
+                        "\" more=\"\" files=\"", FilesOf(option), "\" ;;\n");
       }
     }
   });
   return absl::StrCat(
-      "  local path=\"\" foreign=\"\" word known=\"\" kinds=\"\" more=\"\" files=\"\" kind\n"
+      "  local path=\"\" foreign=\"\" word known=\"\" kinds=\"\" more=\"\" files=\"\" kind "
+      "taking=\"\"\n"
+      "  local -a where=()\n"
       "  for word in \"${before[@]}\"; do\n"
+      "    if [[ -n $taking ]]; then\n"
+      "      where+=(\"$taking=${word/#\\~\\//$HOME/}\") taking=\"\"\n"
+      "      continue\n"
+      "    fi\n"
+      "    case \"$word\" in\n"
+      "      --address|--root) taking=\"$word\" ;;\n"
+      "      --address=*|--root=*) where+=(\"$word\") ;;\n"
+      "    esac\n"
       // What follows are the words of another command, for `plimsoll exec`.
       "    if [[ $word == -- ]]; then foreign=1; break; fi\n  ",
-      absl::StrReplaceAll(names, {{"\n      ", "\n      "}}), "    esac\n  done\n", tables,
-      "  esac\n", values, "  esac\n",
-      "  if [[ -n $foreign ]]; then known=\"\" kinds=\"\" more=\"\" files=1; fi\n",
+      names, "    esac\n  done\n", tables, "  esac\n", values, "  esac\n",
+      "  if [[ -n $foreign ]]; then known=\"\" kinds=\"\" more=\"\" files=any; fi\n",
       "  for kind in ${=kinds}; do\n"
-      "    more=\"$more $(plimsoll __complete \"$kind\" 2>/dev/null | tr '\\n' ' ')\"\n"
+      "    more=\"$more $(plimsoll \"${where[@]}\" __complete \"$kind\" 2>/dev/null"
+      " | tr '\\n' ' ')\"\n"
       "  done\n");
 }
 
@@ -106,10 +118,23 @@ std::string BashScript(const CommandInfo& root) {
   return absl::StrCat(
       "# bash completion for plimsoll\n_plimsoll() {\n"
       "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-      "  local before=(\"${COMP_WORDS[@]:1:COMP_CWORD-1}\")\n",
+      // bash takes a word apart at = and :, as in --address=unix:///run/a.sock.
+      "  local part glued=\"\"\n"
+      "  local -a before=()\n"
+      "  for part in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    if [[ ${#before[@]} -gt 0 && ( -n $glued || $part =~ ^[:=]+$ ) ]]; then\n"
+      "      before[-1]+=\"$part\"\n"
+      "    else\n"
+      "      before+=(\"$part\")\n"
+      "    fi\n"
+      "    if [[ $part =~ ^[:=]+$ ]]; then glued=1; else glued=\"\"; fi\n"
+      "  done\n",
       absl::StrReplaceAll(ShellBody(root), {{"${=kinds}", "$kinds"}}),
       "  COMPREPLY=($(compgen -W \"$known $more\" -- \"$cur\"))\n"
-      "  if [[ -n $files ]]; then COMPREPLY+=($(compgen -f -- \"$cur\")); fi\n"
+      "  case \"$files\" in\n"
+      "    any) COMPREPLY+=($(compgen -f -- \"$cur\")) ;;\n"
+      "    directories) COMPREPLY+=($(compgen -d -- \"$cur\")) ;;\n"
+      "  esac\n"
       "}\ncomplete -o filenames -F _plimsoll plimsoll\n");
 }
 
@@ -121,9 +146,36 @@ std::string ZshScript(const CommandInfo& root) {
       // `path` is tied to PATH in zsh.
       absl::StrReplaceAll(ShellBody(root), {{"path", "at"}}),
       "  compadd -- ${=known} ${=more}\n"
-      "  [[ -n $files ]] && _files\n"
+      "  case \"$files\" in\n"
+      "    any) _files ;;\n"
+      "    directories) _files -/ ;;\n"
+      "  esac\n"
       "}\ncompdef _plimsoll plimsoll\n");
 }
+
+constexpr absl::string_view kFishDirectories = "'(__fish_complete_directories)'";
+// Names of the daemon that the line's own --address or --root means.
+constexpr absl::string_view kFishNames = R"(function __plimsoll_names
+    set -l where
+    set -l taking
+    for word in (commandline -opc)
+        if test -n "$taking"
+            set -a where "$taking="(string replace -r '^~/' "$HOME/" -- $word)
+            set taking
+            continue
+        end
+        switch $word
+            case --
+                break
+            case --address --root
+                set taking $word
+            case '--address=*' '--root=*'
+                set -a where $word
+        end
+    end
+    plimsoll $where __complete $argv 2>/dev/null
+end
+)";
 
 std::string FishQuote(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
@@ -139,18 +191,25 @@ void AddFishOption(const OptionInfo& option, const std::string& condition, std::
     absl::StrAppend(&line, absl::StartsWith(name, "--") ? " -l " : " -s ",
                     name.substr(absl::StartsWith(name, "--") ? 2 : 1));
   }
-  if (!option.value.empty()) absl::StrAppend(&line, IsFile(option) ? " -r -F" : " -x");
+  if (FilesOf(option) == "any") {
+    absl::StrAppend(&line, " -r -F");
+  } else if (!option.value.empty()) {
+    absl::StrAppend(&line, " -x");
+  }
   const std::string kinds = DynamicKinds(option);
   if (!option.choices.empty()) {
     absl::StrAppend(&line, " -a ", FishQuote(absl::StrJoin(option.choices, " ")));
   } else if (!kinds.empty()) {
-    absl::StrAppend(&line, " -a ", FishQuote(absl::StrCat("(plimsoll __complete ", kinds, ")")));
+    absl::StrAppend(&line, " -a ", FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")));
+  } else if (FilesOf(option) == "directories") {
+    absl::StrAppend(&line, " -a ", kFishDirectories);
   }
   absl::StrAppend(&script, line, " -d ", FishQuote(option.description), "\n");
 }
 
 std::string FishScript(const CommandInfo& root) {
-  std::string script = "# fish completion for plimsoll\ncomplete -c plimsoll -f\n";
+  std::string script =
+      absl::StrCat("# fish completion for plimsoll\n", kFishNames, "complete -c plimsoll -f\n");
   for (const OptionInfo& option : root.options) AddFishOption(option, "", script);
   Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
     std::string seen;
@@ -176,9 +235,11 @@ std::string FishScript(const CommandInfo& root) {
                         FishQuote(absl::StrJoin(positional.choices, " ")), "\n");
       } else if (!kinds.empty()) {
         absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ",
-                        FishQuote(absl::StrCat("(plimsoll __complete ", kinds, ")")), "\n");
-      } else if (IsFile(positional)) {
+                        FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")), "\n");
+      } else if (FilesOf(positional) == "any") {
         absl::StrAppend(&script, "complete -c plimsoll", condition, " -F\n");
+      } else if (FilesOf(positional) == "directories") {
+        absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ", kFishDirectories, "\n");
       }
     }
   });

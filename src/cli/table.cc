@@ -42,4 +42,10 @@ std::string Table::ToString() const {
   return text;
 }
 
+std::string AlignedPairs(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Table table({"", ""});
+  for (const auto& [name, value] : pairs) table.AddRow({"  " + name, value});
+  return table.ToString().substr(1);  // without the line of the header
+}
+
 }  // namespace plimsoll::cli

@@ -3,6 +3,7 @@
 #define PLIMSOLL_CLI_TABLE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plimsoll::cli {
@@ -25,6 +26,10 @@ class Table {
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// Names and their values, a line each, without a header: indented by two, the values below each
+// other. Control characters are made visible.
+std::string AlignedPairs(const std::vector<std::pair<std::string, std::string>>& pairs);
 
 }  // namespace plimsoll::cli
 

@@ -68,6 +68,14 @@ TEST(Table, HostileNamesDoNotReachTheTerminal) {
   EXPECT_EQ(table.ToString().find('\x1b'), std::string::npos);
 }
 
+TEST(Table, PairsAlignAsTheLongestNameNeeds) {
+  EXPECT_EQ(AlignedPairs({{"state", "/var"}, {"NodeResourcesReady", "yes"}, {"x", "a\x1b"}}),
+            "  state               /var\n"
+            "  NodeResourcesReady  yes\n"
+            "  x                   a\\x1b\n");
+  EXPECT_EQ(AlignedPairs({}), "");
+}
+
 TEST(Errors, SayWhatToDoNext) {
   const absl::Status status =
       WithHint(WithHint(absl::NotFoundError("there is no pod \"x\""), "inner"), "outer");
