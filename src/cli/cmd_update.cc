@@ -50,6 +50,12 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
   if (!arguments.cpu_request.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus,
                               ReadAmount("--cpu-request", "cpu", arguments.cpu_request));
+    constexpr int64_t kMost = resources::kMaxShares / 1024;
+    if (cpus.MilliValue() > kMost * 1000) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--cpu-request: ", arguments.cpu_request, " is above ", kMost, ", whose ",
+                       resources::kMaxShares, " shares are the most that Linux takes"));
+    }
     out->set_cpu_shares(static_cast<int64_t>(resources::MilliCpuToShares(cpus.MilliValue())));
   }
   if (arguments.cpu_shares != 0) out->set_cpu_shares(arguments.cpu_shares);

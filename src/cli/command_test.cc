@@ -481,11 +481,21 @@ TEST(Update, AmountsThatCannotBeAreUsageErrors) {
        {std::vector<std::string>{"update", "x", "--memory", "12XB"},
         {"update", "x", "--cpus", "-1"},
         {"update", "x", "--cpu", "0"},
+        {"update", "x", "--cpu-request", "256001m"},
         {"update", "--pod", "x"},
         {"update", "x", "--cpuset-cpus", "3-1"},
         {"update", "x"}}) {
     EXPECT_EQ(RunMain(arguments).code, kExitUsage) << arguments.back();
   }
+}
+
+TEST(Update, ARequestThatSharesCannotSayIsRefused) {
+  EXPECT_THAT(RunMain({"update", "x", "--cpu-request", "100000"}).err,
+              HasSubstr("--cpu-request: 100000 is above 256, whose 262144 shares are the most"));
+  const TestDir dir;
+  const Printed most =
+      RunMain({"--address", dir.path() + "/none", "update", "x", "--cpu-request", "256"});
+  EXPECT_THAT(most.err, HasSubstr("no daemon at"));
 }
 
 TEST(Lookup, NamesAndPrefixes) {

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "cdi/names.h"
 #include "cli/errors.h"
 #include "cli/manifest_container.h"
 #include "resources/cpu_set.h"
@@ -189,6 +190,19 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) 
   }
 }
 
+absl::Status CheckCpus(const std::string& list) {
+  const auto cpus = resources::CpuSet::Parse(list);
+  PLIMSOLL_RETURN_IF_ERROR(cpus.status());
+  return cpus->Empty() ? absl::InvalidArgumentError("names no CPU") : absl::OkStatus();
+}
+
+absl::Status CheckDevices(const std::string& list) {
+  for (const absl::string_view name : absl::StrSplit(list, ',')) {
+    PLIMSOLL_RETURN_IF_ERROR(cdi::ParseDeviceName(absl::StripAsciiWhitespace(name)).status());
+  }
+  return absl::OkStatus();
+}
+
 // What no single field can tell.
 void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManifest& pod) {
   std::set<std::string> volumes;
@@ -210,16 +224,18 @@ void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManife
     }
   }
   for (const auto& [key, value] : pod.annotations) {
-    absl::string_view rest = key;
-    if (!absl::ConsumePrefix(&rest, kCpusetAnnotation)) continue;
-    const std::string path = absl::StrCat("metadata.annotations[", key, "]");
-    if (!rest.empty() &&
-        (!absl::ConsumePrefix(&rest, ".") || names.count(std::string(rest)) == 0)) {
-      reader.Fail(node, path, absl::StrCat("there is no container \"", rest, "\""));
+    for (const auto& [prefix, check] :
+         {std::pair(kCpusetAnnotation, CheckCpus), {kCdiAnnotation, CheckDevices}}) {
+      absl::string_view rest = key;
+      if (!absl::ConsumePrefix(&rest, prefix)) continue;
+      const std::string path = absl::StrCat("metadata.annotations[", key, "]");
+      if (!rest.empty() &&
+          (!absl::ConsumePrefix(&rest, ".") || names.count(std::string(rest)) == 0)) {
+        reader.Fail(node, path, absl::StrCat("there is no container \"", rest, "\""));
+      }
+      const absl::Status status = check(value);
+      if (!status.ok()) reader.Fail(node, path, status.message());
     }
-    const auto cpus = resources::CpuSet::Parse(value);
-    if (!cpus.ok()) reader.Fail(node, path, cpus.status().message());
-    if (cpus.ok() && cpus->Empty()) reader.Fail(node, path, "names no CPU");
   }
 }
 

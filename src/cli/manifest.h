@@ -20,6 +20,8 @@ namespace plimsoll::cli {
 
 // The cpuset of every container of a pod, and of one: "plimsoll.dev/cpuset.<container>".
 inline constexpr char kCpusetAnnotation[] = "plimsoll.dev/cpuset";
+// Its CDI devices likewise, names separated by commas: "vendor.com/gpu=0".
+inline constexpr char kCdiAnnotation[] = "plimsoll.dev/cdi";
 
 struct EnvVar {
   std::string name;

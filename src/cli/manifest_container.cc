@@ -71,6 +71,9 @@ VolumeMount ReadMount(YamlReader& reader, const YAML::Node& node, const std::str
   if (!mount.mount_path.empty() && mount.mount_path[0] != '/') {
     reader.Fail(node, mapping.PathOf("mountPath"), "must be an absolute path");
   }
+  if (absl::StrContains(mount.mount_path + "/", "/../")) {
+    reader.Fail(node, mapping.PathOf("mountPath"), "must be without \"..\"");
+  }
   mapping.String("subPath", mount.sub_path);
   if (absl::StartsWith(mount.sub_path, "/") ||
       absl::StrContains(absl::StrCat("/", mount.sub_path, "/"), "/../")) {

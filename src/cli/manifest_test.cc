@@ -210,6 +210,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "the range ends before it begins"},
         BadCase{"metadata", "annotations: {plimsoll.dev/cpuset.nope: \"0\"}",
                 "there is no container \"nope\""},
+        BadCase{"metadata", "annotations: {plimsoll.dev/cdi.nope: \"v.com/c=a\"}",
+                "metadata.annotations[plimsoll.dev/cdi.nope]: there is no container \"nope\""},
+        BadCase{"metadata", "annotations: {plimsoll.dev/cdi: \"v.com/c=a,gpu\"}",
+                "metadata.annotations[plimsoll.dev/cdi]: "},
+        BadCase{"container", "volumeMounts: [{name: v, mountPath: /v/../w}]",
+                "spec.containers[0].volumeMounts[0].mountPath: must be without \"..\""},
+        BadCase{"container", "command: [\"a\\0b\"]",
+                "spec.containers[0].command[0]: must not have a NUL"},
         BadCase{"spec", "initContainers: [{name: c, image: i}]", "two containers are named \"c\""},
         BadCase{"spec", "hostPID: true\n  shareProcessNamespace: true", "choose one of them"}));
 

@@ -1,10 +1,13 @@
 #include "cli/pod_to_cri.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/pod_env.h"
@@ -183,6 +186,15 @@ absl::Status SetMounts(const PodManifest& pod, const ContainerManifest& containe
   return absl::OkStatus();
 }
 
+// The container's own annotation of that kind, else that of all the pod's.
+std::optional<std::string> AnnotationOf(const PodManifest& pod, absl::string_view kind,
+                                        absl::string_view container) {
+  auto found = pod.annotations.find(absl::StrCat(kind, ".", container));
+  if (found == pod.annotations.end()) found = pod.annotations.find(std::string(kind));
+  if (found == pod.annotations.end()) return std::nullopt;
+  return found->second;
+}
+
 absl::Status SetResources(const PodManifest& pod,
                           const std::vector<resources::ContainerRequirements>& all, size_t index,
                           const PodContext& context, cri::LinuxContainerResources* out) {
@@ -202,10 +214,16 @@ absl::Status SetResources(const PodManifest& pod,
     limit->set_limit(bytes);
   }
   out->set_oom_score_adj(resources::OomScoreAdj(all, index, context.memory_capacity_bytes));
-  auto cpus = pod.annotations.find(absl::StrCat(kCpusetAnnotation, ".", name));
-  if (cpus == pod.annotations.end()) cpus = pod.annotations.find(kCpusetAnnotation);
-  if (cpus != pod.annotations.end()) out->set_cpuset_cpus(cpus->second);
+  if (const auto cpus = AnnotationOf(pod, kCpusetAnnotation, name)) out->set_cpuset_cpus(*cpus);
   return absl::OkStatus();
+}
+
+void SetDevices(const PodManifest& pod, const std::string& name, cri::ContainerConfig* out) {
+  const auto devices = AnnotationOf(pod, kCdiAnnotation, name);
+  if (!devices) return;
+  for (const absl::string_view device : absl::StrSplit(*devices, ',')) {
+    out->add_cdi_devices()->set_name(std::string(absl::StripAsciiWhitespace(device)));
+  }
 }
 
 absl::StatusOr<cri::ContainerConfig> ContainerToCri(
@@ -242,6 +260,7 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   PLIMSOLL_RETURN_IF_ERROR(SetMounts(pod, container, context, &config));
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
+  SetDevices(pod, container.name, &config);
   SetSecurity(pod, container, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
   return config;
@@ -279,6 +298,7 @@ void SetPodResources(const PodManifest& pod, const PodConfigs& configs,
                                                  : cri::ContainerResourceConfig::CONTAINER);
     *container->mutable_kubernetes_resources() = configs.containers[i].kubernetes_resources();
     *container->mutable_mounts() = configs.containers[i].mounts();
+    *container->mutable_cdi_devices() = configs.containers[i].cdi_devices();
   }
 }
 

@@ -147,6 +147,22 @@ spec:
   EXPECT_EQ(own.user() + ":" + own.role() + ":" + own.type() + ":" + own.level(), "u:r:spc_t:s0");
 }
 
+TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
+  PodManifest pod = Parse(kPod);
+  EXPECT_EQ(ToCri(pod, Context())->containers[1].cdi_devices_size(), 0);
+  pod.annotations["plimsoll.dev/cdi"] = "vendor.com/gpu=0, vendor.com/gpu=1";
+  pod.annotations["plimsoll.dev/cdi.app"] = "vendor.com/net=a";
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  ASSERT_EQ(configs->containers[0].cdi_devices_size(), 2);
+  EXPECT_EQ(configs->containers[0].cdi_devices(0).name(), "vendor.com/gpu=0");
+  EXPECT_EQ(configs->containers[0].cdi_devices(1).name(), "vendor.com/gpu=1");
+  ASSERT_EQ(configs->containers[1].cdi_devices_size(), 1);
+  EXPECT_EQ(configs->containers[1].cdi_devices(0).name(), "vendor.com/net=a");
+  // What the pod is said to need names them, too.
+  EXPECT_EQ(configs->sandbox.pod_resources().containers(0).cdi_devices_size(), 2);
+}
+
 TEST(PodToCri, TranslatesAsKubeletDoes) {
   const auto configs = ToCri(Parse(kPod), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();

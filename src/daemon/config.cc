@@ -148,7 +148,10 @@ class Parser {
 
   absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,
                      Config& config) const {
-    const absl::Status status = option.set(config, value);
+    // The kernel would take what is before it.
+    const bool has_nul = value.find('\0') != std::string::npos;
+    const absl::Status status =
+        has_nul ? absl::InvalidArgumentError("must not have a NUL") : option.set(config, value);
     if (status.ok()) return status;
     return Error(node.Mark(), absl::StrCat(option.key, ": ", status.message()));
   }

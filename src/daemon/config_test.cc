@@ -132,6 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"address: tcp://127.0.0.1:1\n",
               "f.yaml:1:10: address: expected unix:// and an absolute path, as in "
               "unix:///run/plimsoll/plimsoll.sock, found 'tcp://127.0.0.1:1'"},
+        Wrong{"state_dir: \"/x/a\\0b\"\n", "f.yaml:1:12: state_dir: must not have a NUL"},
+        Wrong{"nodeResources: {source: {file: \"/x/a\\0b\"}}\n",
+              "f.yaml:1:32: nodeResources.source.file: must not have a NUL"},
         Wrong{"state_dir: var\n",
               "f.yaml:1:12: state_dir: expected the absolute path of a directory (without '.' and "
               "'..'), found 'var'"},

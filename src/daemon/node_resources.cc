@@ -64,8 +64,12 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   if (!config.source.file.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(options.source, topology::FileSource::Open(host, config.source.file));
   } else if (config.source.provider) {
-    PLIMSOLL_ASSIGN_OR_RETURN(providers, topology::ProviderSource::Make(
-                                             config.source.provider->hold, KeeperIn(state, host)));
+    const auto tell = [log](const std::string& what) {
+      log->WriteLimited(LogLevel::kInfo, "the node's topology", {{"provider", what}});
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        providers,
+        topology::ProviderSource::Make(config.source.provider->hold, KeeperIn(state, host), tell));
     options.source = providers;
   }
   if (providers == nullptr) topology::TopologyKeeper(state, "").Forget().IgnoreError();

@@ -1,4 +1,8 @@
 // Containers in the share of the node that pods may use, over stand-ins; tests/ asks the kernel.
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -168,6 +172,31 @@ TEST_F(EngineCpusetTest, AFailureToFollowIsToldAndTheOthersFollow) {
   EXPECT_TRUE(WaitUntil([&] { return !Told(EventType::kWarning, failed).empty(); }));
   EXPECT_THAT(Told(EventType::kWarning, failed),
               ElementsAre("give it its part of the node: cpuset.cpus: no"));
+}
+
+// As cgroup v1 does.
+TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
+  const std::string pod = Pod();
+  const std::string id = Create(pod, {}, "first");
+  ResourceUpdate pinned;
+  pinned.cgroup.cpuset_cpus = "0";
+  ASSERT_TRUE(engine_->UpdateResources(id, pinned).ok());
+  SandboxUpdate update;
+  update.resources.cpuset_cpus = "1";
+  const absl::Status busy = ErrnoStatus(EBUSY, "write \"1\" to cpuset.cpus");
+  cgroups_.faults.FailNext("Apply", busy);
+  const absl::Status refused = engine_->UpdateSandboxResources(pod, update);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(refused.message(),
+            absl::StrCat("update sandbox ", pod,
+                         ": cpuset_cpus \"1\" leaves out CPUs 0, which container \"first\" has: "
+                         "update the container first (",
+                         busy.message(), ")"));
+  // One that it doesn't leave out is not to blame.
+  update.resources.cpuset_cpus = "0-1";
+  cgroups_.faults.FailNext("Apply", busy);
+  EXPECT_EQ(engine_->UpdateSandboxResources(pod, update).message(),
+            absl::StrCat("update sandbox ", pod, ": ", busy.message()));
 }
 
 TEST_F(EngineCpusetTest, WithoutCpusetsThatIsSaid) {

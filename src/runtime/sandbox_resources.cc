@@ -1,10 +1,14 @@
 // Resources of a pod as a whole, changed while it runs.
+#include <cerrno>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/spec/json.h"
@@ -12,6 +16,40 @@
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// What of `has` is not in `wanted`, as a list; empty where nothing or one of them is no list.
+std::string LeftOut(const std::optional<std::string>& wanted,
+                    const std::optional<std::string>& has) {
+  if (wanted.value_or("").empty() || has.value_or("").empty()) return "";
+  const auto within = resources::CpuSet::Parse(*wanted);
+  const auto held = resources::CpuSet::Parse(*has);
+  return within.ok() && held.ok() ? held->Difference(*within).ToString() : "";
+}
+
+// Of a cpuset that leaves out what a group within has, cgroup v1 says "busy" and no more.
+absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::string& pod,
+                              const std::vector<ContainerRecord>& containers,
+                              const linux::CgroupSettings& wanted, const absl::Status& refused) {
+  if (ErrnoOf(refused) != EBUSY) return refused;
+  for (const ContainerRecord& container : containers) {
+    if (container.sandbox_id != pod || !IsLive(container.state)) continue;
+    const absl::StatusOr<linux::CgroupSettings> has = cgroups.Read(container.cgroup_path);
+    if (!has.ok()) continue;
+    const std::string cpus = LeftOut(wanted.cpuset_cpus, has->cpuset_cpus);
+    const std::string nodes = LeftOut(wanted.cpuset_mems, has->cpuset_mems);
+    if (cpus.empty() && nodes.empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(cpus.empty() ? "cpuset_mems" : "cpuset_cpus", " \"",
+                     cpus.empty() ? *wanted.cpuset_mems : *wanted.cpuset_cpus, "\" leaves out ",
+                     cpus.empty() ? "memory nodes " : "CPUs ", cpus.empty() ? nodes : cpus,
+                     ", which container \"", container.spec.name,
+                     "\" has: update the container first (", refused.message(), ")"));
+  }
+  return refused;
+}
+
+}  // namespace
 
 absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
   absl::MutexLock lock(&sandbox.mutex);
@@ -86,7 +124,9 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
-  const absl::Status done = ApplyToPod(record, update.resources);
+  const absl::Status done =
+      NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources,
+                       ApplyToPod(record, update.resources));
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (undone.ok()) return Annotate(done, what);

@@ -15,8 +15,8 @@
 namespace plimsoll::topology {
 
 ProviderSource::ProviderSource(absl::Duration hold, UniqueFd poke,
-                               std::optional<TopologyKeeper> keeper)
-    : hold_(hold), poke_(std::move(poke)), keeper_(std::move(keeper)) {
+                               std::optional<TopologyKeeper> keeper, Tell tell)
+    : hold_(hold), poke_(std::move(poke)), keeper_(std::move(keeper)), tell_(std::move(tell)) {
   if (!keeper_) return;
   std::optional<KeptTopology> kept = keeper_->Load();
   if (!kept) return;
@@ -30,36 +30,48 @@ ProviderSource::ProviderSource(absl::Duration hold, UniqueFd poke,
 }
 
 absl::StatusOr<std::shared_ptr<ProviderSource>> ProviderSource::Make(
-    absl::Duration hold, std::optional<TopologyKeeper> keeper) {
+    absl::Duration hold, std::optional<TopologyKeeper> keeper, Tell tell) {
   UniqueFd poke(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!poke.valid()) return ErrnoStatus(errno, "eventfd");
   return std::shared_ptr<ProviderSource>(
-      new ProviderSource(hold, std::move(poke), std::move(keeper)));
+      new ProviderSource(hold, std::move(poke), std::move(keeper), std::move(tell)));
+}
+
+void ProviderSource::TellOf(absl::string_view provider, absl::string_view what) {
+  constexpr size_t kMostBytes = 1000;  // of what names of theirs may have made long
+  if (!tell_) return;
+  tell_(absl::StrCat("topology provider \"", provider, "\" ", what.substr(0, kMostBytes)));
 }
 
 absl::StatusOr<std::unique_ptr<ProviderSource::Session>> ProviderSource::Connect(std::string name) {
   absl::MutexLock lock(&mutex_);
   if (connected_) {
+    TellOf(name, absl::StrCat("is refused: there is one already, \"", *connected_, "\""));
     return absl::FailedPreconditionError(absl::StrCat("topology provider \"", name, "\": there is ",
                                                       "one already, \"", *connected_, "\""));
   }
+  TellOf(name, "has come");
   connected_ = std::move(name);
   return std::make_unique<Session>(shared_from_this());
 }
 
-absl::Status ProviderSource::Take(Topology topology) {
+absl::Status ProviderSource::Check(const Topology& topology) {
   std::shared_ptr<const Machine> machine;
   {
     absl::MutexLock lock(&mutex_);
     machine = machine_;
   }
-  if (machine != nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckAgainst(topology, *machine));
-  } else {
-    PLIMSOLL_RETURN_IF_ERROR(ZoneTree::Build(topology).status());
-  }
+  return machine == nullptr ? ZoneTree::Build(topology).status() : CheckAgainst(topology, *machine);
+}
+
+absl::Status ProviderSource::Take(Topology topology) {
+  const absl::Status fits = Check(topology);
   {
     absl::MutexLock lock(&mutex_);
+    if (!fits.ok()) {
+      TellOf(*connected_, absl::StrCat("has its topology refused: ", fits.message()));
+      return fits;
+    }
     const bool is_known = topology_ == topology && author_ == *connected_ && !gone_;
     topology_ = std::move(topology);
     author_ = *connected_;
@@ -79,6 +91,7 @@ void ProviderSource::Disconnect() {
       gone_ = absl::Now();
       Keep();
     }
+    TellOf(*connected_, "has gone");
     connected_.reset();
   }
   Poke();
@@ -102,6 +115,7 @@ void ProviderSource::Drop() {
 bool ProviderSource::ForgetKept() {
   absl::MutexLock lock(&mutex_);
   if (!is_kept_) return false;
+  TellOf(author_, "told the daemon before this one what can't be used now: the kernel's is used");
   Drop();
   return true;
 }
@@ -123,9 +137,18 @@ SourceView ProviderSource::Look(const Machine& machine) {
   const bool is_first = machine_ == nullptr;
   machine_ = std::move(copy);
   SourceView view;
-  if (gone_ && absl::Now() >= *gone_ + hold_) Drop();
+  if (gone_ && absl::Now() >= *gone_ + hold_) {
+    TellOf(author_, absl::StrCat("has been gone for ", absl::FormatDuration(hold_),
+                                 ": the kernel's topology is used again"));
+    Drop();
+  }
   // What another daemon had in force is not in force yet: nothing has to stay as it was.
-  if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) Drop();
+  if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) {
+    TellOf(author_,
+           "told the daemon before this one what no longer fits the machine: the kernel's "
+           "topology is used");
+    Drop();
+  }
   if (!topology_) return view;
   view.topology = topology_;
   view.status = Annotate(CheckAgainst(*topology_, machine),

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 #define PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
@@ -22,8 +24,11 @@ namespace plimsoll::topology {
 // that of a provider that went when the daemon did, at the latest. Thread-safe.
 class ProviderSource : public Source, public std::enable_shared_from_this<ProviderSource> {
  public:
+  // Told what providers do, a sentence each: come, go, are refused, or have been gone for too long.
+  // From any thread, one after the other; it must not ask the source.
+  using Tell = std::function<void(const std::string& what)>;
   static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(
-      absl::Duration hold, std::optional<TopologyKeeper> keeper = std::nullopt);
+      absl::Duration hold, std::optional<TopologyKeeper> keeper = std::nullopt, Tell tell = {});
   // What the keeper had is not to be used after all. False: nothing of it was in use.
   bool ForgetKept();
 
@@ -51,7 +56,11 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   SourceView Look(const Machine& machine) override;
 
  private:
-  ProviderSource(absl::Duration hold, UniqueFd poke, std::optional<TopologyKeeper> keeper);
+  ProviderSource(absl::Duration hold, UniqueFd poke, std::optional<TopologyKeeper> keeper,
+                 Tell tell);
+  void TellOf(absl::string_view provider, absl::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Check(const Topology& topology);
   absl::Status Take(Topology topology);
   void Disconnect();
   void Keep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -61,6 +70,7 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   const absl::Duration hold_;
   const UniqueFd poke_;  // eventfd
   const std::optional<TopologyKeeper> keeper_;
+  const Tell tell_;
   absl::Mutex mutex_;
   std::optional<std::string> connected_ ABSL_GUARDED_BY(mutex_);
   std::string author_ ABSL_GUARDED_BY(mutex_);  // of the topology

@@ -9,6 +9,7 @@
 namespace plimsoll::topology {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Topology OneZone(const std::string& name, const std::string& cpus = "0") {
@@ -69,6 +70,29 @@ TEST_F(SourceProviderTest, OneAtATime) {
               HasSubstr("provider \"second\": there is one already, \"first\""));
   first.reset();
   EXPECT_TRUE(source_->Connect("second").ok());
+}
+
+TEST_F(SourceProviderTest, WhatProvidersDoIsTold) {
+  std::vector<std::string> told;
+  source_ = *ProviderSource::Make(absl::ZeroDuration(), std::nullopt,
+                                  [&](const std::string& what) { told.push_back(what); });
+  EXPECT_EQ(Seen(), "kernel");
+  auto session = *source_->Connect("p");
+  EXPECT_THAT(told, ElementsAre("topology provider \"p\" has come"));
+  EXPECT_FALSE(source_->Connect("q").ok());
+  EXPECT_EQ(told.back(), "topology provider \"q\" is refused: there is one already, \"p\"");
+  EXPECT_FALSE(session->Push(OneZone("a", "7")).ok());
+  EXPECT_THAT(told.back(),
+              HasSubstr("topology provider \"p\" has its topology refused: zone \"a\" has CPUs 7"));
+  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  EXPECT_EQ(told.size(), 3u) << "a topology that is taken is told as what is pods'";
+  session.reset();
+  EXPECT_EQ(told.back(), "topology provider \"p\" has gone");
+  EXPECT_EQ(Seen(), "kernel");
+  EXPECT_EQ(told.back(),
+            "topology provider \"p\" has been gone for 0: the kernel's topology is used again");
+  EXPECT_EQ(Seen(), "kernel");
+  EXPECT_EQ(told.size(), 5u);
 }
 
 TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {

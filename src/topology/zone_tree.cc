@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -17,7 +19,32 @@ void Add(std::vector<std::string>& faults, std::string what) {
   if (faults.size() < ZoneTree::kMaxFaults) faults.push_back(std::move(what));
 }
 void AddBad(std::vector<std::string>& faults, const Zone& zone, absl::string_view what) {
-  Add(faults, absl::StrCat("zone \"", zone.name, "\" ", what));
+  Add(faults, absl::StrCat("zone \"", absl::Utf8SafeCHexEscape(zone.name), "\" ", what));
+}
+
+// Names are printed line by line, in tables and logs.
+void CheckText(const Zone& zone, absl::string_view what, absl::string_view text,
+               std::vector<std::string>& faults) {
+  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
+  if (!has_control) return;
+  AddBad(faults, zone,
+         absl::StrCat("has control characters in ", what, " \"", absl::Utf8SafeCHexEscape(text),
+                      "\"; leave them out"));
+}
+
+void CheckTexts(const Topology& topology, std::vector<std::string>& faults) {
+  for (const Zone& zone : topology.zones) {
+    CheckText(zone, "its name", zone.name, faults);
+    CheckText(zone, "its type", zone.type, faults);
+    for (const ZoneResource& resource : zone.resources) {
+      CheckText(zone, "the name of resource", resource.name, faults);
+    }
+    for (const auto& [name, value] : zone.attributes) {
+      CheckText(zone, "the name of attribute", name, faults);
+    }
+  }
 }
 
 // What a zone's own attribute says; nothing if that is no list.
@@ -42,6 +69,7 @@ absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology, std::vector<std::str
                             " are read"));
     return absl::InvalidArgumentError(found.front());
   }
+  CheckTexts(topology, found);
   ZoneTree tree(std::move(topology));
   tree.IndexNames(found);
   tree.CheckResources(found);

@@ -69,6 +69,26 @@ TEST(ZoneTreeTest, RefusesWhatIsNoTree) {
   EXPECT_THAT(Why({{Of("root", "a"), Of("a", "")}}), HasSubstr("is within itself"));
 }
 
+// What is printed in a line must not make two of it.
+TEST(ZoneTreeTest, RefusesControlCharactersInNames) {
+  EXPECT_EQ(Why({{Of("a\nb", "")}}),
+            "zone \"a\\nb\" has control characters in its name \"a\\nb\"; leave them out");
+  EXPECT_THAT(Why({{Of("\x1b[2J", "")}}), HasSubstr("its name \"\\x1b[2J\""));
+  Topology topology = {{Of("a", "")}};
+  topology.zones[0].type = "Co\tre";
+  EXPECT_THAT(Why(topology), HasSubstr("its type \"Co\\tre\""));
+  topology.zones = {Of("a", "")};
+  topology.zones[0].resources = {{"c\rpu", *Quantity::Parse("1")}};
+  EXPECT_THAT(Why(topology), HasSubstr("the name of resource \"c\\rpu\""));
+  topology.zones = {Of("a", "")};
+  topology.zones[0].attributes["x\n"] = "1";
+  EXPECT_THAT(Why(topology), HasSubstr("the name of attribute \"x\\n\""));
+  // Other languages and values of several lines are no matter.
+  topology.zones = {Of("Knoten-ä", "")};
+  topology.zones[0].attributes["x"] = "1\n2";
+  EXPECT_TRUE(ZoneTree::Build(topology).ok());
+}
+
 TEST(ZoneTreeTest, RefusesNothing) {
   EXPECT_EQ(Why({}), "a topology without zones");
 }

@@ -23,6 +23,13 @@ bool IsEmptyValue(const YAML::Node& node) {
          (!node.IsScalar() && node.size() == 0);
 }
 
+// Paths, words of commands and values of variables end for the kernel at the first.
+constexpr char kHasNul[] = "must not have a NUL";
+
+bool HasNul(const YAML::Node& node) {
+  return node.Scalar().find('\0') != std::string::npos;
+}
+
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
@@ -81,12 +88,20 @@ std::optional<std::string> YamlReader::AsString(const YAML::Node& node, absl::st
     Fail(node, path, absl::StrCat("must be a string; write \"", node.Scalar(), "\" with quotes"));
     return std::nullopt;
   }
+  if (HasNul(node)) {
+    Fail(node, path, kHasNul);
+    return std::nullopt;
+  }
   return node.Scalar();
 }
 
 std::optional<std::string> YamlReader::AsText(const YAML::Node& node, absl::string_view path) {
   if (!node.IsScalar()) {
     Fail(node, path, absl::StrCat("must be a number or a string, is ", TypeName(node)));
+    return std::nullopt;
+  }
+  if (HasNul(node)) {
+    Fail(node, path, kHasNul);
     return std::nullopt;
   }
   return node.Scalar();
