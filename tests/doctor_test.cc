@@ -108,6 +108,7 @@ TEST_F(DoctorTest, ALayerThatIsGoneIsMissed) {
   ASSERT_EQ(rename(away.c_str(), layer.c_str()), 0);
   EXPECT_EQ(result.exit.code, 3) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("ContainerFilesGone"));
+  EXPECT_THAT(result.out, HasSubstr("DamagedImage"));
   EXPECT_THAT(result.out, HasSubstr(names->front()));
   EXPECT_EQ(Doctor().exit.code, 0);
 }

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cri/findings.h"
@@ -86,10 +85,6 @@ absl::StatusOr<FsRoot> OpenOrEmpty(const std::string& directory, const char* par
   return scratch.Sub(absl::StrCat("empty-", part[0] == 'o' ? "run" : "state"));
 }
 
-absl::string_view Hex(absl::string_view digest) {
-  return absl::StripPrefix(digest, "sha256:");
-}
-
 void AddWork(const FsRoot& state, std::vector<runtime::Finding>* findings) {
   const absl::StatusOr<std::vector<std::string>> names = state.List("images/work");
   if (!names.ok() && !absl::IsNotFound(names.status())) {
@@ -106,36 +101,13 @@ void AddWork(const FsRoot& state, std::vector<runtime::Finding>* findings) {
   }
 }
 
-// Empty when all of it is there.
-std::string WhatIsMissing(const FsRoot& state, const image::ImageRecord& image) {
-  std::vector<std::string> paths = {absl::StrCat("images/blobs/sha256/", Hex(image.id))};
-  for (const std::string& chain_id : image.chain_ids) {
-    paths.push_back(absl::StrCat("images/layers/", Hex(chain_id), "/diff"));
-  }
-  for (const std::string& path : paths) {
-    const absl::StatusOr<bool> is_there = state.Has(path);
-    if (is_there.ok() && !*is_there) return absl::StrCat(state.PathOf(path), " isn't there");
-  }
-  return "";
-}
-
-absl::Status AddDamagedImages(const FsRoot& state, runtime::Store& store,
-                              std::vector<runtime::Finding>* findings) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<image::ImageRecord> images, store.LoadImages());
-  const auto add = [findings](const std::string& what) {
+void AddDamagedImages(const runtime::Store& store, std::vector<runtime::Finding>* findings) {
+  for (const image::DamagedImage& image : store.DamagedImages()) {
     runtime::Finding& finding = findings->emplace_back();
     finding.difference = runtime::Difference::kDamagedImage;
-    finding.what = what;
+    finding.what = image.what;
     finding.action = "takes the image off the list; pull or import it again";
-  };
-  for (const image::DamagedImage& image : store.DamagedImages()) add(image.what);
-  for (const image::ImageRecord& image : images) {
-    const std::string missing = WhatIsMissing(state, image);
-    if (missing.empty()) continue;
-    const std::string name = image.repo_tags.empty() ? image.id : image.repo_tags.front();
-    add(absl::StrCat("image ", name, ": ", missing));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -171,6 +143,7 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, store->LoadContainers());
   input.damaged = store->Damaged();
+  PLIMSOLL_ASSIGN_OR_RETURN(input.images, store->LoadImages());
   input.cgroups = cgroups.get();
   input.runtime = runtime.get();
   input.state = *real_state;
@@ -180,7 +153,7 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   PLIMSOLL_ASSIGN_OR_RETURN(input.attached, network::ListRecords(*real_state));
   std::vector<runtime::Finding> findings = runtime::Inspect(input);
   AddWork(*real_state, &findings);
-  PLIMSOLL_RETURN_IF_ERROR(AddDamagedImages(*real_state, *store, &findings));
+  AddDamagedImages(*store, &findings);
   cri::AddFindings(findings, &response);
   return response;
 }

@@ -106,6 +106,10 @@ absl::StatusOr<LayerStore::Hold> LayerStore::Acquire(const std::string& chain_id
   absl::MutexLock lock(&mutex_);
   const auto it = layers_.find(chain_id);
   if (it == layers_.end() || it->second.state != State::kReady) return NoSuchLayer(chain_id);
+  if (!HasFiles(chain_id)) {
+    return absl::NotFoundError(absl::StrCat("layer ", chain_id, ": ", DiffPath(chain_id),
+                                            " is gone; pull or import the image again"));
+  }
   ++it->second.holds;
   return Hold(shared_from_this(), chain_id);
 }
@@ -130,6 +134,10 @@ absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
   }
   const auto it = layers_.find(chain_id);
   if (it != layers_.end() && it->second.state == State::kReady) {
+    if (!HasFiles(chain_id)) {  // somebody took them away: those that have it keep their claim
+      it->second.state = State::kUnpacking;
+      return std::nullopt;
+    }
     ++it->second.holds;
     return Hold(shared_from_this(), chain_id);
   }
@@ -155,11 +163,15 @@ absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
   if (there->has_value()) return **std::move(there);
   const absl::StatusOr<LayerUsage> usage = UnpackAndPublish(chain_id, unpack);
   absl::MutexLock lock(&mutex_);
+  Layer& layer = layers_[chain_id];
   if (!usage.ok()) {
-    layers_.erase(chain_id);
+    layer.state = State::kReady;  // and without its files, for those that have it
+    if (layer.holds == 0) layers_.erase(chain_id);
     return usage.status();
   }
-  layers_[chain_id] = Layer{*usage, 1, State::kReady, /*is_found=*/false};
+  layer.usage = *usage;
+  layer.state = State::kReady;
+  ++layer.holds;
   return Hold(shared_from_this(), chain_id);
 }
 
@@ -215,7 +227,16 @@ ImageUsage LayerStore::TotalUsage() const {
   return total;
 }
 
+// What can't be looked at is there.
+bool LayerStore::HasFiles(const std::string& chain_id) const {
+  return directory_.Has(absl::StrCat(LayerPath(chain_id), "/diff")).value_or(true);
+}
+
 absl::StatusOr<std::string> LayerStore::MoveToWork(const std::string& chain_id) {
+  if (!directory_.Has(LayerPath(chain_id)).value_or(true)) {
+    layers_.erase(chain_id);
+    return "";
+  }
   const std::string work = absl::StrCat("work/", RandomId());
   PLIMSOLL_RETURN_IF_ERROR(Rename(directory_, LayerPath(chain_id), work));
   layers_.erase(chain_id);
@@ -228,11 +249,12 @@ void LayerStore::Release(const std::string& chain_id) {
     absl::MutexLock lock(&mutex_);
     Layer& layer = layers_[chain_id];
     if (--layer.holds > 0 || closed_ || (layer.is_found && !has_collected_)) return;
+    if (layer.state == State::kUnpacking) return;  // whoever unpacks it has it next
     work = MoveToWork(chain_id);
   }
   // A destructor has nobody to tell. What stays in work/ goes when the store is next opened, a
   // layer that could not be renamed with the next CollectGarbage.
-  if (work.ok()) directory_.RemoveTree(*work).IgnoreError();
+  if (work.ok() && !work->empty()) directory_.RemoveTree(*work).IgnoreError();
 }
 
 void LayerStore::Close() {
@@ -253,7 +275,7 @@ absl::Status LayerStore::CollectGarbage() {
     for (const std::string& chain_id : unused) {
       absl::StatusOr<std::string> work = MoveToWork(chain_id);
       first = FirstError(std::move(first), work.status());
-      if (work.ok()) moved.push_back(*std::move(work));
+      if (work.ok() && !work->empty()) moved.push_back(*std::move(work));
     }
   }
   for (const std::string& work : moved) {

@@ -57,7 +57,7 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
     std::string chain_id_;
   };
 
-  // NOT_FOUND when there is no such layer, or a damaged one.
+  // NOT_FOUND when there is no such layer, or a damaged one, or its files are gone.
   absl::StatusOr<Hold> Acquire(const std::string& chain_id);
   // As Acquire, for a container that uses the layer already: a damaged one too.
   absl::StatusOr<Hold> AcquireInUse(const std::string& chain_id);
@@ -66,8 +66,9 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // say how many bytes of content it wrote, in how many inodes. Asked
   // by several threads at once, one unpacks and the others wait for it; when it fails, the next
   // one tries. After a failure nothing is left. A damaged layer is unpacked anew;
-  // FAILED_PRECONDITION while someone uses it. CANCELLED soon after `cancelled` (may be null) has
-  // become true for one that waits.
+  // FAILED_PRECONDITION while someone uses it. So is one whose files somebody took away, whoever
+  // has it: there is nothing left that could be taken from them. CANCELLED soon after `cancelled`
+  // (may be null) has become true for one that waits.
   using UnpackFn = std::function<absl::StatusOr<ImageUsage>(const FsRoot& diff)>;
   absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack,
                               const std::function<bool()>& cancelled = nullptr);
@@ -102,7 +103,9 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   absl::StatusOr<std::optional<Hold>> AcquireOrClaim(const std::string& chain_id);
   absl::StatusOr<LayerUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
   void Release(const std::string& chain_id);
+  bool HasFiles(const std::string& chain_id) const;
   // Takes a layer out of sight at once; what it returns is to be removed without the lock.
+  // Empty: its files were gone already.
   absl::StatusOr<std::string> MoveToWork(const std::string& chain_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -122,6 +122,57 @@ TEST(LayerStore, DamagedLayerIsUnpackedAnewWhenNobodyUsesIt) {
   EXPECT_TRUE(dir.root().Exists(layer + "/usage"));
 }
 
+TEST(LayerStore, ALayerWhoseFilesAreGoneIsUnpackedAnewThoughItIsInUse) {
+  TestDir dir;
+  const std::string id = DigestOf("c");
+  const std::string layer = absl::StrCat("layers/", DigestHex(id));
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto unpack = [](const FsRoot& diff) -> absl::StatusOr<ImageUsage> {
+    PLIMSOLL_RETURN_IF_ERROR(diff.ReplaceFile("f", "x"));
+    return ImageUsage{1, 1};
+  };
+  auto first = (*store)->Ensure(id, unpack);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(dir.root().RemoveTree(layer).ok());
+  const absl::Status gone = (*store)->Acquire(id).status();
+  EXPECT_TRUE(absl::IsNotFound(gone)) << gone;
+  EXPECT_TRUE(absl::StrContains(gone.message(), "/diff is gone; pull or import")) << gone;
+  const auto failed = (*store)->Ensure(
+      id, [](const FsRoot&) { return absl::StatusOr<ImageUsage>(absl::DataLossError("cut")); });
+  EXPECT_TRUE(absl::IsDataLoss(failed.status())) << failed.status();
+  auto second = (*store)->Ensure(id, unpack);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff/f"));
+  EXPECT_TRUE((*store)->Acquire(id).ok());
+  // It goes with the last of all that have it.
+  *first = LayerStore::Hold();
+  EXPECT_TRUE(dir.root().Exists(layer + "/diff/f"));
+  *second = LayerStore::Hold();
+  EXPECT_FALSE(dir.root().Exists(layer));
+}
+
+TEST(LayerStore, ALayerWhoseFilesAreGoneIsCollectedWithoutThem) {
+  TestDir dir;
+  const std::string id = DigestOf("c");
+  const auto unpack = [](const FsRoot&) { return absl::StatusOr<ImageUsage>(ImageUsage{7, 1}); };
+  const std::string layer = absl::StrCat("layers/", DigestHex(id));
+  {
+    const auto earlier = LayerStore::Open(dir.root());
+    const auto kept = (*earlier)->Ensure(id, unpack);
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    (*earlier)->Close();
+  }
+  const auto store = LayerStore::Open(dir.root());
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->TotalUsage().bytes, 7u);
+  ASSERT_TRUE(dir.root().RemoveTree(layer).ok());
+  const absl::Status collected = (*store)->CollectGarbage();
+  EXPECT_TRUE(collected.ok()) << collected;
+  EXPECT_EQ((*store)->TotalUsage().bytes, 0u);
+  EXPECT_TRUE((*store)->Ensure(id, unpack).ok());
+}
+
 TEST(LayerStore, RootOfALayerCanBeEnteredByAnyone) {
   TestDir dir;
   const auto store = LayerStore::Open(dir.root());

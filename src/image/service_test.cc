@@ -93,6 +93,23 @@ TEST_F(ServiceTest, LayersAreSharedByChain) {
   EXPECT_THAT(LayersOnDisk(), SizeIs(5));
 }
 
+TEST_F(ServiceTest, LayersThatAreGoneAreBackWhenTheImageIsImportedAgain) {
+  const Image image = Add("one", {"base", "1"});
+  for (const std::string& layer : LayersOnDisk()) {
+    ASSERT_TRUE(dir_.root().RemoveTree("store/layers/" + layer).ok());
+  }
+  const absl::Status refused = service_->Lease(image.record.id).status();
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("is gone"), HasSubstr("import the image again")));
+  EXPECT_EQ(Add("one", {"base", "1"}).record.id, image.record.id);
+  const auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  for (const std::string& directory : (*lease)->lower_directories()) {
+    struct stat info = {};
+    EXPECT_EQ(stat(absl::StrCat(directory, "/file").c_str(), &info), 0) << directory;
+  }
+  EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+}
+
 TEST_F(ServiceTest, RemovingAnImageKeepsLayersOfOthers) {
   Add("one", {"base", "1"});
   const Image two = Add("two", {"base", "2"});

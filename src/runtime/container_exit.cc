@@ -82,10 +82,12 @@ void EngineImpl::SaveExit(const Container& container) {
 void EngineImpl::TellExit(const ContainerRecord& record) {
   if (record.oom_killed) {
     options_.events->Add(EventType::kContainerOom, record.sandbox_id, record.id,
-                         "the kernel killed a process for exceeding the memory limit");
+                         absl::StrCat(record.spec.name, ": the kernel killed a process for ",
+                                      "exceeding the memory limit"));
   }
-  options_.events->Add(EventType::kContainerStopped, record,
-                       absl::StrCat(record.reason, ", exit code ", record.exit_code));
+  options_.events->Add(
+      EventType::kContainerStopped, record,
+      absl::StrCat(record.spec.name, ": ", record.reason, ", exit code ", record.exit_code));
 }
 
 // After the exit is on record, since with the group goes the count of OOM kills; but not left to

@@ -304,7 +304,8 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   {
     absl::MutexLock lock(&container->mutex);
     container->starting = false;
-    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record), "");
+    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
+                         container->record.spec.name);
     if (container->record.state == ContainerState::kExited) TellExit(container->record);
   }
   return Save(*container);
@@ -401,7 +402,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     // In one: whoever follows the events knows it at every moment by the one or the other.
     absl::MutexLock lock(&mutex_);
     containers_.Erase(record.id);
-    options_.events->Add(EventType::kContainerRemoved, record, "");
+    options_.events->Add(EventType::kContainerRemoved, record, record.spec.name);
   }
   CollectLayersAfter(record.id);
   ShowPicture(record.sandbox_id);

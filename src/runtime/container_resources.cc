@@ -65,10 +65,40 @@ class ReleasableReaderLock {
   absl::Mutex* mutex_;
 };
 
-// It may end at any moment, and what is of it in the kernel is not found then.
-absl::Status OrEnded(const absl::Status& status) {
+// It may end at any moment, and what is of it in the kernel is not found then. What is not found of
+// one that runs on was taken away.
+absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
+                     const absl::Status& status) {
   if (!absl::IsNotFound(status)) return status;
-  return absl::FailedPreconditionError(absl::StrCat("it has just ended (", status.message(), ")"));
+  const bool runs = linux::IsRunning(host, record.init).value_or(false);
+  return absl::FailedPreconditionError(
+      absl::StrCat(runs ? "somebody took away what its limits are set with; remove the container "
+                          "and make it anew ("
+                        : "it has just ended (",
+                   status.message(), ")"));
+}
+
+// The OCI runtime says of a container whose group or files it doesn't find that it doesn't run.
+absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
+                    const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
+      !absl::IsInternal(status)) {
+    return status;
+  }
+  if (!linux::IsRunning(options.host, record.init).value_or(false)) return status;
+  std::string lost;
+  if (!options.cgroups->Exists(record.cgroup_path).value_or(true)) {
+    lost = absl::StrCat("its control group ", record.cgroup_path);
+  } else if (const auto started = options.runtime->StartedAt(record.id, record.init);
+             started.ok() && !started->has_value()) {
+    lost = "what the OCI runtime keeps of it";
+  } else {
+    return status;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("exec: container ", record.id, " runs, but ", lost, " is gone, without which ",
+                   "nothing can be started in it; remove the container and make it anew (",
+                   status.message(), ")"));
 }
 
 // Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
@@ -190,22 +220,25 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   const bool writes_adj =
       update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
   absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
-  if (!before.ok()) return OrEnded(before.status());
+  if (!before.ok()) return OrEnded(options_.host, record, before.status());
   AddUndo(*options_.cgroups, record.cgroup_path, writable, &*before);
   LeaveOut(owned, &*before);
   const absl::StatusOr<int> adj_before = linux::ReadOomScoreAdj(options_.host, record.init);
-  if (!adj_before.ok()) return OrEnded(adj_before.status());
+  if (!adj_before.ok()) return OrEnded(options_.host, record, adj_before.status());
 
   if (update.shrink_memory && writable.memory_limit_bytes.value_or(-1) >= 0) {
     PLIMSOLL_RETURN_IF_ERROR(OrEnded(
+        options_.host, record,
         MakeRoom(*options_.cgroups, record.cgroup_path, *writable.memory_limit_bytes, mark)));
   }
   if (writes_adj) {
     PLIMSOLL_RETURN_IF_ERROR(
-        OrEnded(linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));
+        OrEnded(options_.host, record,
+                linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));
   }
   // Undoes itself what it can't do whole, as does the next.
-  absl::Status done = OrEnded(options_.cgroups->Apply(record.cgroup_path, writable));
+  absl::Status done =
+      OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
   if (done.ok()) {
     done = ChangeClasses(container, update.classes);
     if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));
@@ -297,7 +330,8 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   if (*told) ToldWhatHolds(record.sandbox_id);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
-  options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id, "");
+  options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
+                       record.spec.name);
   return absl::OkStatus();
 }
 
@@ -337,7 +371,10 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
     const absl::Duration hold =
         std::min({tries * kHold, kLongestHold, limited.deadline - absl::Now()});
     absl::StatusOr<ExecResult> result = ExecOnce(*container, record, limited, hold);
-    if (!absl::IsAborted(result.status())) return result;
+    if (!result.ok() && !absl::IsAborted(result.status())) {
+      return OrLost(options_, record, result.status());
+    }
+    if (result.ok()) return result;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
       return absl::CancelledError(
           absl::StrCat(result.status().message(), ", and whoever asked has gone"));

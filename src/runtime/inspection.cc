@@ -19,6 +19,20 @@ namespace {
 
 using D = Difference;
 
+// A path of what the image needs; empty when all of it is there.
+std::string WhatIsMissing(const FsRoot& state, const image::ImageRecord& image) {
+  std::vector<std::string> paths = {
+      absl::StrCat("images/blobs/sha256/", absl::StripPrefix(image.id, "sha256:"))};
+  for (const absl::string_view chain_id : image.chain_ids) {
+    paths.push_back(
+        absl::StrCat("images/layers/", absl::StripPrefix(chain_id, "sha256:"), "/diff"));
+  }
+  for (const std::string& path : paths) {
+    if (!state.Has(path).value_or(true)) return state.PathOf(path);
+  }
+  return "";
+}
+
 class Inspector {
  public:
   explicit Inspector(const InspectionInput& input)
@@ -39,6 +53,7 @@ class Inspector {
       if (!under_way_.contains(record.id)) LookAt(record);
     }
     LookForStrays();
+    LookForImages();
     return std::move(findings_);
   }
 
@@ -280,6 +295,17 @@ class Inspector {
           .sandbox_id = id;
     }
     LookForGroups(places.value_or(std::vector<std::string>()));
+  }
+
+  void LookForImages() {
+    if (!input_.state.has_value()) return;
+    for (const image::ImageRecord& image : input_.images) {
+      const std::string missing = WhatIsMissing(*input_.state, image);
+      if (missing.empty()) continue;
+      const std::string name = image.repo_tags.empty() ? image.id : image.repo_tags.front();
+      Add(D::kDamagedImage, absl::StrCat("image ", name, ": ", missing, " isn't there"),
+          "takes the image off the list; pull or import it again");
+    }
   }
 
   // Groups directly below our own parent that bear the name of a sandbox of which there are files

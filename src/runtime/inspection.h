@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fs_root.h"
+#include "image/catalog.h"
 #include "linux/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/records.h"
@@ -64,6 +65,7 @@ struct InspectionInput {
   std::vector<SandboxRecord> sandboxes;
   std::vector<ContainerRecord> containers;
   std::vector<DamagedRow> damaged;
+  std::vector<image::ImageRecord> images;  // whose files are looked for in `state`
   // Ids whose objects are being made or removed right now: passed over.
   std::vector<std::string> under_way;
   // Ids of sandboxes for which network plugins hold something.
@@ -78,8 +80,8 @@ struct InspectionInput {
 // Whether recovery does something about it, beyond telling.
 bool IsActedUpon(Difference difference);
 
-// Stray commands first, then containers, sandboxes and other strays. At most one finding for each
-// sandbox and container, besides the commands in it.
+// Stray commands first, then containers, sandboxes, other strays and images. At most one finding
+// for each sandbox and container, besides the commands in it.
 std::vector<Finding> Inspect(const InspectionInput& input);
 
 }  // namespace plimsoll::runtime

@@ -410,6 +410,9 @@ std::vector<Finding> EngineImpl::LookOnce() {
   input.sandboxes = ListSandboxes();
   input.containers = ListContainers();
   input.damaged = options_.store->Damaged();
+  for (image::Image& image : options_.images->List()) {
+    input.images.push_back(std::move(image.record));
+  }
   return runtime::Inspect(input);
 }
 

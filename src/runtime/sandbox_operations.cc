@@ -214,8 +214,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     // In one, as with its removal: who finds it there may remove it at once.
     absl::MutexLock maps(&mutex_);
     sandboxes_.Insert(id, sandbox);
-    options_.events->Add(EventType::kSandboxStarted, started,
-                         absl::StrCat(spec.pod_namespace, "/", spec.name));
+    options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
   }
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) Warn(id, "", pause->Release());
@@ -277,7 +276,8 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       sandbox->record.state = SandboxState::kNotReady;
       sandbox->unsaved = true;
       // Whether or not it can be saved: nothing of it runs, and the next daemon would find that.
-      options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
+      options_.events->Add(EventType::kSandboxStopped, sandbox->record,
+                           FullName(sandbox->record.spec));
     }
     if (sandbox->unsaved) {
       PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
@@ -340,7 +340,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   {
     absl::MutexLock lock(&mutex_);
     sandboxes_.Erase(record.id);
-    options_.events->Add(EventType::kSandboxRemoved, record, "");
+    options_.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
   }
   return absl::OkStatus();
 }

@@ -93,7 +93,7 @@ void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");
   // Before the lock goes, and the sandbox may be removed.
-  options_.events->Add(EventType::kSandboxStopped, sandbox->record, "");
+  options_.events->Add(EventType::kSandboxStopped, sandbox->record, FullName(sandbox->record.spec));
 }
 
 }  // namespace plimsoll::runtime

@@ -76,6 +76,10 @@ absl::Status LabelFile(const FsRoot& root, const std::string& file, const std::s
 
 }  // namespace
 
+std::string FullName(const SandboxSpec& spec) {
+  return absl::StrCat(spec.pod_namespace, "/", spec.name);
+}
+
 std::string HostnameOf(const SandboxSpec& spec) {
   if (!HasOwnHostname(spec)) return "";
   return (spec.hostname.empty() ? spec.name : spec.hostname).substr(0, kMaxHostname);

@@ -52,6 +52,9 @@ std::string AnnouncedFileOf(const std::string& id);
 std::string WantedFileOf(const std::string& id);
 std::string KeptDevicesFileOf(const std::string& id);
 
+// "default/web", for people.
+std::string FullName(const SandboxSpec& spec);
+
 // The host name that processes of the pod see; empty: the host's own.
 std::string HostnameOf(const SandboxSpec& spec);
 

@@ -208,6 +208,16 @@ absl::StatusOr<ExecResult> Translate(const std::string& message, const ExecReque
   return absl::InternalError(absl::StrCat("exec in container ", id, ": ", message));
 }
 
+// What crun keeps of the container, where it is there and says nothing; else empty.
+std::string DamagedRecord(const ExecTools& tools, absl::string_view id) {
+  constexpr size_t kMostBytes = 1 << 20;
+  const std::string path = absl::StrCat(id, "/status");
+  const absl::StatusOr<std::string> text = tools.crun->state().Read(path, kMostBytes);
+  if (!text.ok()) return "";
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? "" : tools.crun->state().PathOf(path);
+}
+
 // Whether the container has ended, or is about to: crun tells of a failure before the kernel is
 // done with the container under it.
 bool HasEnded(const ExecTools& tools, absl::string_view id) {
@@ -371,6 +381,13 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
                 .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};
   const bool is_silent = result.ok() && result->exit_code == kSilentFailure &&
                          result->out.empty() && result->err.empty();
+  if (absl::IsInternal(result.status())) {
+    if (const std::string file = DamagedRecord(tools, id); !file.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          what, ": ", file, " is empty or damaged, by which the OCI runtime knows the ",
+          "container; remove the container and make it anew"));
+    }
+  }
   if ((is_silent || absl::IsInternal(result.status())) && HasEnded(tools, id)) {
     return absl::FailedPreconditionError(absl::StrCat(what, ": the container ended at that moment",
                                                       message.empty() ? "" : ": ", message));

@@ -60,6 +60,21 @@ TEST_F(ExecTest, OutputAndExitCode) {
   }
 }
 
+TEST_F(ExecTest, ADamagedRecordOfTheRuntimesIsNamed) {
+  constexpr char kStatus[] = "run/oci/crun/a/status";
+  const FsRoot& root = machine_->dir().root();
+  const auto before = root.Read(kStatus);
+  ASSERT_TRUE(before.ok()) << before.status();
+  for (const char* damage : {"", "{\"pid\":"}) {
+    ASSERT_TRUE(root.ReplaceFile(kStatus, damage).ok());
+    const absl::Status refused = Exec("true").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("/a/status is empty or damaged"));
+  }
+  ASSERT_TRUE(root.ReplaceFile(kStatus, *before).ok());
+  EXPECT_TRUE(Exec("true").ok());
+}
+
 // crun says 255, and no word, when its own part of an exec is killed with the container.
 TEST_F(ExecTest, SilentFailureInAContainerThatEndedIsAnError) {
   EXPECT_EQ(Exec("exit 255")->exit_code, 255) << "a living container's command may say so";
