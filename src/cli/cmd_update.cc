@@ -50,7 +50,7 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
   if (!arguments.cpu_request.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus,
                               ReadAmount("--cpu-request", "cpu", arguments.cpu_request));
-    constexpr int64_t kMost = resources::kMaxShares / 1024;
+    constexpr int64_t kMost = static_cast<int64_t>(resources::kMaxShares / 1024);
     if (cpus.MilliValue() > kMost * 1000) {
       return absl::InvalidArgumentError(
           absl::StrCat("--cpu-request: ", arguments.cpu_request, " is above ", kMost, ", whose ",

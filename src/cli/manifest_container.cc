@@ -121,6 +121,18 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
   return list;
 }
 
+// Kubernetes takes such a request, and weighs it as the most that shares can say.
+void NoteHugeRequest(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                     const resources::Requirements& requirements) {
+  constexpr int64_t kMost = static_cast<int64_t>(resources::kMaxShares / 1024);
+  const auto asked = resources::WithDefaults(requirements).requests;
+  const auto cpu = asked.find("cpu");
+  if (cpu == asked.end() || cpu->second.MilliValue() <= kMost * 1000) return;
+  reader.Note(node, path,
+              absl::StrCat("a CPU request of ", cpu->second.text(), " weighs as ", kMost, " does: ",
+                           resources::kMaxShares, " shares are the most that Linux takes"));
+}
+
 resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node,
                                       const std::string& path) {
   resources::Requirements requirements;
@@ -135,6 +147,7 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
   mapping.Finish();
   const absl::Status valid = resources::Validate(requirements);
   if (!valid.ok()) reader.Fail(node, path, valid.message());
+  NoteHugeRequest(reader, node, path, requirements);
   return requirements;
 }
 

@@ -256,6 +256,19 @@ TEST(Manifest, AnAnnotationWithWhatThePodNeedsIsNoted) {
   EXPECT_EQ(ErrorOf(PodWith("metadata", "annotations: {a: b}")), "no error");
 }
 
+TEST(Manifest, ACpuRequestThatSharesCannotSayIsNoted) {
+  const auto notes = [](const std::string& resources) {
+    const auto pods = ParseManifests(PodWith("container", "resources: " + resources), "pod.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods.ok() ? pods->front().notes : std::vector<std::string>();
+  };
+  EXPECT_THAT(notes("{requests: {cpu: 256}}"), ::testing::IsEmpty());
+  EXPECT_THAT(notes("{requests: {cpu: 300}}"),
+              ElementsAre(HasSubstr("spec.containers[0].resources: a CPU request of 300 weighs as "
+                                    "256 does: 262144 shares are the most")));
+  EXPECT_THAT(notes("{limits: {cpu: 300}}"), ElementsAre(HasSubstr("a CPU request of 300")));
+}
+
 TEST(Manifest, WhatOnlyLooksLikeANumberIsAString) {
   for (const char* word : {"-c", "-e", "0xyz", "1.2.3", "10m", "--", "+x", "a", "face", "-"}) {
     EXPECT_EQ(ErrorOf(PodWith("container", absl::StrCat("args: [", word, "]"))), "no error");
