@@ -1,5 +1,4 @@
 // Containers that run on though somebody took away what they are driven with.
-#include "linux/process.h"
 #include "runtime/engine_fixture_for_test.h"
 
 namespace plimsoll::runtime {
