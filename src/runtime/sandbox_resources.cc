@@ -31,7 +31,6 @@ std::string LeftOut(const std::optional<std::string>& wanted,
 absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::string& pod,
                               const std::vector<ContainerRecord>& containers,
                               const linux::CgroupSettings& wanted, const absl::Status& refused) {
-  if (ErrnoOf(refused) != EBUSY) return refused;
   for (const ContainerRecord& container : containers) {
     if (container.sandbox_id != pod || !IsLive(container.state)) continue;
     const absl::StatusOr<linux::CgroupSettings> has = cgroups.Read(container.cgroup_path);
@@ -124,9 +123,10 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
-  const absl::Status done =
-      NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources,
-                       ApplyToPod(record, update.resources));
+  absl::Status done = ApplyToPod(record, update.resources);
+  if (ErrnoOf(done) == EBUSY) {
+    done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
+  }
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (undone.ok()) return Annotate(done, what);
