@@ -203,6 +203,16 @@ absl::Status CheckDevices(const std::string& list) {
   return absl::OkStatus();
 }
 
+// An annotation that Plimsoll reads itself: for the whole pod, or with ".NAME" behind its prefix
+// for one container.
+struct OwnAnnotation {
+  absl::string_view prefix;
+  absl::Status (*check)(const std::string& value);
+};
+
+constexpr OwnAnnotation kOwnAnnotations[] = {{kCpusetAnnotation, CheckCpus},
+                                             {kCdiAnnotation, CheckDevices}};
+
 // What no single field can tell.
 void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManifest& pod) {
   std::set<std::string> volumes;
@@ -224,16 +234,15 @@ void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManife
     }
   }
   for (const auto& [key, value] : pod.annotations) {
-    for (const auto& [prefix, check] :
-         {std::pair(kCpusetAnnotation, CheckCpus), {kCdiAnnotation, CheckDevices}}) {
+    const std::string path = absl::StrCat("metadata.annotations[", key, "]");
+    for (const OwnAnnotation& own : kOwnAnnotations) {
       absl::string_view rest = key;
-      if (!absl::ConsumePrefix(&rest, prefix)) continue;
-      const std::string path = absl::StrCat("metadata.annotations[", key, "]");
+      if (!absl::ConsumePrefix(&rest, own.prefix)) continue;
       if (!rest.empty() &&
           (!absl::ConsumePrefix(&rest, ".") || names.count(std::string(rest)) == 0)) {
         reader.Fail(node, path, absl::StrCat("there is no container \"", rest, "\""));
       }
-      const absl::Status status = check(value);
+      const absl::Status status = own.check(value);
       if (!status.ok()) reader.Fail(node, path, status.message());
     }
   }
