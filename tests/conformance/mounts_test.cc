@@ -235,11 +235,18 @@ PROMISE_TEST(
   EXPECT_THAT(std::string(status.message()), Not(IsEmpty()));
 }
 
-PROMISE_TEST(MountTest, RecursiveReadonlyReachesMountsBelow,
+// A runtime that is older than the field can't know of it.
+class RecursiveReadonlyTest : public MountTest {
+ protected:
+  bool Announced() { return DefaultHandlerFeatures().recursive_read_only_mounts(); }
+};
+
+constexpr char kNotAnnounced[] =
+    "the default handler doesn't announce the feature recursive_read_only_mounts";
+
+PROMISE_TEST(RecursiveReadonlyTest, ReachesMountsBelow,
              "With recursive_read_only mounts below the volume can't be written either") {
-  if (!DefaultHandlerFeatures().recursive_read_only_mounts()) {
-    GTEST_SKIP() << "the default handler doesn't announce the feature recursive_read_only_mounts";
-  }
+  if (!Announced()) GTEST_SKIP() << kNotAnnounced;
   if (!NoRoot().empty()) GTEST_SKIP() << NoRoot();
   const std::string volume = MountPoint("recursive", MS_PRIVATE);
   const auto unmount = Unmounting(volume);
@@ -252,15 +259,17 @@ PROMISE_TEST(MountTest, RecursiveReadonlyReachesMountsBelow,
   EXPECT_EQ(RunToEnd(config), "1\n1\n");
 }
 
-PROMISE_TEST(MountTest, RecursiveReadonlyNeedsReadonly,
+PROMISE_TEST(RecursiveReadonlyTest, NeedsReadonly,
              "recursive_read_only without readonly is refused") {
+  if (!Announced()) GTEST_SKIP() << kNotAnnounced;
   cri::ContainerConfig config = Shell("true");
   Add(&config, HostDirectory("volume"), "/volume")->set_recursive_read_only(true);
   EXPECT_FALSE(TryCreateAndStart(RunPod(), config).ok());
 }
 
-PROMISE_TEST(MountTest, RecursiveReadonlyNeedsPrivatePropagation,
+PROMISE_TEST(RecursiveReadonlyTest, NeedsPrivatePropagation,
              "recursive_read_only with a propagation other than PRIVATE is refused") {
+  if (!Announced()) GTEST_SKIP() << kNotAnnounced;
   const std::string pod = RunPod();
   const std::string volume = HostDirectory("volume");
   for (const cri::MountPropagation propagation :
@@ -274,7 +283,7 @@ PROMISE_TEST(MountTest, RecursiveReadonlyNeedsPrivatePropagation,
   }
 }
 
-PROMISE_TEST(MountTest, RecursiveReadonlyThatIsNotAnnouncedIsRefused,
+PROMISE_TEST(RecursiveReadonlyTest, IsRefusedWhereItIsNotAnnounced,
              "recursive_read_only is refused by a handler that doesn't announce it, rather than "
              "ignored") {
   const cri::StatusResponse status = RuntimeStatus();
