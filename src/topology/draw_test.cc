@@ -73,8 +73,9 @@ TEST(DrawTest, AnSvgHasABoxForEachZoneAndACellForEachCpu) {
 
 TEST(DrawTest, NamesDoNotBreakAnSvg) {
   const std::string svg =
-      TopologySvg({{Zone{.name = "<a>&\"\x1b"}}}, {}, {On("\"/><script>", "1")});
-  EXPECT_THAT(svg, HasSubstr("&lt;a&gt;&amp;&quot;?"));
+      TopologySvg({{Zone{.name = "<a>&\""}}}, {}, {On("\"/><script>", "1"), On("web\x1b", "1")});
+  EXPECT_THAT(svg, HasSubstr("&lt;a&gt;&amp;&quot;"));
+  EXPECT_THAT(svg, HasSubstr("web?"));
   EXPECT_THAT(svg, Not(HasSubstr("<script>")));
 }
 
