@@ -16,8 +16,9 @@ namespace plimsoll::systemd {
 namespace {
 
 constexpr char kOomGroup[] = "memory.oom.group";
-// The first that writes memory.oom.group, by the property OOMPolicy of scopes.
-constexpr int kWritesOomGroup = 253;
+// The first that can be told of memory.oom.group, by the property OOMPolicy of scopes. Those
+// before it write a 0 into each unit's.
+constexpr int kKnowsOomPolicy = 253;
 constexpr int kTries = 3;
 
 // Those of ControlFiles that Apply writes for `settings`.
@@ -188,7 +189,7 @@ absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> values,
                             PropertiesNow(scope.group, ControlFiles()));
   properties.insert(properties.end(), values.begin(), values.end());
-  if (units_->version() >= kWritesOomGroup) {
+  if (units_->version() >= kKnowsOomPolicy) {
     const auto group = files_->ReadFile(scope.group, "memory", kOomGroup);
     const bool kills_all = group.ok() && absl::StripAsciiWhitespace(*group) == "1";
     properties.push_back({"OOMPolicy", std::string(kills_all ? "kill" : "continue")});
@@ -200,10 +201,12 @@ absl::Status SystemdCgroups::Register(absl::string_view path, pid_t pid,
                                       const linux::CgroupSettings& settings) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   if (!IsScope(place.unit)) return absl::OkStatus();
+  NoteOomGroup(place.group, Texts(place.group, {kOomGroup}));
   const absl::Status started = StartScope(place, pid);
   if (!started.ok() && !absl::IsAlreadyExists(started)) return started;
   MakeKnown(place.group);
   NoteInexact(place.group, ControlFiles());
+  KeepOomGroup(place.group);
   // A reload before systemd knew of it has taken its values; one while nobody wrote after it what
   // systemd rounds has changed them.
   return HoldsAll(place.group, settings) ? absl::OkStatus() : Apply(place.group, settings);
@@ -322,6 +325,7 @@ absl::Status SystemdCgroups::Tell(const Place& place, const std::vector<std::str
                             PropertiesNow(place.group, told_files));
   if (properties.empty()) return absl::OkStatus();
   const absl::Status told = units_->SetProperties(place.unit, properties);
+  if (told.ok()) KeepOomGroup(place.group);
   return absl::IsNotFound(told) ? absl::OkStatus() : told;
 }
 
@@ -333,8 +337,14 @@ absl::Status SystemdCgroups::Apply(absl::string_view path, const linux::CgroupSe
   ForgetInexact(place.group, files);
   absl::Status done = files_->Apply(place.group, settings);
   if (done.ok()) {
+    if (settings.unified.contains(kOomGroup)) {
+      NoteOomGroup(place.group, Texts(place.group, {kOomGroup}));
+    }
     done = Tell(place, files);
-    if (!done.ok()) done = SetBack(place.group, before, done);
+    if (!done.ok()) {
+      NoteOomGroup(place.group, before);
+      done = SetBack(place.group, before, done);
+    }
   }
   NoteInexact(place.group, files);
   return done;
@@ -344,7 +354,9 @@ absl::Status SystemdCgroups::WriteFile(absl::string_view path, absl::string_view
                                        absl::string_view file, absl::string_view value) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   if (place.unit.empty() || !IsControlFile(file)) {
-    return files_->WriteFile(path, controller, file, value);
+    PLIMSOLL_RETURN_IF_ERROR(files_->WriteFile(path, controller, file, value));
+    if (!place.unit.empty()) NoteOomGroup(place.group, {{std::string(file), std::string(value)}});
+    return absl::OkStatus();
   }
   const std::vector<std::string> files = {std::string(file)};
   const auto before = Texts(place.group, files);
@@ -378,6 +390,27 @@ void SystemdCgroups::NoteInexact(const std::string& group, const std::vector<std
     }
   }
   if (expect) units_->Expect();
+}
+
+void SystemdCgroups::NoteOomGroup(const std::string& group,
+                                  const std::map<std::string, std::string>& texts) {
+  const auto text = texts.find(kOomGroup);
+  if (text == texts.end()) return;
+  absl::MutexLock lock(&mutex_);
+  if (absl::StripAsciiWhitespace(text->second) == "1") {
+    inexact_[{group, kOomGroup}] = "1\n";
+  } else {
+    inexact_.erase({group, kOomGroup});
+  }
+}
+
+void SystemdCgroups::KeepOomGroup(const std::string& group) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!inexact_.contains({group, kOomGroup})) return;
+  }
+  WriteInexact();
+  units_->Expect();
 }
 
 void SystemdCgroups::WriteInexact() {

@@ -117,6 +117,11 @@ class SystemdCgroups final : public linux::CgroupManager {
   // While they are being changed.
   void ForgetInexact(const std::string& group, const std::vector<std::string>& files);
   void Forget(const std::string& group);
+  // Remembers a memory.oom.group of 1, which systemd clears with all that it writes, by what of the
+  // group's files is in `texts`; nothing where that file is not.
+  void NoteOomGroup(const std::string& group, const std::map<std::string, std::string>& texts);
+  // After systemd was told something of the group.
+  void KeepOomGroup(const std::string& group);
   // Writes again what systemd has written wrongly.
   void WriteInexact();
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -229,6 +230,31 @@ TEST_F(SystemdCgroupsTest, WhatIsAppliedIsTold) {
   units_->calls.clear();
   ASSERT_TRUE(cgroups_->WriteFile(kScope, "memory", "memory.oom.group", "1").ok());
   EXPECT_THAT(units_->calls, IsEmpty()) << "systemd has no word for it";
+}
+
+TEST_F(SystemdCgroupsTest, AnOomGroupIsWrittenAgain) {
+  MakeScope();
+  ASSERT_TRUE(tree_->Write(kScope, "memory.oom.group", "1").ok());
+  ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
+  EXPECT_THAT(units_->calls, ElementsAre("start plimsoll-1.scope", "expect"));
+  tree_->Put(kScope, "memory.oom.group", "0\n");  // what systemd 252 does with all that it writes
+  units_->rewritten();
+  EXPECT_EQ(absl::StripAsciiWhitespace(Get("memory.oom.group")), "1");
+  ASSERT_TRUE(cgroups_->Apply(kScope, {.unified = {{"memory.oom.group", "0"}}}).ok());
+  units_->rewritten();
+  EXPECT_EQ(absl::StripAsciiWhitespace(Get("memory.oom.group")), "0");
+  ASSERT_TRUE(cgroups_->WriteFile(kScope, "memory", "memory.oom.group", "1").ok());
+  tree_->Put(kScope, "memory.oom.group", "0\n");
+  units_->calls.clear();
+  ASSERT_TRUE(cgroups_->Apply(kScope, {.pids_limit = 9}).ok());
+  EXPECT_EQ(absl::StripAsciiWhitespace(Get("memory.oom.group")), "1");
+  EXPECT_THAT(units_->calls, ElementsAre("set plimsoll-1.scope", "expect"));
+  units_->fault = absl::UnavailableError("no connection to systemd");
+  ASSERT_FALSE(
+      cgroups_->Apply(kScope, {.pids_limit = 8, .unified = {{"memory.oom.group", "0"}}}).ok());
+  tree_->Put(kScope, "memory.oom.group", "0\n");
+  units_->rewritten();
+  EXPECT_EQ(absl::StripAsciiWhitespace(Get("memory.oom.group")), "1") << "as it was";
 }
 
 TEST_F(SystemdCgroupsTest, WhatSystemdRefusesIsSetBack) {
