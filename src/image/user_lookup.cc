@@ -71,13 +71,13 @@ std::optional<uint32_t> FindGroup(absl::string_view name, absl::string_view text
 }
 
 absl::StatusOr<uint32_t> ResolveGroup(absl::string_view group, absl::string_view group_text) {
-  if (std::optional<uint32_t> gid = FindGroup(group, group_text); gid.has_value()) return *gid;
-  uint32_t number = 0;
-  if (ParseId(group, &number)) return number;
   if (AllDigits(group)) {
+    uint32_t number = 0;
+    if (ParseId(group, &number)) return number;
     return absl::InvalidArgumentError(
         absl::StrCat("group ", group, " is above the highest group id, ", kMaxId));
   }
+  if (std::optional<uint32_t> gid = FindGroup(group, group_text); gid.has_value()) return *gid;
   return absl::NotFoundError(
       absl::StrCat("group \"", group, "\" is not in the image's /etc/group; use its number"));
 }
@@ -85,18 +85,18 @@ absl::StatusOr<uint32_t> ResolveGroup(absl::string_view group, absl::string_view
 absl::StatusOr<std::optional<PasswdEntry>> ResolveName(absl::string_view user,
                                                        absl::string_view passwd_text,
                                                        uint32_t* uid) {
+  if (AllDigits(user)) {
+    if (ParseId(user, uid)) {
+      return FindPasswd(passwd_text, [uid](const PasswdEntry& e) { return e.uid == *uid; });
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("user ", user, " is above the highest user id, ", kMaxId));
+  }
   std::optional<PasswdEntry> entry =
       FindPasswd(passwd_text, [user](const PasswdEntry& e) { return e.name == user; });
   if (entry.has_value()) {
     *uid = entry->uid;
     return entry;
-  }
-  if (ParseId(user, uid)) {
-    return FindPasswd(passwd_text, [uid](const PasswdEntry& e) { return e.uid == *uid; });
-  }
-  if (AllDigits(user)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("user ", user, " is above the highest user id, ", kMaxId));
   }
   return absl::NotFoundError(
       absl::StrCat("user \"", user, "\" is not in the image's /etc/passwd; use its number"));

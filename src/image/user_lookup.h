@@ -27,7 +27,8 @@ struct ResolvedUser {
 //   a number  that uid; group, groups and home from passwd if it has the uid, else gid 0 and "/"
 //   a name    must be in `passwd_text`
 //   a group   replaces the user's own, and the user then has no additional groups
-// A name that consists of digits is looked up as a name first. The texts are the content of
+// What consists of digits is never a name: else an image whose passwd calls its root "1000" would
+// have who asks for uid 1000 run as root. The texts are the content of
 // /etc/passwd and /etc/group, empty where the image has none; lines that are malformed are passed
 // over, as the C library does. NOT_FOUND names a user or group that isn't there; INVALID_ARGUMENT
 // for a malformed spec or a number above 4294967294.

@@ -57,8 +57,15 @@ TEST(ResolveUser, GroupReplacesTheUsersOwnAndDropsTheOthers) {
   EXPECT_EQ(MustResolve("1000:1234"), (ResolvedUser{1000, 1234, {}, "/home/app"}));
 }
 
-TEST(ResolveUser, NameOfDigitsIsANameFirst) {
-  EXPECT_EQ(MustResolve("7").uid, 1007u);
+// Else who asks for one that isn't root's may get root's, by the image's word.
+TEST(ResolveUser, DigitsAreNoName) {
+  EXPECT_EQ(MustResolve("7"), (ResolvedUser{7, 0, {}, "/"}));
+  constexpr absl::string_view kLies = "1000:x:0:0::/root:/bin/sh\n";
+  constexpr absl::string_view kGroupLies = "1000:x:0:\nwheel:x:10:1000\n";
+  const auto user = ResolveUser("1000:1000", kLies, kGroupLies);
+  ASSERT_TRUE(user.ok()) << user.status();
+  EXPECT_EQ(*user, (ResolvedUser{1000, 1000, {}, "/"}));
+  EXPECT_EQ(*ResolveUser("1000", kLies, kGroupLies), (ResolvedUser{1000, 0, {}, "/"}));
 }
 
 TEST(ResolveUser, EmptyHomeIsTheRootDirectory) {
