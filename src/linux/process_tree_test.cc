@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -51,6 +53,12 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_THAT(Pids(DescendantsOf(*ListProcessTable(host), getpid())),
               ::testing::Contains(child->pid()));
+  // Spawn returns when the kernel has taken the old program away, a moment before the new one has
+  // its arguments.
+  const absl::Time end = absl::Now() + absl::Seconds(10);
+  while (ReadWords(host, child->pid(), "cmdline")->empty() && absl::Now() < end) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
   EXPECT_THAT(*ReadWords(host, child->pid(), "cmdline"), ElementsAre("/bin/sleep", "100"));
   ASSERT_TRUE(child->Signal(9).ok());
   ASSERT_TRUE(child->Wait().ok());
