@@ -349,8 +349,9 @@ class EngineImpl : public Engine {
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   // Where the group of a container that lives must be known to who manages groups.
   absl::Status RegisterAgain(const ContainerRecord& record);
-  // Of what was asked for, the CPU quota, unless a class of `id` sets it.
-  linux::CgroupSettings QuotaOf(const linux::CgroupSettings& asked, const std::string& id) const;
+  // Of what was asked for, what systemd changes in a reload, unless a class of `id` sets it.
+  linux::CgroupSettings LostInReloads(const linux::CgroupSettings& asked,
+                                      const std::string& id) const;
   // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
   absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
   // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.

@@ -250,14 +250,17 @@ absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& contain
   return absl::OkStatus();
 }
 
-// Of all values, the quota alone is changed by a reload of systemd's while no daemon lives.
-linux::CgroupSettings EngineImpl::QuotaOf(const linux::CgroupSettings& asked,
-                                          const std::string& id) const {
-  linux::CgroupSettings quota;
-  quota.cpu_quota_us = asked.cpu_quota_us;
-  quota.cpu_period_us = asked.cpu_period_us;
-  LeaveOut(ClassFiles(id), &quota);
-  return quota;
+// What systemd has changed if it was reloaded while no daemon lived: it rounds quotas, and clears
+// memory.oom.group.
+linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
+                                                const std::string& id) const {
+  linux::CgroupSettings lost;
+  lost.cpu_quota_us = asked.cpu_quota_us;
+  lost.cpu_period_us = asked.cpu_period_us;
+  const auto oom_group = asked.unified.find("memory.oom.group");
+  if (oom_group != asked.unified.end()) lost.unified.insert(*oom_group);
+  LeaveOut(ClassFiles(id), &lost);
+  return lost;
 }
 
 absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
@@ -265,7 +268,7 @@ absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
   const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
   return options_.cgroups->Register(record.cgroup_path, record.init.pid,
-                                    QuotaOf(record.spec.resources, record.id));
+                                    LostInReloads(record.spec.resources, record.id));
 }
 
 void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
@@ -354,7 +357,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
     Trouble(finding, FinishUpdate(record));
     if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
-      const absl::Status kept = ApplyToPod(record, QuotaOf(record.spec.resources, record.id));
+      const absl::Status kept = ApplyToPod(record, LostInReloads(record.spec.resources, record.id));
       if (!absl::IsNotFound(kept)) Trouble(finding, kept);
     }
   }
