@@ -15,7 +15,9 @@ class EngineRegisteredTest : public EngineTest {
   absl::StatusOr<std::string> MakeOne() {
     const std::string pod = *engine_->RunSandbox(PodSpec(), "");
     ContainerSpec spec = Spec();
-    spec.resources = {.cpu_quota_us = 12345, .memory_limit_bytes = 1 << 20};
+    spec.resources = {.cpu_quota_us = 12345,
+                      .memory_limit_bytes = 1 << 20,
+                      .unified = {{"memory.low", "0"}, {"memory.oom.group", "1"}}};
     return engine_->CreateContainer(pod, spec, "");
   }
 };
@@ -43,8 +45,9 @@ TEST_F(EngineRegisteredTest, TheNextDaemonRegistersWhatLives) {
   StartEngine();
   ASSERT_THAT(cgroups_.registered, SizeIs(1));
   EXPECT_EQ(cgroups_.registered[0].group, group);
-  EXPECT_EQ(cgroups_.registered[0].settings, linux::CgroupSettings{.cpu_quota_us = 12345})
-      << "what a reload rounds meanwhile";
+  const linux::CgroupSettings lost = {.cpu_quota_us = 12345,
+                                      .unified = {{"memory.oom.group", "1"}}};
+  EXPECT_EQ(cgroups_.registered[0].settings, lost) << "what a reload rounds or clears meanwhile";
 }
 
 TEST_F(EngineRegisteredTest, AnUpdatesValuesOutliveTheGroup) {
