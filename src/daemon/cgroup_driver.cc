@@ -14,8 +14,6 @@
 namespace plimsoll::daemon {
 namespace {
 
-constexpr char kBooted[] = "run/systemd/system";  // as sd_booted(3)
-
 bool IsSliceInItsPlace(const std::string& group) {
   const auto unit = systemd::UnitOf(group);
   return unit.has_value() && systemd::IsSlice(*unit);
@@ -106,7 +104,7 @@ absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& 
     if (!units.ok()) return Refused(units.status());
     driver.cgroups = std::make_unique<systemd::SystemdCgroups>(std::move(driver.cgroups),
                                                                *std::move(units), host);
-  } else if (config.cgroup_driver == "auto" && !standalone && host.Exists(kBooted)) {
+  } else if (config.cgroup_driver == "auto" && !standalone && systemd::SystemdRuns(host)) {
     driver.warning = Warning(config, layout);
   }
   driver.monitors = MonitorGroup(host, driver);

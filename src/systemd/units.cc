@@ -166,8 +166,12 @@ class BusUnits final : public Units {
 
 }  // namespace
 
+bool SystemdRuns(const FsRoot& host) {
+  return host.Exists(kBooted);
+}
+
 bool SystemdIsThere(const FsRoot& host) {
-  return host.Exists(kBooted) && host.Exists(kBusSocket);
+  return SystemdRuns(host) && host.Exists(kBusSocket);
 }
 
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnitsAt(const std::string& address,
@@ -178,7 +182,7 @@ absl::StatusOr<std::unique_ptr<Units>> ConnectUnitsAt(const std::string& address
 }
 
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnits(const FsRoot& host) {
-  if (!host.Exists(kBooted)) {
+  if (!SystemdRuns(host)) {
     return absl::FailedPreconditionError(absl::StrCat("process 1 is not systemd: there is no ",
                                                       host.PathOf(kBooted), " (sd_booted(3))"));
   }

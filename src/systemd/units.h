@@ -50,6 +50,8 @@ absl::StatusOr<std::unique_ptr<Units>> ConnectUnits(const FsRoot& host);
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnitsAt(const std::string& address,
                                                       absl::Duration patience);
 
+// Whether it is process 1, as sd_booted(3) tells.
+bool SystemdRuns(const FsRoot& host);
 // Whether ConnectUnits would find systemd and a bus, without asking them.
 bool SystemdIsThere(const FsRoot& host);
 
