@@ -39,8 +39,8 @@ class ClassFile {
   void WriteClasses(const std::string& more) {
     const std::string disk = absl::StrCat("Devices: [", Disk(), "]");
     const std::string text =
-        absl::StrCat("Classes:\n  slow: [{", disk, ", ThrottleReadBps: 4Mi}]\n  medium: [{", disk,
-                     ", ThrottleReadBps: 16Mi}]\n  free: []\n", more);
+        absl::StrCat("Classes:\n  slow: [{", disk, ", ThrottleReadBps: 1Mi}]\n  medium: [{", disk,
+                     ", ThrottleReadBps: 4Mi}]\n  free: []\n", more);
     const absl::Status written = files_.root().ReplaceFile("blockio.yaml", text);
     EXPECT_TRUE(written.ok()) << written;
     const absl::Status rdt = files_.root().ReplaceFile(
@@ -135,7 +135,7 @@ class FeltBlockioTest : public ClassesTest {
     mount->set_readonly(true);
     return config;
   }
-  // Bytes per second, by the container's own clock.
+  // MiB per second, by the container's own clock.
   double ReadRate(const std::string& container, int64_t mebibytes) {
     const std::string out = ExecOutput(
         container,
@@ -148,29 +148,38 @@ class FeltBlockioTest : public ClassesTest {
     EXPECT_TRUE(times.size() == 2 && absl::SimpleAtod(times[0], &begin) &&
                 absl::SimpleAtod(times[1], &end))
         << out;
-    return static_cast<double>(mebibytes * kMiB) / std::max(end - begin, 0.01);
+    return static_cast<double>(mebibytes) / std::max(end - begin, 0.01);
+  }
+  // The fastest of some reads, which end once one was faster than `enough` MiB per second. A
+  // machine whose processors are others' reads slower than its disk, and never faster.
+  double FastestRate(const std::string& container, int64_t mebibytes, double enough) {
+    double fastest = 0;
+    for (int i = 0; i < 5 && fastest <= enough; ++i) {
+      fastest = std::max(fastest, ReadRate(container, mebibytes));
+    }
+    return fastest;
   }
 };
 
 TEST_F(FeltBlockioTest, ThrottlesAreFeltChangedAndTakenAway) {
   const std::string id = Start(RunPod(), Reader("slow"));
   ReadRate(id, 1);  // whatever is to be loaded first is
-  const double slow = ReadRate(id, 12) / kMiB;
-  EXPECT_GT(slow, 4 * 0.85);
-  EXPECT_LT(slow, 4 * 1.15);
+  const double slow = FastestRate(id, 4, 1 * 0.85);
+  EXPECT_GT(slow, 1 * 0.85);
+  EXPECT_LT(slow, 1 * 1.15);
   ASSERT_TRUE(Assign(id, "medium").ok());
-  const double medium = ReadRate(id, 48) / kMiB;
-  EXPECT_GT(medium, 16 * 0.85);
-  EXPECT_LT(medium, 16 * 1.15);
+  const double medium = FastestRate(id, 16, 4 * 0.85);
+  EXPECT_GT(medium, 4 * 0.85);
+  EXPECT_LT(medium, 4 * 1.15);
   ASSERT_TRUE(Assign(id, "free").ok());
-  EXPECT_GT(ReadRate(id, 48) / kMiB, 16 * 1.3);
+  EXPECT_GT(FastestRate(id, 48, 4 * 1.3), 4 * 1.3);
 }
 
 TEST_F(ClassesTest, AClassIsShownCountedAndGivenBack) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("medium"));
   EXPECT_EQ(ClassOf(id), "medium");
-  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216"));
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("4194304"));
   std::string other;
   const grpc::Status full = TryCreate(pod, InClass("medium"), &other);
   EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -215,7 +224,7 @@ TEST_F(ClassesTest, ARestartChangesNothing) {
   const std::string id = Start(pod, InClass("slow"));
   ASSERT_TRUE(Assign(id, "medium").ok());
   node_.KillDaemon();
-  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216"));
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("4194304"));
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_EQ(ClassOf(id), "medium");
   std::string other;
@@ -242,7 +251,7 @@ TEST_F(ClassesTest, AStartPutsInForceWhatTheClassesMeanNow) {
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("8388608"));
   // One whose class is there no more keeps what it has set, and that is told.
-  EXPECT_THAT(ThrottleOf(CgroupOf(pod, loses)), HasSubstr("16777216"));
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, loses)), HasSubstr("4194304"));
   plimsoll::v1::InspectResponse found;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.node().Inspect(&context, plimsoll::v1::InspectRequest(), &found).ok());
@@ -349,14 +358,14 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(PodStatus(pod).class_resources().class_().at("blockio"), "slow");
   const std::string group = absl::StrCat(node_.cgroup_parent(), "/", pod);
-  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=4194304"));
+  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=1048576"));
   cri::UpdatePodSandboxConfigRequest request;
   request.set_pod_sandbox_id(pod);
   (*request.mutable_class_resources()->mutable_class_())["blockio"] = "medium";
   cri::UpdatePodSandboxConfigResponse response;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().UpdatePodSandboxConfig(&context, request, &response).ok());
-  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=16777216"));
+  EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=4194304"));
   // Its Kubernetes class can't be changed.
   (*request.mutable_class_resources()->mutable_class_())["pod-qos"] = "Guaranteed";
   grpc::ClientContext again;
@@ -470,7 +479,7 @@ TEST_F(ClassesTest, SwitchedOffAndOnAgain) {
     ASSERT_TRUE(node_.StartDaemon().ok());
   };
   restart_with("false");
-  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("16777216")) << "it keeps its class";
+  EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("4194304")) << "it keeps its class";
   cri::StatusResponse status;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().Status(&context, cri::StatusRequest(), &status).ok());
