@@ -1,0 +1,217 @@
+#include "streaming/spdy_session.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+// Half of the window that each stream begins with.
+constexpr uint32_t kAcknowledgedBytes = 32 * 1024;
+constexpr uint32_t kIdMask = 0x7fffffff;
+constexpr uint16_t kFirstStreamOfClient = 1;
+
+absl::Status Broken(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("SPDY: ", what));
+}
+
+// Of frames that are made to be answered or thrown away: a client that sends nothing else is up to
+// no good.
+constexpr uint64_t kMaxPassedOver = 1000;
+
+}  // namespace
+
+absl::Status SpdySession::Fail(absl::Status status) {
+  failed_ = true;
+  AppendGoAway(last_id_, SpdyGoAway::kProtocolError, out_);
+  return status;
+}
+
+absl::Status SpdySession::Receive(absl::string_view bytes) {
+  if (failed_) return Broken("the connection has failed before");
+  while (!bytes.empty()) {
+    if (data_left_ > 0) {
+      const size_t size = std::min<size_t>(data_left_, bytes.size());
+      data_left_ -= static_cast<uint32_t>(size);
+      OnData(bytes.substr(0, size));
+      bytes.remove_prefix(size);
+      continue;
+    }
+    size_t wanted = kSpdyFrameHeaderBytes;
+    if (pending_.size() >= wanted) wanted += ParseSpdyFrameHeader(pending_).length;
+    const size_t size = std::min(wanted - pending_.size(), bytes.size());
+    pending_.append(bytes.data(), size);
+    bytes.remove_prefix(size);
+    if (pending_.size() < kSpdyFrameHeaderBytes) continue;
+    const SpdyFrameHeader header = ParseSpdyFrameHeader(pending_);
+    if (!header.control) {
+      pending_.clear();
+      if (const absl::Status begun = BeginData(header); !begun.ok()) return Fail(begun);
+      continue;
+    }
+    if (header.length > kMaxControlBytes) {
+      return Fail(absl::ResourceExhaustedError(absl::StrCat("SPDY: a control frame of ",
+                                                            header.length, " bytes; at most ",
+                                                            kMaxControlBytes, " are read")));
+    }
+    if (pending_.size() < kSpdyFrameHeaderBytes + header.length) continue;
+    const std::string frame = std::exchange(pending_, std::string());
+    const absl::Status done =
+        OnControl(header, absl::string_view(frame).substr(kSpdyFrameHeaderBytes));
+    if (!done.ok()) return Fail(done);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_view payload) {
+  if (header.version != kSpdyVersion) {
+    return Broken(absl::StrCat("a frame of version ", header.version, "; 3 is spoken"));
+  }
+  const auto type = static_cast<SpdyType>(header.type);
+  if (type == SpdyType::kSynStream) {
+    passed_over_ = 0;
+    return OnSynStream(header.flags, payload);
+  }
+  if (++passed_over_ > kMaxPassedOver) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("SPDY: ", kMaxPassedOver, " frames in a row that carry nothing"));
+  }
+  switch (type) {
+    case SpdyType::kSynReply:
+      return Broken("a reply to a stream that was never opened");
+    case SpdyType::kHeaders:
+      return OnHeaders(header.flags, payload);
+    case SpdyType::kRstStream:
+      if (payload.size() != 8) return Broken("RST_STREAM of a wrong length");
+      OnReset(ReadUint32(payload) & kIdMask);
+      return absl::OkStatus();
+    case SpdyType::kPing: {
+      if (payload.size() != 4) return Broken("PING of a wrong length");
+      // Those of a client are odd; an even one would be an answer to ours.
+      const uint32_t id = ReadUint32(payload);
+      if (id % 2 == 1) AppendPing(id, out_);
+      return absl::OkStatus();
+    }
+    case SpdyType::kGoAway:
+      if (payload.size() != 8) return Broken("GOAWAY of a wrong length");
+      gone_away_ = true;
+      return absl::OkStatus();
+    case SpdyType::kSettings:
+    case SpdyType::kWindowUpdate:
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status SpdySession::OnSynStream(uint8_t flags, absl::string_view payload) {
+  if (payload.size() < 10) return Broken("SYN_STREAM of a wrong length");
+  const uint32_t id = ReadUint32(payload) & kIdMask;
+  // Read in any case: the next block builds on it.
+  PLIMSOLL_ASSIGN_OR_RETURN(const SpdyHeaders headers, reader_.Read(payload.substr(10)));
+  if (id % 2 != kFirstStreamOfClient || id <= last_id_) {
+    return Broken(absl::StrCat("stream ", id, " after ", last_id_,
+                               "; a client's are odd, and each is higher than the one before"));
+  }
+  last_id_ = id;
+  if (gone_away_ || streams_.size() >= max_streams_) {
+    AppendRstStream(id, SpdyReset::kRefusedStream, out_);
+    return absl::OkStatus();
+  }
+  streams_.emplace(id, Stream());
+  if (!handler_->OnStream(id, headers).ok()) {
+    Reset(id, SpdyReset::kRefusedStream);
+    return absl::OkStatus();
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string block, writer_.Write({}));
+  AppendSynReply(id, 0, block, out_);
+  if ((flags & kSpdyFlagFin) != 0) EndOfClient(id);
+  return absl::OkStatus();
+}
+
+absl::Status SpdySession::OnHeaders(uint8_t flags, absl::string_view payload) {
+  if (payload.size() < 4) return Broken("HEADERS of a wrong length");
+  PLIMSOLL_RETURN_IF_ERROR(reader_.Read(payload.substr(4)).status());
+  if ((flags & kSpdyFlagFin) != 0) EndOfClient(ReadUint32(payload) & kIdMask);
+  return absl::OkStatus();
+}
+
+void SpdySession::OnReset(uint32_t id) {
+  if (streams_.erase(id) > 0) handler_->OnReset(id);
+}
+
+absl::Status SpdySession::BeginData(const SpdyFrameHeader& header) {
+  if (header.stream_id == 0 || header.stream_id > last_id_) {
+    return Broken(absl::StrCat("data of stream ", header.stream_id, ", which was never opened"));
+  }
+  if (header.length == 0 && ++passed_over_ > kMaxPassedOver) {
+    return absl::ResourceExhaustedError("SPDY: too many empty frames");
+  }
+  if (header.length > 0) passed_over_ = 0;
+  data_ = header;
+  data_left_ = header.length;
+  if (data_left_ == 0 && (header.flags & kSpdyFlagFin) != 0) EndOfClient(header.stream_id);
+  return absl::OkStatus();
+}
+
+void SpdySession::OnData(absl::string_view data) {
+  const uint32_t id = data_.stream_id;
+  const auto stream = streams_.find(id);
+  // What was under way when a stream was closed is nobody's.
+  if (stream != streams_.end() && stream->second.receives) {
+    uint32_t& bytes = stream->second.unacknowledged;
+    bytes += static_cast<uint32_t>(data.size());
+    if (bytes >= kAcknowledgedBytes) {
+      AppendWindowUpdate(id, bytes, out_);
+      AppendWindowUpdate(0, bytes, out_);  // of the connection (3.1)
+      bytes = 0;
+    }
+    handler_->OnData(id, data);
+  }
+  if (data_left_ == 0 && (data_.flags & kSpdyFlagFin) != 0) EndOfClient(id);
+}
+
+void SpdySession::EndOfClient(uint32_t id) {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end() || !stream->second.receives) return;
+  stream->second.receives = false;
+  Forget(id);
+  handler_->OnEnd(id);
+}
+
+void SpdySession::Forget(uint32_t id) {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end() || stream->second.receives || stream->second.sends) return;
+  streams_.erase(stream);
+}
+
+void SpdySession::Send(uint32_t id, absl::string_view data) {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end() || !stream->second.sends) return;
+  while (!data.empty()) {
+    const absl::string_view part = data.substr(0, kMaxDataBytes);
+    AppendData(id, 0, part, out_);
+    data.remove_prefix(part.size());
+  }
+}
+
+void SpdySession::End(uint32_t id) {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end() || !stream->second.sends) return;
+  stream->second.sends = false;
+  AppendData(id, kSpdyFlagFin, "", out_);
+  Forget(id);
+}
+
+void SpdySession::Reset(uint32_t id, SpdyReset reason) {
+  if (streams_.erase(id) > 0) AppendRstStream(id, reason, out_);
+}
+
+void SpdySession::GoAway() {
+  if (gone_away_) return;
+  gone_away_ = true;
+  AppendGoAway(last_id_, SpdyGoAway::kOk, out_);
+}
+
+}  // namespace plimsoll::streaming
