@@ -15,6 +15,8 @@ find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(gRPC REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
+# Asio and Beast: headers alone.
+find_package(Boost 1.81 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)

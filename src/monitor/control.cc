@@ -30,7 +30,19 @@ void Control::Serve() {
     request[n] = '\0';
     Answer(request);
   }
-  close(client_);
+  if (client_ >= 0) close(client_);
+  client_ = -1;
+}
+
+void Control::Attach(bool has_input) {
+  if (attachments_->full()) {
+    char text[128];
+    snprintf(text, sizeof(text), "error attach: %s", kTooManyAttached);
+    send(client_, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return;
+  }
+  Reply("attach", 0);
+  attachments_->Add(client_, has_input);
   client_ = -1;
 }
 
@@ -39,6 +51,8 @@ void Control::Answer(const char* request) {
   unsigned short columns = 0;
   if (strcmp(request, "reopen-log") == 0) {
     Reply("open the log", log_path_ == nullptr ? 0 : log_->Open(log_path_));
+  } else if (strcmp(request, "attach") == 0 || strcmp(request, "attach stdin") == 0) {
+    Attach(strcmp(request, "attach stdin") == 0);
   } else if (sscanf(request, "resize %hu %hu", &rows, &columns) == 2) {
     winsize size = {};
     size.ws_row = rows;

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_MONITOR_CONTROL_H_
 #define PLIMSOLL_MONITOR_CONTROL_H_
 
+#include "monitor/attachments.h"
 #include "monitor/log_file.h"
 
 namespace plimsoll::monitor {
@@ -10,7 +11,8 @@ namespace plimsoll::monitor {
 class Control {
  public:
   // `log_path` may be null: no log.
-  Control(LogFile* log, const char* log_path) : log_(log), log_path_(log_path) {}
+  Control(LogFile* log, const char* log_path, Attachments* attachments)
+      : log_(log), log_path_(log_path), attachments_(attachments) {}
 
   // Makes the socket in the working directory. 0 or an errno.
   int Listen();
@@ -24,10 +26,12 @@ class Control {
 
  private:
   void Answer(const char* request);
+  void Attach(bool has_input);
   void Reply(const char* what, int error);
 
   LogFile* log_;
   const char* log_path_;
+  Attachments* attachments_;
   int terminal_ = -1;
   int listener_ = -1;
   int client_ = -1;

@@ -144,6 +144,7 @@ void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, 
   const Pipe errors = MakePipe();
   Pipe input = {null, -1};
   if (plan.Has("stdin") && !terminal) input = MakePipe();
+  creation->input = input.writer;
   out->Read(output.reader);
   err->Read(errors.reader);
 

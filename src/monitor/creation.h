@@ -13,6 +13,7 @@ struct Creation {
   pid_t init = -1;           // -1: it failed, and `error` says why
   char error[4096];          // the runtime's own words
   int terminal = -1;         // the master, where the plan asks for a terminal
+  int input = -1;            // the writer of its standard input, where that stays open
   int mount_namespace = -1;  // of the runtime: closing it takes that namespace down
 };
 

@@ -29,6 +29,7 @@ namespace {
 // Objects of the whole life of the process; large, so not on the stack.
 char plan_text[kMaxPlan];
 LogFile log_file;
+Attachments attachments;
 OutputStream out("stdout", &log_file);
 OutputStream err("stderr", &log_file);
 Creation creation;
@@ -110,16 +111,20 @@ bool Reap(pid_t init, Exit* exit) {
 Exit Watch(pid_t init, int signals, Control* control) {
   Exit exit;
   while (!Reap(init, &exit)) {
-    pollfd polls[4] = {{signals, POLLIN, 0},
-                       {out.fd(), POLLIN, 0},
-                       {err.fd(), POLLIN, 0},
-                       {control->fd(), POLLIN, 0}};
+    constexpr int kOwn = 4;
+    pollfd polls[kOwn + Attachments::kMaxPolls] = {{signals, POLLIN, 0},
+                                                   {out.fd(), POLLIN, 0},
+                                                   {err.fd(), POLLIN, 0},
+                                                   {control->fd(), POLLIN, 0}};
+    const int attached = attachments.Poll(polls + kOwn);
     constexpr int kLookAgainMilliseconds = 200;
-    if (poll(polls, 4, out.hung_up() ? kLookAgainMilliseconds : -1) < 0) continue;
+    const auto count = static_cast<nfds_t>(kOwn + attached);
+    if (poll(polls, count, out.hung_up() ? kLookAgainMilliseconds : -1) < 0) continue;
     signalfd_siginfo ignored;
     if (polls[0].revents != 0 && read(signals, &ignored, sizeof(ignored)) < 0) continue;
     if (polls[1].revents != 0 || out.hung_up()) out.Pump();
     if (polls[2].revents != 0) err.Pump();
+    attachments.Serve(polls + kOwn, attached);
     if (polls[3].revents != 0) control->Serve();
   }
   return exit;
@@ -161,7 +166,7 @@ void Run(const char* id) {
   const char* log_max = plan.Get("log-max");
   if (log_path != nullptr && log_max != nullptr) log_file.LimitSize(log_path, atoll(log_max));
   const int exit_file = PrepareExit();
-  Control control(&log_file, log_path);
+  Control control(&log_file, log_path, &attachments);
   if (const int failed = control.Listen(); failed != 0) {
     errno = failed;
     Fail("listen at", kControlSocket);
@@ -169,6 +174,14 @@ void Run(const char* id) {
   CreateContainer(id, plan, &out, &err, &creation);
   if (creation.init < 0) GiveUp(creation.error);
   control.SetTerminal(creation.terminal);
+  attachments.SetTerminal(creation.terminal);
+  const bool is_terminal = creation.terminal >= 0;
+  attachments.SetInput(!plan.Has("stdin") ? -1
+                       : is_terminal      ? creation.terminal
+                                          : creation.input,
+                       is_terminal, plan.Has("stdin-once"));
+  out.PassOn(&attachments, kPacketOutput);
+  err.PassOn(&attachments, kPacketErrors);
   char message[32];
   snprintf(message, sizeof(message), "pid %d\n", creation.init);
   // A container that nobody was told of is nobody's: the next daemon would remove it.
@@ -180,6 +193,7 @@ void Run(const char* id) {
   out.Finish();
   err.Finish();
   WriteExit(exit, exit_file);
+  attachments.End();
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ size_t OutputStream::Pump() {
     Close();
     return 0;
   }
+  if (attachments_ != nullptr) {
+    attachments_->Tell(kind_, buffer_ + size_, static_cast<size_t>(n));
+  }
   size_ += static_cast<size_t>(n);
   LogLines(NowUnixNanos());
   log_->Flush();

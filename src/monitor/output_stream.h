@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "monitor/attachments.h"
 #include "monitor/log_file.h"
 
 namespace plimsoll::monitor {
@@ -20,6 +21,11 @@ class OutputStream {
   OutputStream(const OutputStream&) = delete;
   OutputStream& operator=(const OutputStream&) = delete;
 
+  // From now on what is read is passed on to attached clients too, as packets of that kind.
+  void PassOn(Attachments* attachments, char kind) {
+    attachments_ = attachments;
+    kind_ = kind;
+  }
   // Reads from `fd` from now on, which it owns and makes non-blocking.
   void Read(int fd);
   // What to poll; -1 once the writers are gone, or while a terminal is hung up.
@@ -46,6 +52,8 @@ class OutputStream {
 
   const char* name_;
   LogFile* log_;
+  Attachments* attachments_ = nullptr;
+  char kind_ = 0;
   int fd_ = -1;
   bool hung_up_ = false;
   size_t size_ = 0;  // what buffer_ holds

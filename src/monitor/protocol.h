@@ -23,6 +23,7 @@
 //             without it, whoever reads the log rotates it (reopen-log)
 //   terminal  any value: the container has a terminal
 //   stdin     any value: the container's standard input stays open
+//   stdin-once  any value: it is closed with that of the first client that was attached to it
 #ifndef PLIMSOLL_MONITOR_PROTOCOL_H_
 #define PLIMSOLL_MONITOR_PROTOCOL_H_
 
@@ -38,8 +39,27 @@ constexpr char kNewExitFile[] = "exit.new";  // until then
 // A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
 //   "reopen-log"       close the log and open its path anew
 //   "resize ROWS COLS" of the terminal
+//   "attach"           the connection becomes an attached client's (see below)
+//   "attach stdin"     and is one that has standard input
 constexpr char kControlSocket[] = "control";
 constexpr size_t kMaxMessage = 4096;
+
+// Attached clients. After the answer "ok" packets go both ways, the first byte of each says what it
+// is. The monitor never waits for a client: what finds no room in the socket is left out, and the
+// next packet that finds some says how much that was. A client may wait for the monitor, which takes
+// no more input than the container does.
+constexpr char kPacketOutput = 'o';      // from the monitor: what the container wrote
+constexpr char kPacketErrors = 'e';      // the same, to its standard error
+constexpr char kPacketLost = 'l';        // "N": so many bytes were left out here
+constexpr char kPacketEnd = 'x';         // the container has ended; the last packet
+constexpr char kPacketInput = 'i';       // to the monitor: for the container's standard input
+constexpr char kPacketCloseInput = 'c';  // this client has no more of it
+constexpr char kPacketSize = 'r';        // "ROWS COLS", of the terminal
+constexpr size_t kMaxPacket = 64 * 1024 + 1;
+constexpr size_t kMaxInput = 16 * 1024;  // of one packet
+// At once; the monitor refuses more.
+constexpr int kMaxAttached = 16;
+constexpr char kTooManyAttached[] = "too many clients are attached";
 
 constexpr int kSyncDescriptor = 3;
 constexpr size_t kMaxPlan = 256 * 1024;

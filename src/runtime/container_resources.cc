@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -17,12 +16,6 @@
 
 namespace plimsoll::runtime {
 namespace {
-
-constexpr absl::Duration kFrozen = absl::Seconds(10);  // longer than any change of class takes
-constexpr absl::Duration kThawed = absl::Milliseconds(5);
-// For how much longer each further try keeps changes of class away.
-constexpr absl::Duration kHold = absl::Milliseconds(25);
-constexpr absl::Duration kLongestHold = absl::Milliseconds(500);
 
 absl::Status CheckLive(const ContainerRecord& record, const char* what) {
   if (IsLive(record.state)) return absl::OkStatus();
@@ -47,24 +40,6 @@ absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
   return plimsoll::AlsoSay(status, absl::StrCat("and not set back: ", undone.message()));
 }
 
-// The analysis of locks can't follow one that is let go of by whoever comes first.
-class ReleasableReaderLock {
- public:
-  explicit ReleasableReaderLock(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
-    mutex_->ReaderLock();
-  }
-  ~ReleasableReaderLock() { Release(); }
-  ReleasableReaderLock(const ReleasableReaderLock&) = delete;
-  ReleasableReaderLock& operator=(const ReleasableReaderLock&) = delete;
-
-  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (mutex_ != nullptr) std::exchange(mutex_, nullptr)->ReaderUnlock();
-  }
-
- private:
-  absl::Mutex* mutex_;
-};
-
 // It may end at any moment, and what is of it in the kernel is not found then. What is not found of
 // one that runs on was taken away.
 absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
@@ -75,29 +50,6 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
       absl::StrCat(runs ? "somebody took away what its limits are set with; remove the container "
                           "and make it anew ("
                         : "it has just ended (",
-                   status.message(), ")"));
-}
-
-// The OCI runtime says of a container whose group or files it doesn't find that it doesn't run.
-absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
-                    const absl::Status& status) {
-  if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
-      !absl::IsInternal(status)) {
-    return status;
-  }
-  if (!linux::IsRunning(options.host, record.init).value_or(false)) return status;
-  std::string lost;
-  if (!options.cgroups->Exists(record.cgroup_path).value_or(true)) {
-    lost = absl::StrCat("its control group ", record.cgroup_path);
-  } else if (const auto started = options.runtime->StartedAt(record.id, record.init);
-             started.ok() && !started->has_value()) {
-    lost = "what the OCI runtime keeps of it";
-  } else {
-    return status;
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("exec: container ", record.id, " runs, but ", lost, " is gone, without which ",
-                   "nothing can be started in it; remove the container and make it anew (",
                    status.message(), ")"));
 }
 
@@ -351,75 +303,6 @@ absl::StatusOr<linux::CgroupStats> EngineImpl::SandboxStats(absl::string_view id
                      "; reading its use of resources needs one that is Ready"));
   }
   return options_.cgroups->Stats(record.cgroup_path);
-}
-
-absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const ContainerRecord record = container->Snapshot();
-  if (record.state != ContainerState::kRunning) {
-    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
-                                                      StateName(record.state),
-                                                      "; exec needs one that is Running"));
-  }
-  // A change of class freezes it for some milliseconds; the OCI runtime refuses to enter it then.
-  // What it waits for that, and each further try, is the command's own time.
-  ExecRequest limited = request;
-  const absl::Time start = absl::Now();
-  if (request.timeout > absl::ZeroDuration()) limited.deadline = start + request.timeout;
-  const absl::Time end = std::min(limited.deadline, start + kFrozen);
-  for (int tries = 0; true; ++tries) {
-    const absl::Duration hold =
-        std::min({tries * kHold, kLongestHold, limited.deadline - absl::Now()});
-    absl::StatusOr<ExecResult> result = ExecOnce(*container, record, limited, hold);
-    if (!result.ok() && !absl::IsAborted(result.status())) {
-      return OrLost(options_, record, result.status());
-    }
-    if (result.ok()) return result;
-    if (request.cancellation != nullptr && request.cancellation->cancelled()) {
-      return absl::CancelledError(
-          absl::StrCat(result.status().message(), ", and whoever asked has gone"));
-    }
-    if (absl::Now() >= limited.deadline) {
-      return absl::DeadlineExceededError(absl::StrCat(result.status().message(), ", and \"",
-                                                      request.argv[0], "\" was not started within ",
-                                                      absl::FormatDuration(request.timeout)));
-    }
-    if (absl::Now() >= end) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(result.status().message(), " by somebody who doesn't let it go on"));
-    }
-    absl::SleepFor(std::min(kThawed, end - absl::Now()));
-  }
-}
-
-absl::StatusOr<ExecResult> EngineImpl::ExecOnce(Container& container, const ContainerRecord& record,
-                                                const ExecRequest& request, absl::Duration hold) {
-  ExecRequest entering = request;
-  // No change of class comes between the look at what it is to enter and its having done so; later
-  // ones find it among those that are entering.
-  ReleasableReaderLock unchanged(&container.classes);
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
-  if (adj.ok()) entering.oom_score_adj = *adj;
-  if (options_.classes != nullptr) {
-    entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
-  }
-  entering.entered = [&unchanged, hold] {
-    // Where change follows change, the OCI runtime would meet each: it is given time to look.
-    absl::SleepFor(hold);
-    unchanged.Release();
-  };
-  return options_.runtime->Exec(record.id, record.cgroup_path, entering);
-}
-
-absl::Status EngineImpl::ReopenLog(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const ContainerRecord record = container->Snapshot();
-  if (record.state != ContainerState::kRunning) {
-    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
-                                                      StateName(record.state),
-                                                      "; only a Running one has its log open"));
-  }
-  return options_.runtime->ReopenLog(record.id);
 }
 
 }  // namespace plimsoll::runtime

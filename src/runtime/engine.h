@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
+#include "base/unique_fd.h"
 #include "cdi/registry.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
@@ -32,6 +33,7 @@
 #include "runtime/inspection.h"
 #include "runtime/node_share.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/running_command.h"
 #include "runtime/pod_picture.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
@@ -196,6 +198,23 @@ class Engine {
       absl::Duration max_age) = 0;
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
+  // Starts a command whose streams the caller carries; `request` as of ExecSync, without a timeout.
+  // FAILED_PRECONDITION unless the container is Running. The engine must outlive the command.
+  virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(
+      absl::string_view /*id*/, const ExecRequest& /*request*/) {
+    return absl::UnimplementedError("commands can't be streamed");
+  }
+  // The streams of the container's own process, from now on. `input`: with its standard input.
+  // FAILED_PRECONDITION unless it is Created or Running, RESOURCE_EXHAUSTED when too many are
+  // attached.
+  virtual absl::StatusOr<AttachedContainer> Attach(absl::string_view /*id*/, bool /*input*/) {
+    return absl::UnimplementedError("containers can't be attached to");
+  }
+  // A TCP socket in the network of the pod, neither bound nor connected, non-blocking. `family`:
+  // AF_INET or AF_INET6. FAILED_PRECONDITION unless the sandbox is Ready.
+  virtual absl::StatusOr<UniqueFd> PodSocket(absl::string_view /*id*/, int /*family*/) {
+    return absl::UnimplementedError("ports can't be forwarded");
+  }
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
 
   // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes

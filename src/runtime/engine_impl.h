@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_exit.cc,
-// container_resources.cc, container_cpuset.cc, class_operations.cc, handler_operations.cc,
-// handler_updates.cc, picture_files.cc and recovery.cc.
+// container_resources.cc, container_exec.cc, container_cpuset.cc, class_operations.cc,
+// handler_operations.cc, handler_updates.cc, picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -88,6 +88,10 @@ class EngineImpl : public Engine {
     return writable_usage_.Read(max_age);
   }
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
+  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
+                                                            const ExecRequest& request) override;
+  absl::StatusOr<AttachedContainer> Attach(absl::string_view id, bool input) override;
+  absl::StatusOr<UniqueFd> PodSocket(absl::string_view id, int family) override;
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
   std::vector<Finding> Inspect() override;
@@ -302,8 +306,10 @@ class EngineImpl : public Engine {
 
   // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
   // command has entered, which the OCI runtime has not looked at by then.
-  absl::StatusOr<ExecResult> ExecOnce(Container& container, const ContainerRecord& record,
-                                      const ExecRequest& request, absl::Duration hold);
+  // Runs `enter` with what enters a container now, and lets no change of class come between.
+  absl::Status EnterOnce(Container& container, const ContainerRecord& record,
+                         const ExecRequest& request, absl::Duration hold,
+                         absl::FunctionRef<absl::Status(const ExecRequest&)> enter);
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
 

@@ -1,6 +1,7 @@
 #include "streaming/spdy_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -126,6 +127,7 @@ absl::Status SpdySession::OnSynStream(uint8_t flags, absl::string_view payload) 
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string block, writer_.Write({}));
   AppendSynReply(id, 0, block, out_);
+  handler_->OnReplied(id);
   if ((flags & kSpdyFlagFin) != 0) EndOfClient(id);
   return absl::OkStatus();
 }

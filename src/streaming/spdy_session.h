@@ -28,8 +28,10 @@ class SpdySession {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // OK: the stream is accepted, and the client is told so. Else it is refused.
+    // OK: the stream is accepted, and the client is told so, then OnReplied is called: before that
+    // nothing may be sent on it. Else it is refused.
     virtual absl::Status OnStream(uint32_t id, const SpdyHeaders& headers) = 0;
+    virtual void OnReplied(uint32_t /*id*/) {}
     virtual void OnData(uint32_t id, absl::string_view data) = 0;
     virtual void OnEnd(uint32_t id) = 0;    // the client sends no more on it
     virtual void OnReset(uint32_t id) = 0;  // the client has given it up, both ways

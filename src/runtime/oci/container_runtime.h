@@ -19,11 +19,13 @@
 #include "absl/time/time.h"
 #include "base/cancellation.h"
 #include "base/fs_root.h"
+#include "base/unique_fd.h"
 #include "cdi/edits.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "linux/process.h"
 #include "linux/selinux.h"
+#include "runtime/oci/running_command.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {
@@ -71,8 +73,17 @@ struct ExitRecord {
   int64_t finished_unix_nanos = 0;
 };
 
+// Of a command whose streams its caller carries: which there are to be. The others are /dev/null.
+struct ExecStreams {
+  bool input = false;
+  bool output = false;
+  bool errors = false;
+  bool terminal = false;  // all of them are one
+};
+
 struct ExecRequest {
   std::vector<std::string> argv;
+  ExecStreams streams;                            // of StartExec
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
   // When it is over, if it began before this call; the earlier of the two counts.
   absl::Time deadline = absl::InfiniteFuture();
@@ -170,6 +181,17 @@ class ContainerRuntime {
   // that it left behind is the container's.)
   virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                           const ExecRequest& request) = 0;
+  // Starts a command and leaves its streams to the caller. Returns when it is in the container, or
+  // has failed to get there in a way that RunningCommand::Finish tells. ABORTED as Exec; timeout
+  // and limit of output don't count.
+  virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(
+      absl::string_view /*id*/, absl::string_view /*cgroup_path*/, const ExecRequest& /*request*/) {
+    return absl::UnimplementedError("commands can't be streamed");
+  }
+  // See Engine::Attach: the connection.
+  virtual absl::StatusOr<UniqueFd> Attach(absl::string_view /*id*/, bool /*input*/) {
+    return absl::UnimplementedError("containers can't be attached to");
+  }
   // Processes of Execs under way for the container: what they fork goes into it.
   virtual std::vector<pid_t> EnteringProcesses(absl::string_view /*id*/) const { return {}; }
   // Ends every Exec under way and each later one at once: UNAVAILABLE, the command killed. For a

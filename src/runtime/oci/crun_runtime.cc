@@ -23,6 +23,7 @@
 #include "linux/process.h"
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec.h"
+#include "runtime/oci/exec_stream.h"
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/selinux_labels.h"
@@ -214,6 +215,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   }
   if (request.spec->tty) plan.Add("terminal", "yes");
   if (request.spec->open_stdin) plan.Add("stdin", "yes");
+  if (request.spec->open_stdin && request.spec->stdin_once) plan.Add("stdin-once", "yes");
   return plan;
 }
 
@@ -335,20 +337,38 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   return Annotate(result, absl::StrCat("delete container ", id));
 }
 
-absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_view cgroup_path,
-                                             const ExecRequest& request) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
-  ExecRequest possible = request;
-  const bool own = request.oom_score_adj == machine_.oom_score_adj;
-  if (own || (request.oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
-    possible.oom_score_adj.reset();
+ExecTools CrunRuntime::ToolsFor(ExecRequest* request) {
+  const bool own = request->oom_score_adj == machine_.oom_score_adj;
+  if (own || (request->oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
+    request->oom_score_adj.reset();
   }
   ExecTools tools = {crun_.get(),         launcher_,  options_.host, machine_.layout,
                      cancel_execs_.get(), &entering_, std::nullopt};
   if (options_.descriptor_limit != OwnDescriptorLimit()) {
     tools.descriptor_limit = options_.descriptor_limit;
   }
+  return tools;
+}
+
+absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_view cgroup_path,
+                                             const ExecRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  ExecRequest possible = request;
+  const ExecTools tools = ToolsFor(&possible);
   return ExecInContainer(tools, id, cgroup_path, possible);
+}
+
+absl::StatusOr<std::unique_ptr<RunningCommand>> CrunRuntime::StartExec(
+    absl::string_view id, absl::string_view cgroup_path, const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
+  ExecRequest possible = request;
+  const ExecTools tools = ToolsFor(&possible);
+  return StartInContainer(tools, id, cgroup_path, possible, bundle);
+}
+
+absl::StatusOr<UniqueFd> CrunRuntime::Attach(absl::string_view id, bool input) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
+  return AttachToMonitor(bundle, input);
 }
 
 void CrunRuntime::CancelExecs() {

@@ -10,6 +10,7 @@
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
+#include "runtime/oci/exec_command.h"
 #include "runtime/oci/exec_entry.h"
 #include "runtime/oci/exec_strays.h"
 #include "runtime/oci/image_files.h"
@@ -44,6 +45,10 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) override;
   absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                   const ExecRequest& request) override;
+  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
+                                                            absl::string_view cgroup_path,
+                                                            const ExecRequest& request) override;
+  absl::StatusOr<UniqueFd> Attach(absl::string_view id, bool input) override;
   std::vector<pid_t> EnteringProcesses(absl::string_view id) const override {
     return entering_.Of(id);
   }
@@ -71,6 +76,8 @@ class CrunRuntime : public ContainerRuntime {
   // The writable layer and, for the root of a user namespace, a way to the bundle.
   absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
+  // For one Exec; takes from the request what the machine doesn't let us do.
+  ExecTools ToolsFor(ExecRequest* request);
   // Puts a monitor where OciOptions::monitor_cgroup says.
   absl::Status PlaceMonitor(pid_t pid) const;
   // Everything in the container's group, and the init that crun remembers. An empty `cgroup` is

@@ -2,29 +2,12 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_H_
 
-#include <optional>
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/fs_root.h"
-#include "linux/cgroup.h"
 #include "runtime/oci/container_runtime.h"
-#include "runtime/oci/crun.h"
-#include "runtime/oci/exec_entry.h"
+#include "runtime/oci/exec_command.h"
 
 namespace plimsoll::runtime {
-
-// Both must outlive the call.
-struct ExecTools {
-  const Crun* crun = nullptr;
-  std::string launcher;
-  FsRoot host;
-  linux::CgroupLayout layout = linux::CgroupLayout::kV2;
-  int cancel_fd = -1;                     // readable: end the call with UNAVAILABLE
-  EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
-  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: this process's own
-};
 
 // Runs `request` with crun, without a monitor. Standard input is /dev/null. The call ends when the
 // command does, also when something that it started in the background holds its output open. A

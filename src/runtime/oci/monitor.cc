@@ -101,8 +101,9 @@ absl::StatusOr<UniqueFd> Connect(const FsRoot& directory) {
   return socket;
 }
 
-absl::Status Request(const FsRoot& directory, absl::string_view what) {
-  const absl::StatusOr<UniqueFd> socket = Connect(directory);
+// The connection, after the monitor has done what was asked.
+absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what) {
+  absl::StatusOr<UniqueFd> socket = Connect(directory);
   if (!socket.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": the container's monitor isn't there: ", socket.status().message()));
@@ -121,7 +122,7 @@ absl::Status Request(const FsRoot& directory, absl::string_view what) {
   const ssize_t n = recv(socket->get(), answer, sizeof(answer), 0);
   if (n <= 0) return ended();
   const absl::string_view text(answer, static_cast<size_t>(n));
-  if (text == "ok") return absl::OkStatus();
+  if (text == "ok") return socket;
   return absl::InternalError(absl::StrCat(what, ": the monitor can't: ", text));
 }
 
@@ -207,7 +208,17 @@ absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory) {
 }
 
 absl::Status ReopenLog(const FsRoot& directory) {
-  return Request(directory, "reopen-log");
+  return Request(directory, "reopen-log").status();
+}
+
+absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input) {
+  absl::StatusOr<UniqueFd> socket = Request(directory, input ? "attach stdin" : "attach");
+  if (!socket.ok()) {
+    const bool full = absl::StrContains(socket.status().message(), monitor::kTooManyAttached);
+    return full ? absl::ResourceExhaustedError(socket.status().message()) : socket.status();
+  }
+  fcntl(socket->get(), F_SETFL, fcntl(socket->get(), F_GETFL) | O_NONBLOCK);
+  return socket;
 }
 
 absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory) {

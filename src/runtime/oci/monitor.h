@@ -68,6 +68,9 @@ absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const F
 absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory);
 // Returns when the file at the log's path is there again. FAILED_PRECONDITION without a monitor.
 absl::Status ReopenLog(const FsRoot& directory);
+// The connection of an attached client (monitor/protocol.h), non-blocking. FAILED_PRECONDITION
+// without a monitor, RESOURCE_EXHAUSTED when it has too many.
+absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input);
 // The pidfd of the container's monitor. NOT_FOUND when none runs.
 absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory);
 // Gives the monitor of a dead container until `deadline` to end by itself, then kills it. OK when

@@ -1,0 +1,221 @@
+// Commands in containers, and the streams of containers.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "linux/network_socket.h"
+#include "linux/process.h"
+#include "runtime/engine_impl.h"
+#include "runtime/sandbox_place.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr absl::Duration kFrozen = absl::Seconds(10);  // longer than any change of class takes
+constexpr absl::Duration kThawed = absl::Milliseconds(5);
+// For how much longer each further try keeps changes of class away.
+constexpr absl::Duration kHold = absl::Milliseconds(25);
+constexpr absl::Duration kLongestHold = absl::Milliseconds(500);
+
+// The analysis of locks can't follow one that is let go of by whoever comes first.
+class ReleasableReaderLock {
+ public:
+  explicit ReleasableReaderLock(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+    mutex_->ReaderLock();
+  }
+  ~ReleasableReaderLock() { Release(); }
+  ReleasableReaderLock(const ReleasableReaderLock&) = delete;
+  ReleasableReaderLock& operator=(const ReleasableReaderLock&) = delete;
+
+  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (mutex_ != nullptr) std::exchange(mutex_, nullptr)->ReaderUnlock();
+  }
+
+ private:
+  absl::Mutex* mutex_;
+};
+
+absl::Status CheckRunning(const ContainerRecord& record, absl::string_view what) {
+  if (record.state == ContainerState::kRunning) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                    StateName(record.state), "; ", what,
+                                                    " needs one that is Running"));
+}
+
+// The OCI runtime says of a container whose group or files it doesn't find that it doesn't run.
+absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
+                    const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
+      !absl::IsInternal(status)) {
+    return status;
+  }
+  if (!linux::IsRunning(options.host, record.init).value_or(false)) return status;
+  std::string lost;
+  if (!options.cgroups->Exists(record.cgroup_path).value_or(true)) {
+    lost = absl::StrCat("its control group ", record.cgroup_path);
+  } else if (const auto started = options.runtime->StartedAt(record.id, record.init);
+             started.ok() && !started->has_value()) {
+    lost = "what the OCI runtime keeps of it";
+  } else {
+    return status;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("exec: container ", record.id, " runs, but ", lost, " is gone, without which ",
+                   "nothing can be started in it; remove the container and make it anew (",
+                   status.message(), ")"));
+}
+
+// Says of its end what OrLost does.
+class OfContainer final : public RunningCommand {
+ public:
+  OfContainer(const EngineOptions& options, ContainerRecord record,
+              std::unique_ptr<RunningCommand> command)
+      : options_(options), record_(std::move(record)), command_(std::move(command)) {}
+
+  CommandStreams& streams() override { return command_->streams(); }
+  int ended_fd() const override { return command_->ended_fd(); }
+  absl::StatusOr<CommandEnd> Finish() override {
+    absl::StatusOr<CommandEnd> end = command_->Finish();
+    if (!end.ok()) return OrLost(options_, record_, end.status());
+    return end;
+  }
+  absl::Status Kill() override { return command_->Kill(); }
+
+ private:
+  const EngineOptions& options_;
+  const ContainerRecord record_;
+  const std::unique_ptr<RunningCommand> command_;
+};
+
+// A change of class freezes a container for some milliseconds; the OCI runtime refuses to enter it
+// then (ABORTED). What is waited for that, and each further try, is the command's own time. `once`
+// tries once, and keeps changes of class away for so long.
+absl::Status UntilThawed(const ExecRequest& request, absl::Time deadline,
+                         absl::FunctionRef<absl::Status(absl::Duration hold)> once) {
+  const absl::Time end = std::min(deadline, absl::Now() + kFrozen);
+  for (int tries = 0; true; ++tries) {
+    const absl::Status status =
+        once(std::min({tries * kHold, kLongestHold, deadline - absl::Now()}));
+    if (!absl::IsAborted(status)) return status;
+    if (request.cancellation != nullptr && request.cancellation->cancelled()) {
+      return absl::CancelledError(absl::StrCat(status.message(), ", and whoever asked has gone"));
+    }
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(absl::StrCat(status.message(), ", and \"", request.argv[0],
+                                                      "\" was not started within ",
+                                                      absl::FormatDuration(request.timeout)));
+    }
+    if (absl::Now() >= end) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(status.message(), " by somebody who doesn't let it go on"));
+    }
+    absl::SleepFor(std::min(kThawed, end - absl::Now()));
+  }
+}
+
+}  // namespace
+
+absl::Status EngineImpl::EnterOnce(Container& container, const ContainerRecord& record,
+                                   const ExecRequest& request, absl::Duration hold,
+                                   absl::FunctionRef<absl::Status(const ExecRequest&)> enter) {
+  ExecRequest entering = request;
+  // No change of class comes between the look at what it is to enter and its having done so; later
+  // ones find it among those that are entering.
+  ReleasableReaderLock unchanged(&container.classes);
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
+  if (adj.ok()) entering.oom_score_adj = *adj;
+  if (options_.classes != nullptr) {
+    entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
+  }
+  entering.entered = [&unchanged, hold] {
+    // Where change follows change, the OCI runtime would meet each: it is given time to look.
+    absl::SleepFor(hold);
+    unchanged.Release();
+  };
+  return enter(entering);
+}
+
+absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
+  ExecRequest limited = request;
+  if (request.timeout > absl::ZeroDuration()) limited.deadline = absl::Now() + request.timeout;
+  ExecResult result;
+  const auto exec = [&](const ExecRequest& entering) -> absl::Status {
+    absl::StatusOr<ExecResult> done =
+        options_.runtime->Exec(record.id, record.cgroup_path, entering);
+    if (!done.ok()) return OrLost(options_, record, done.status());
+    result = *std::move(done);
+    return absl::OkStatus();
+  };
+  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(limited, limited.deadline, [&](absl::Duration hold) {
+    return EnterOnce(*container, record, limited, hold, exec);
+  }));
+  return result;
+}
+
+absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::string_view id,
+                                                                      const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
+  std::unique_ptr<RunningCommand> started;
+  const auto start = [&](const ExecRequest& entering) -> absl::Status {
+    absl::StatusOr<std::unique_ptr<RunningCommand>> command =
+        options_.runtime->StartExec(record.id, record.cgroup_path, entering);
+    if (!command.ok()) return OrLost(options_, record, command.status());
+    started = std::make_unique<OfContainer>(options_, record, *std::move(command));
+    return absl::OkStatus();
+  };
+  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(request, absl::InfiniteFuture(), [&](absl::Duration hold) {
+    return EnterOnce(*container, record, request, hold, start);
+  }));
+  return started;
+}
+
+absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool input) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  // One that is created has its streams already.
+  if (!IsLive(record.state)) return CheckRunning(record, "attach");
+  AttachedContainer attached;
+  attached.terminal = record.spec.tty;
+  PLIMSOLL_ASSIGN_OR_RETURN(attached.connection, options_.runtime->Attach(record.id, input));
+  return attached;
+}
+
+absl::StatusOr<UniqueFd> EngineImpl::PodSocket(absl::string_view id, int family) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  const SandboxRecord record = sandbox->Snapshot();
+  if (record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sandbox ", record.id, " is ", StateName(record.state),
+                     "; forwarding of ports needs one that is Ready"));
+  }
+  return linux::MakeNetworkSocket(PlaceOf(options_.run, record.id, record.spec).network_namespace,
+                                  family, SOCK_STREAM);
+}
+
+absl::Status EngineImpl::ReopenLog(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  if (record.state != ContainerState::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                      StateName(record.state),
+                                                      "; only a Running one has its log open"));
+  }
+  return options_.runtime->ReopenLog(record.id);
+}
+
+}  // namespace plimsoll::runtime

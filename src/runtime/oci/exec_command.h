@@ -1,0 +1,76 @@
+// The process by which a command enters a container: crun, and where something has to be done first
+// plimsoll-launch, which becomes crun.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "linux/cgroup.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/oci/crun.h"
+#include "runtime/oci/exec_entry.h"
+#include "runtime/oci/exec_group.h"
+
+namespace plimsoll::runtime {
+
+// Both must outlive the call.
+struct ExecTools {
+  const Crun* crun = nullptr;
+  std::string launcher;
+  FsRoot host;
+  linux::CgroupLayout layout = linux::CgroupLayout::kV2;
+  int cancel_fd = -1;                     // readable: end the call with UNAVAILABLE
+  EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
+  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: this process's own
+};
+
+// What its starter keeps of it.
+struct ExecDescriptors {
+  UniqueFd plan;  // memfds
+  UniqueFd log;
+  UniqueFd process;
+  LaunchSignal entered;
+  // Name in the working directory of a socket to which the command's terminal is sent. Empty: it
+  // has none.
+  std::string console;
+
+  // crun's own words, once it has ended; empty: it had none.
+  std::string RuntimeMessage() const;
+};
+
+// crun's exit code when its own part of it is killed.
+inline constexpr int kSilentExecFailure = 255;
+
+// All but the streams and the working directory.
+absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_view id,
+                                        const ExecRequest& request,
+                                        const std::optional<ExecGroup>& group,
+                                        ExecDescriptors* own);
+
+// Kills what was started, with all that is in the group or still below it. An error says what
+// survives.
+absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
+                      const std::optional<ExecGroup>& group, Child* child);
+
+// What crun's message of a failure means: a result (exit code 126 or 127) where it is of the
+// program, else an error. ABORTED: the container is frozen.
+absl::StatusOr<ExecResult> TranslateExecFailure(const std::string& message,
+                                                const ExecRequest& request, absl::string_view id);
+
+// What is the matter with the container when an exec failed for no reason of its own:
+// FAILED_PRECONDITION when crun's record of it is damaged, or it has ended or is about to (crun
+// tells of a failure before the kernel is done with the container under it). `message`: crun's, may
+// be empty.
+absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
+                            const ExecRequest& request, absl::string_view message);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_

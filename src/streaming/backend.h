@@ -1,0 +1,36 @@
+// What the streaming server streams.
+#ifndef PLIMSOLL_STREAMING_BACKEND_H_
+#define PLIMSOLL_STREAMING_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+#include "runtime/oci/running_command.h"
+#include "streaming/tokens.h"
+
+namespace plimsoll::runtime {
+class Engine;  // runtime/engine.h
+}
+
+namespace plimsoll::streaming {
+
+// Thread-safe; every method may block.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Starts what the request says.
+  virtual absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
+      const StreamRequest& request) = 0;
+  virtual absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) = 0;
+  // A TCP socket, not connected yet, in the network of a pod. `family`: AF_INET or AF_INET6.
+  virtual absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) = 0;
+};
+
+// `engine` outlives it.
+std::unique_ptr<Backend> NewEngineBackend(runtime::Engine* engine);
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_BACKEND_H_

@@ -1,0 +1,114 @@
+#include "streaming/command_session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::streaming {
+
+std::set<uint32_t> CommandSession::ExpectedChannels(const StreamRequest& request, bool resizes) {
+  std::set<uint32_t> channels = {kError};
+  if (request.input) channels.insert(kStdin);
+  if (request.output) channels.insert(kStdout);
+  if (request.errors) channels.insert(kStderr);
+  if (request.terminal && resizes) channels.insert(kResize);
+  return channels;
+}
+
+std::set<uint32_t> CommandSession::WritableChannels(const StreamRequest& request) {
+  std::set<uint32_t> channels = {kError};
+  if (request.output) channels.insert(kStdout);
+  if (request.errors) channels.insert(kStderr);
+  return channels;
+}
+
+asio::awaitable<void> CommandSession::LimitCreation(Sleep* creation) {
+  const bool slept = co_await creation->For(context_.creation_timeout);
+  if (slept && !ready_) {
+    too_late_ = true;
+    changed_.Notify();
+  }
+}
+
+asio::awaitable<void> CommandSession::Run(Wire* wire) {
+  wire_ = wire;
+  Sleep creation(context_.io);
+  Tasks tasks(context_.io);
+  tasks.Spawn(LimitCreation(&creation));
+  wire->Begin();
+  while (!ready_ && !too_late_ && !gone_) co_await changed_.Wait();
+  creation.End();
+  co_await tasks.Join();
+
+  absl::StatusOr<int> end = absl::CancelledError("the client has gone");
+  if (too_late_) {
+    end = absl::DeadlineExceededError(absl::StrCat(
+        "not all streams were opened within ", absl::FormatDuration(context_.creation_timeout)));
+  } else if (!gone_) {
+    end = co_await Serve();
+  }
+  DropInput();
+  // Standard output before the error channel: clients read that one for the last word.
+  wire_->End(kStdout);
+  wire_->End(kStderr);
+  wire_->Send(kError, wire_->json_status() ? EndAsJson(end) : EndAsText(end));
+  wire_->End(kError);
+  wire_->End(kStdin);
+  wire_->End(kResize);
+  wire_->GoAway();
+  link_->Close();
+}
+
+asio::awaitable<void> CommandSession::RoomForInput() {
+  while (input_bytes_ >= kEnoughInput && !input_dropped_ && !gone_) co_await input_room_.Wait();
+}
+
+void CommandSession::OnGone() {
+  if (gone_) return;
+  gone_ = true;
+  DropInput();
+  changed_.Notify();
+  if (wire_ != nullptr) Stop();
+}
+
+void CommandSession::OnReady() {
+  ready_ = true;
+  changed_.Notify();
+}
+
+void CommandSession::OnData(uint32_t channel, absl::string_view data) {
+  if (channel == kStdin) {
+    if (!request_.input || input_dropped_ || input_ended_ || data.empty()) return;
+    input_bytes_ += data.size();
+    input_.emplace_back(data);
+    input_changed_.Notify();
+  } else if (channel == kResize && request_.terminal) {
+    if (const auto size = sizes_.Read(data); size.has_value()) Resize(*size);
+  }
+}
+
+void CommandSession::OnEnd(uint32_t channel) {
+  if (channel != kStdin || input_ended_) return;
+  input_ended_ = true;
+  input_changed_.Notify();
+}
+
+asio::awaitable<std::string> CommandSession::NextInput() {
+  while (input_.empty() && !input_ended_ && !input_dropped_) co_await input_changed_.Wait();
+  if (input_.empty()) co_return std::string();
+  std::string next = std::move(input_.front());
+  input_.pop_front();
+  input_bytes_ -= next.size();
+  input_room_.Notify();
+  co_return next;
+}
+
+void CommandSession::DropInput() {
+  input_dropped_ = true;
+  input_.clear();
+  input_bytes_ = 0;
+  input_changed_.Notify();
+  input_room_.Notify();
+}
+
+}  // namespace plimsoll::streaming

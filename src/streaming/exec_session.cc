@@ -1,0 +1,203 @@
+// Exec: a command that is started for its client, and ends with it.
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "streaming/command_session.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+constexpr size_t kReadBytes = 64 * 1024;
+// Of what a command had written when it ended: the most that a pipe holds. Whoever it left behind
+// may go on writing.
+constexpr size_t kMaxRest = 1024 * 1024;
+// A terminal that nobody has open at this moment.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+
+class ExecSession final : public CommandSession {
+ public:
+  ExecSession(const SessionContext& context, StreamRequest request, Link* link)
+      : CommandSession(context, std::move(request), link), look_again_(context.io) {}
+
+ protected:
+  using Command = std::unique_ptr<runtime::RunningCommand>;
+
+  asio::awaitable<absl::StatusOr<int>> Serve() override;
+  void Stop() override { WakeAll(); }
+  void Resize(const TerminalSize& size) override {
+    size_ = size;
+    ApplySize();
+  }
+
+ private:
+  asio::awaitable<absl::StatusOr<int>> Carry(runtime::RunningCommand& command);
+  asio::awaitable<void> PumpOutput(Descriptor* from, uint32_t channel);
+  asio::awaitable<void> PumpInput(Descriptor* to);
+  asio::awaitable<absl::StatusOr<int>> TellEnd(runtime::RunningCommand& command);
+  asio::awaitable<absl::StatusOr<int>> Kill(runtime::RunningCommand& command);
+  void ApplySize();
+  // Those who wait for the command look again.
+  void WakeAll();
+
+  // Of the command that runs; null without one.
+  Descriptor* terminal_ = nullptr;
+  Descriptor* ended_fd_ = nullptr;
+  Descriptor* output_ = nullptr;
+  Descriptor* errors_ = nullptr;
+  Descriptor* input_ = nullptr;
+  bool ended_ = false;
+  Sleep look_again_;
+  std::optional<TerminalSize> size_;
+};
+
+void ExecSession::WakeAll() {
+  for (Descriptor* each : {terminal_, ended_fd_, output_, errors_, input_}) {
+    if (each != nullptr) each->Cancel();
+  }
+  look_again_.End();
+}
+
+void ExecSession::ApplySize() {
+  if (terminal_ == nullptr || !terminal_->open() || !size_.has_value()) return;
+  winsize size = {};
+  size.ws_col = size_->columns;
+  size.ws_row = size_->rows;
+  // It fails where the terminal is gone, which shows elsewhere.
+  static_cast<void>(ioctl(terminal_->fd(), TIOCSWINSZ, &size));
+}
+
+asio::awaitable<absl::StatusOr<int>> ExecSession::Serve() {
+  Backend* const backend = &context().backend;
+  const StreamRequest* const asked = &request();
+  absl::StatusOr<Command> started = co_await RunBlocking<absl::StatusOr<Command>>(
+      context().io, context().pool, [backend, asked] { return backend->Exec(*asked); });
+  if (!started.ok()) co_return started.status();
+  absl::StatusOr<int> end = co_await Carry(**started);
+  co_return end;
+}
+
+asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand& command) {
+  runtime::CommandStreams& streams = command.streams();
+  Descriptor ended(context().io, UniqueFd(dup(command.ended_fd())));
+  Descriptor terminal(context().io, std::move(streams.terminal));
+  Descriptor output(context().io, std::move(streams.output));
+  Descriptor errors(context().io, std::move(streams.errors));
+  Descriptor input(context().io, std::move(streams.input));
+  ended_fd_ = &ended;
+  terminal_ = &terminal;
+  output_ = &output;
+  errors_ = &errors;
+  input_ = &input;
+  ApplySize();
+  Tasks pumps(context().io);
+  if (terminal.open()) pumps.Spawn(PumpOutput(&terminal, kStdout));
+  if (output.open()) pumps.Spawn(PumpOutput(&output, kStdout));
+  if (errors.open()) pumps.Spawn(PumpOutput(&errors, kStderr));
+  if (terminal.open() && request().input) pumps.Spawn(PumpInput(&terminal));
+  if (input.open()) pumps.Spawn(PumpInput(&input));
+
+  while (!gone() && ended.open()) {
+    pollfd look = {ended.fd(), POLLIN, 0};
+    if (poll(&look, 1, 0) > 0) break;
+    co_await ended.Readable();
+  }
+  ended_ = true;
+  DropInput();
+  if (!gone()) link().Hurry();
+  WakeAll();
+  co_await pumps.Join();
+  ended_fd_ = terminal_ = output_ = errors_ = input_ = nullptr;
+  // Who still reads from or writes to them sees that nobody is there.
+  for (Descriptor* each : {&terminal, &output, &errors, &input}) each->Close();
+  absl::StatusOr<int> end = absl::CancelledError("the client has gone");
+  if (gone()) {
+    end = co_await Kill(command);
+  } else {
+    end = co_await TellEnd(command);
+  }
+  co_return end;
+}
+
+asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {
+  std::string buffer(kReadBytes, '\0');
+  size_t rest = kMaxRest;
+  while (rest > 0) {
+    const bool room = co_await link().RoomToSend();
+    if (!room) break;
+    const ssize_t n = read(from->fd(), buffer.data(), buffer.size());
+    if (n > 0) {
+      wire().Send(channel, absl::string_view(buffer.data(), static_cast<size_t>(n)));
+      if (ended_) rest -= std::min(rest, static_cast<size_t>(n));
+      continue;
+    }
+    if (n == 0) break;
+    if (errno == EINTR) continue;
+    if (ended_ || gone()) break;
+    if (errno == EAGAIN) {
+      co_await from->Readable();
+    } else if (errno == EIO) {
+      co_await look_again_.For(kLookAgain);
+    } else {
+      break;
+    }
+  }
+}
+
+asio::awaitable<void> ExecSession::PumpInput(Descriptor* to) {
+  bool taken = true;
+  while (taken) {
+    const std::string next = co_await NextInput();
+    if (next.empty()) break;
+    absl::string_view left = next;
+    while (!left.empty() && !ended_ && !gone()) {
+      const ssize_t n = write(to->fd(), left.data(), left.size());
+      if (n >= 0) {
+        left.remove_prefix(static_cast<size_t>(n));
+      } else if (errno == EAGAIN) {
+        co_await to->Writable();
+      } else if (errno != EINTR) {
+        taken = false;  // nobody reads it (any more)
+        break;
+      }
+    }
+  }
+  DropInput();
+  // A terminal is open both ways as long as it is there.
+  if (to == input_) to->Close();
+}
+
+asio::awaitable<absl::StatusOr<int>> ExecSession::TellEnd(runtime::RunningCommand& command) {
+  using End = absl::StatusOr<runtime::CommandEnd>;
+  const End end = co_await RunBlocking<End>(context().io, context().pool,
+                                            [&command] { return command.Finish(); });
+  if (!end.ok()) co_return end.status();
+  if (!end->message.empty()) wire().Send(NoteChannel(), end->message);
+  co_return end->exit_code;
+}
+
+asio::awaitable<absl::StatusOr<int>> ExecSession::Kill(runtime::RunningCommand& command) {
+  absl::Status killed = absl::ResourceExhaustedError("");
+  Sleep patience(context().io);
+  // It must not be left to the destructor, which would hold up all other clients.
+  while (absl::IsResourceExhausted(killed)) {
+    killed = co_await RunBlocking<absl::Status>(context().io, context().pool,
+                                                [&command] { return command.Kill(); });
+    if (absl::IsResourceExhausted(killed)) co_await patience.For(kLookAgain);
+  }
+  co_return absl::CancelledError("the client has gone");
+}
+
+}  // namespace
+
+std::unique_ptr<CommandSession> NewExecSession(const SessionContext& context, StreamRequest request,
+                                               Link* link) {
+  return std::make_unique<ExecSession>(context, std::move(request), link);
+}
+
+}  // namespace plimsoll::streaming

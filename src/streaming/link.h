@@ -1,0 +1,71 @@
+// A transport with a queue in front: whoever sends doesn't wait, but can ask for room.
+#ifndef PLIMSOLL_STREAMING_LINK_H_
+#define PLIMSOLL_STREAMING_LINK_H_
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "streaming/async.h"
+#include "streaming/transport.h"
+
+namespace plimsoll::streaming {
+
+// Used in the loop's thread. Whoever makes one spawns Write and WatchIdle, and joins them.
+class Link {
+ public:
+  // With more than this queued there is no room.
+  static constexpr size_t kEnoughBytes = 256 * 1024;
+
+  Link(asio::io_context& io, std::unique_ptr<Transport> transport, absl::Duration idle_timeout)
+      : transport_(std::move(transport)),
+        idle_timeout_(idle_timeout),
+        to_send_(io),
+        room_(io),
+        idle_(io),
+        lingering_(io) {}
+
+  // Sends what is queued until Close and the end of the queue, or until the connection breaks.
+  asio::awaitable<void> Write();
+  // Aborts a connection on which nothing has moved for the idle timeout.
+  asio::awaitable<void> WatchIdle();
+  // Aborts a connection on which nothing moves after Hurry or Close.
+  asio::awaitable<void> WatchLeave();
+
+  asio::awaitable<absl::StatusOr<std::string>> Receive();
+  // No effect once it is over.
+  void Send(std::string message);
+  // Returns when there is room. False: it is over.
+  asio::awaitable<bool> RoomToSend();
+  // From now on the client is to take what there is without long pauses.
+  void Hurry() { hurrying_ = true; }
+  // Says goodbye when all that is queued has been sent. The client is given a while for its own.
+  void Close();
+  void Abort();
+  // Nothing more will be sent.
+  bool over() const { return over_; }
+
+  // The client has closed, or can't be read any more: what watches may end.
+  void EndOfClient();
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  const absl::Duration idle_timeout_;
+  Signal to_send_;
+  Signal room_;
+  Sleep idle_;
+  Sleep lingering_;
+  std::deque<std::string> queue_;
+  size_t queued_bytes_ = 0;  // with what is being sent
+  bool hurrying_ = false;
+  bool closing_ = false;
+  bool over_ = false;
+  bool client_ended_ = false;
+  uint64_t moves_ = 0;  // sends and receives that came to an end
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_LINK_H_

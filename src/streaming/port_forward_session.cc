@@ -1,0 +1,284 @@
+#include "streaming/port_forward_session.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+constexpr size_t kReadBytes = 64 * 1024;
+// A listener in the pod that is up answers at once, one that doesn't accept lets us wait.
+constexpr absl::Duration kConnect = absl::Seconds(20);
+
+uint32_t DataChannel(uint32_t pair) {
+  return 2 * pair;
+}
+uint32_t ErrorChannel(uint32_t pair) {
+  return 2 * pair + 1;
+}
+
+// Begins to connect a non-blocking socket. 0, or an errno.
+int BeginConnect(int fd, int family, uint16_t port) {
+  sockaddr_storage address = {};
+  socklen_t size = 0;
+  if (family == AF_INET) {
+    auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+    v4->sin_family = AF_INET;
+    v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    v4->sin_port = htons(port);
+    size = sizeof(*v4);
+  } else {
+    auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+    v6->sin6_family = AF_INET6;
+    v6->sin6_addr = in6addr_loopback;
+    v6->sin6_port = htons(port);
+    size = sizeof(*v6);
+  }
+  return connect(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 ? 0 : errno;
+}
+
+int ErrorOf(int fd) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+}  // namespace
+
+asio::awaitable<void> PortForwardSession::Run(Wire* wire) {
+  wire_ = wire;
+  Tasks tasks(context_.io);
+  tasks.Spawn(WatchHalfOpen());
+  wire->Begin();
+  while (!gone_ && (lasts_ || !ports_.empty())) co_await changed_.Wait();
+  half_open_.End();
+  co_await tasks.Join();
+  co_await ports_tasks_.Join();
+  wire->GoAway();
+  link_->Close();
+}
+
+asio::awaitable<void> PortForwardSession::RoomForInput() {
+  const auto full = [this] {
+    return std::any_of(ports_.begin(), ports_.end(),
+                       [](const auto& port) { return port.second->input_bytes >= kEnoughInput; });
+  };
+  while (!gone_ && full()) co_await room_.Wait();
+}
+
+void PortForwardSession::GiveUp(Port* port) {
+  port->given_up = true;
+  port->input.clear();
+  port->input_bytes = 0;
+  if (port->target != nullptr) port->target->Cancel();
+  port->changed.Notify();
+  room_.Notify();
+}
+
+void PortForwardSession::OnGone() {
+  if (gone_) return;
+  gone_ = true;
+  for (auto& [pair, port] : ports_) GiveUp(port.get());
+  half_open_.End();
+  changed_.Notify();
+  room_.Notify();
+}
+
+void PortForwardSession::OnHalfPort(uint32_t pair) {
+  half_ports_.emplace(pair, absl::Now());
+}
+
+asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
+  while (!gone_) {
+    const bool slept = co_await half_open_.For(context_.creation_timeout);
+    if (!slept) break;
+    const absl::Time too_old = absl::Now() - context_.creation_timeout;
+    for (auto at = half_ports_.begin(); at != half_ports_.end();) {
+      if (at->second > too_old) {
+        ++at;
+        continue;
+      }
+      wire_->Send(ErrorChannel(at->first), "the stream that belongs to this one was not opened");
+      wire_->DropPair(at->first);
+      at = half_ports_.erase(at);
+    }
+  }
+}
+
+void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
+  half_ports_.erase(pair);
+  auto state = std::make_shared<Port>(context_.io);
+  ports_[pair] = state;
+  ports_tasks_.Spawn(Forward(pair, port, state));
+}
+
+void PortForwardSession::OnData(uint32_t channel, absl::string_view data) {
+  const auto port = ports_.find(channel / 2);
+  if (channel % 2 != 0 || port == ports_.end()) return;
+  Port& state = *port->second;
+  if (state.given_up || state.input_ended || data.empty()) return;
+  state.input_bytes += data.size();
+  state.input.emplace_back(data);
+  state.changed.Notify();
+}
+
+void PortForwardSession::OnEnd(uint32_t channel) {
+  const auto port = ports_.find(channel / 2);
+  if (channel % 2 != 0 || port == ports_.end()) return;
+  port->second->input_ended = true;
+  port->second->changed.Notify();
+}
+
+void PortForwardSession::OnReset(uint32_t channel) {
+  const uint32_t pair = channel / 2;
+  const auto port = ports_.find(pair);
+  if (port != ports_.end()) {
+    // Nobody is left to hear of errors: that alone is no reason to end.
+    if (channel % 2 == 0) GiveUp(port->second.get());
+    return;
+  }
+  half_ports_.erase(pair);
+  wire_->DropPair(pair);
+}
+
+asio::awaitable<void> PortForwardSession::LimitConnect(Sleep* limit, std::shared_ptr<Port> state) {
+  const bool slept = co_await limit->For(kConnect);
+  if (slept && state->target != nullptr) state->target->Close();
+}
+
+asio::awaitable<absl::StatusOr<UniqueFd>> PortForwardSession::ConnectBy(
+    int family, uint16_t port, std::shared_ptr<Port> state) {
+  using Made = absl::StatusOr<UniqueFd>;
+  Backend* const backend = &context_.backend;
+  const std::string* const id = &request_.id;
+  Made made = co_await RunBlocking<Made>(context_.io, context_.pool, [backend, id, family] {
+    return backend->PodSocket(*id, family);
+  });
+  if (!made.ok()) co_return made.status();
+  Descriptor socket(context_.io, UniqueFd(dup(made->get())));
+  if (!socket.open()) co_return ErrnoStatus(EMFILE, "connect");
+  int error = BeginConnect(made->get(), family, port);
+  if (error == EINPROGRESS) {
+    state->target = &socket;
+    Sleep limit(context_.io);
+    Tasks tasks(context_.io);
+    tasks.Spawn(LimitConnect(&limit, state));
+    if (!state->given_up) co_await socket.Writable();
+    limit.End();
+    co_await tasks.Join();
+    state->target = nullptr;
+    error = !socket.open() ? ETIMEDOUT : ErrorOf(made->get());
+    if (state->given_up) error = ECANCELED;
+  }
+  if (error != 0) {
+    co_return ErrnoStatus(error, absl::StrCat("connect to port ", port, " of ",
+                                              family == AF_INET ? "127.0.0.1" : "[::1]"));
+  }
+  co_return std::move(*made);
+}
+
+asio::awaitable<absl::StatusOr<UniqueFd>> PortForwardSession::Connect(uint16_t port,
+                                                                      std::shared_ptr<Port> state) {
+  absl::StatusOr<UniqueFd> v4 = co_await ConnectBy(AF_INET, port, state);
+  if (v4.ok() || state->given_up) co_return std::move(v4);
+  absl::StatusOr<UniqueFd> v6 = co_await ConnectBy(AF_INET6, port, state);
+  if (v6.ok()) co_return std::move(v6);
+  co_return AlsoSay(v4.status(), v6.status().message());
+}
+
+asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
+                                                  std::shared_ptr<Port> state) {
+  absl::StatusOr<UniqueFd> connected = co_await Connect(port, state);
+  std::string trouble;
+  if (!connected.ok()) {
+    trouble = absl::StrCat("error forwarding port ", port, " to pod ", request_.id, ": ",
+                           connected.status().message());
+  } else {
+    Descriptor target(context_.io, *std::move(connected));
+    state->target = &target;
+    Tasks input(context_.io);
+    input.Spawn(PumpInput(state));
+    trouble = co_await PumpOutput(pair, state);
+    wire_->End(DataChannel(pair));
+    // Without a word for the end of what the client sends, that of the pod is the end of both.
+    if (!lasts_ || !trouble.empty()) GiveUp(state.get());
+    co_await input.Join();
+    state->target = nullptr;
+  }
+  if (!trouble.empty()) wire_->Send(ErrorChannel(pair), trouble);
+  wire_->End(ErrorChannel(pair));
+  wire_->DropPair(pair);
+  ports_.erase(pair);
+  changed_.Notify();
+  room_.Notify();
+}
+
+asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state) {
+  bool taken = true;
+  while (taken && !state->given_up) {
+    if (state->input.empty()) {
+      if (state->input_ended) break;
+      co_await state->changed.Wait();
+      continue;
+    }
+    const std::string next = std::move(state->input.front());
+    state->input.pop_front();
+    absl::string_view left = next;
+    while (!left.empty() && !state->given_up) {
+      const ssize_t n = send(state->target->fd(), left.data(), left.size(), MSG_NOSIGNAL);
+      if (n >= 0) {
+        left.remove_prefix(static_cast<size_t>(n));
+      } else if (errno == EAGAIN) {
+        co_await state->target->Writable();
+      } else if (errno != EINTR) {
+        taken = false;
+        break;
+      }
+    }
+    state->input_bytes -= std::min(state->input_bytes, next.size());
+    room_.Notify();
+  }
+  if (taken && !state->given_up) {
+    shutdown(state->target->fd(), SHUT_WR);
+    co_return;
+  }
+  state->input.clear();
+  state->input_bytes = 0;
+  state->input_ended = true;  // what still comes is dropped
+  room_.Notify();
+}
+
+asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
+                                                            std::shared_ptr<Port> state) {
+  std::string buffer(kReadBytes, '\0');
+  std::string trouble;
+  while (!state->given_up) {
+    const bool room = co_await link_->RoomToSend();
+    if (!room || state->given_up) break;
+    const ssize_t n = recv(state->target->fd(), buffer.data(), buffer.size(), 0);
+    if (n > 0) {
+      wire_->Send(DataChannel(pair), absl::string_view(buffer.data(), static_cast<size_t>(n)));
+    } else if (n == 0) {
+      break;
+    } else if (errno == EAGAIN) {
+      co_await state->target->Readable();
+    } else if (errno != EINTR) {
+      trouble = absl::StrCat("the connection in the pod broke: ", strerror(errno));
+      break;
+    }
+  }
+  co_return trouble;
+}
+
+}  // namespace plimsoll::streaming

@@ -1,0 +1,89 @@
+// One client of a pod's ports.
+#ifndef PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
+#define PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+#include "streaming/async.h"
+#include "streaming/command_session.h"
+#include "streaming/link.h"
+#include "streaming/wire.h"
+
+namespace plimsoll::streaming {
+
+// Used in the loop's thread.
+class PortForwardSession : public WireUser {
+ public:
+  // More than this of one connection isn't read from the client before its target has taken some.
+  // A target that takes nothing so holds up the client's other connections over the same wire.
+  static constexpr size_t kEnoughInput = 1024 * 1024;
+
+  // `request` outlives this. `lasts`: whether the client may open more ports as long as it likes;
+  // else the session is over when all of its ports are.
+  PortForwardSession(const SessionContext& context, const StreamRequest& request, bool lasts,
+                     Link* link)
+      : context_(context),
+        request_(request),
+        lasts_(lasts),
+        link_(link),
+        changed_(context.io),
+        room_(context.io),
+        half_open_(context.io),
+        ports_tasks_(context.io) {}
+
+  // Until the client is gone, or all is over.
+  asio::awaitable<void> Run(Wire* wire);
+  asio::awaitable<void> RoomForInput();
+  void OnGone();
+
+  void OnHalfPort(uint32_t pair) override;
+  void OnPort(uint32_t pair, uint16_t port) override;
+  void OnData(uint32_t channel, absl::string_view data) override;
+  void OnEnd(uint32_t channel) override;
+  void OnReset(uint32_t channel) override;
+
+ private:
+  // A connection to a port of the pod.
+  struct Port {
+    explicit Port(asio::io_context& io) : changed(io) {}
+    Signal changed;
+    std::deque<std::string> input;
+    size_t input_bytes = 0;
+    bool input_ended = false;
+    bool given_up = false;         // by the client or by us
+    Descriptor* target = nullptr;  // while there is one
+  };
+
+  asio::awaitable<void> Forward(uint32_t pair, uint16_t port, std::shared_ptr<Port> state);
+  asio::awaitable<absl::StatusOr<UniqueFd>> Connect(uint16_t port, std::shared_ptr<Port> state);
+  asio::awaitable<absl::StatusOr<UniqueFd>> ConnectBy(int family, uint16_t port,
+                                                      std::shared_ptr<Port> state);
+  asio::awaitable<void> LimitConnect(Sleep* limit, std::shared_ptr<Port> state);
+  asio::awaitable<void> PumpInput(std::shared_ptr<Port> state);
+  // What went wrong; empty: nothing.
+  asio::awaitable<std::string> PumpOutput(uint32_t pair, std::shared_ptr<Port> state);
+  asio::awaitable<void> WatchHalfOpen();
+  void GiveUp(Port* port);
+
+  const SessionContext context_;
+  const StreamRequest& request_;
+  const bool lasts_;
+  Link* const link_;
+  Wire* wire_ = nullptr;
+  Signal changed_;
+  Signal room_;
+  Sleep half_open_;
+  std::map<uint32_t, absl::Time> half_ports_;  // pairs, and since when one channel is missing
+  std::map<uint32_t, std::shared_ptr<Port>> ports_;
+  Tasks ports_tasks_;
+  bool gone_ = false;
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_

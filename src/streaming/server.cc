@@ -1,0 +1,189 @@
+#include "streaming/server.h"
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <list>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "streaming/async.h"
+#include "streaming/http_front.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+using asio::ip::tcp;
+
+// Starting a command takes some milliseconds, killing one up to some seconds.
+constexpr int kThreads = 32;
+constexpr size_t kMaxQueued = 1024;
+// When there is no descriptor left for a further connection.
+constexpr absl::Duration kOutOfDescriptors = absl::Milliseconds(100);
+
+// "127.0.0.1:0", "[::1]:8080".
+absl::StatusOr<tcp::endpoint> ParseAddress(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  ErrorCode error;
+  const auto address = asio::ip::make_address(host, error);
+  uint32_t port = 0;
+  if (colon == std::string::npos || error || !absl::SimpleAtoi(text.substr(colon + 1), &port) ||
+      port > UINT16_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "' is no IP address and port, as 127.0.0.1:0 or [::1]:8443 would be"));
+  }
+  return tcp::endpoint(address, static_cast<uint16_t>(port));
+}
+
+std::string UrlOf(const tcp::endpoint& endpoint, bool tls) {
+  const std::string host = endpoint.address().to_string();
+  return absl::StrCat(tls ? "https://" : "http://", endpoint.address().is_v6() ? "[" : "", host,
+                      endpoint.address().is_v6() ? "]:" : ":", endpoint.port());
+}
+
+absl::StatusOr<std::unique_ptr<asio::ssl::context>> MakeTls(const ServerOptions& options) {
+  if (options.certificate.empty() && options.key.empty()) return nullptr;
+  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+  ErrorCode error;
+  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                           asio::ssl::context::no_tlsv1_1,
+                       error);
+  context->use_certificate_chain_file(options.certificate, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the certificate ", options.certificate, " can't be used: ", error.message()));
+  }
+  context->use_private_key_file(options.key, asio::ssl::context::pem, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the key ", options.key, " can't be used: ", error.message()));
+  }
+  return context;
+}
+
+class ServerImpl final : public Server {
+ public:
+  ServerImpl(ServerOptions options, std::unique_ptr<asio::ssl::context> tls)
+      : options_(std::move(options)),
+        tls_(std::move(tls)),
+        tokens_(options_.clock),
+        acceptor_(io_),
+        retry_(io_),
+        connections_ended_(io_),
+        pool_(std::make_unique<WorkerPool>(kThreads, kMaxQueued)) {}
+  ~ServerImpl() override { Stop(); }
+
+  absl::Status Listen() {
+    PLIMSOLL_ASSIGN_OR_RETURN(const tcp::endpoint endpoint, ParseAddress(options_.address));
+    ErrorCode error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat("the streaming server can't listen on ",
+                                                 options_.address, ": ", error.message()));
+    }
+    base_url_ = UrlOf(acceptor_.local_endpoint(error), tls_ != nullptr);
+    asio::co_spawn(io_, Accept(), [](const std::exception_ptr&) {});
+    thread_ = std::thread([this] { io_.run(); });
+    return absl::OkStatus();
+  }
+
+  void Stop() override {
+    if (!thread_.joinable()) return;
+    stopped_ = true;
+    asio::post(io_, [this] { asio::co_spawn(io_, EndAll(), [](const std::exception_ptr&) {}); });
+    thread_.join();
+    // What still runs posts to `io_`, which goes after this.
+    pool_.reset();
+  }
+
+  absl::StatusOr<std::string> Admit(StreamRequest request) override {
+    if (stopped_) return absl::UnavailableError("the daemon is stopping; try again later");
+    const absl::string_view path = PathOf(request.kind);
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string token, tokens_.Add(std::move(request)));
+    return absl::StrCat(base_url_, "/", path, "/", token);
+  }
+  const std::string& base_url() const override { return base_url_; }
+  int connections() const override { return connections_; }
+
+ private:
+  asio::awaitable<void> Accept() {
+    while (!stopped_) {
+      ErrorCode error;
+      tcp::socket socket(io_);
+      co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
+      if (stopped_ || error == asio::error::operation_aborted) break;
+      if (error) {
+        co_await retry_.For(kOutOfDescriptors);
+        continue;
+      }
+      if (connections_ >= kMaxConnections) continue;
+      socket.set_option(tcp::no_delay(true), error);
+      Serve(std::move(socket));
+    }
+  }
+
+  void Serve(tcp::socket socket) {
+    Socket connection =
+        tls_ == nullptr ? Socket(std::move(socket)) : Socket(std::move(socket), *tls_);
+    ++connections_;
+    const auto at = open_.insert(open_.end(), connection.tcp());
+    const FrontContext context = {{io_, *pool_, *options_.backend, options_.creation_timeout},
+                                  tokens_,
+                                  options_.idle_timeout};
+    asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
+                   [this, at](const std::exception_ptr&) {
+                     open_.erase(at);
+                     --connections_;
+                     connections_ended_.Notify();
+                   });
+  }
+
+  // Sessions end as if their clients had gone; when they have, nothing is left to run.
+  asio::awaitable<void> EndAll() {
+    ErrorCode ignored;
+    acceptor_.close(ignored);
+    retry_.End();
+    for (const std::weak_ptr<tcp::socket>& each : open_) {
+      if (const auto socket = each.lock(); socket != nullptr) socket->close(ignored);
+    }
+    while (connections_ > 0) co_await connections_ended_.Wait();
+    io_.stop();
+  }
+
+  const ServerOptions options_;
+  const std::unique_ptr<asio::ssl::context> tls_;
+  Tokens tokens_;
+  std::string base_url_;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<int> connections_ = 0;
+  asio::io_context io_{1};
+  // The loop's alone.
+  tcp::acceptor acceptor_;
+  Sleep retry_;
+  Signal connections_ended_;
+  std::list<std::weak_ptr<tcp::socket>> open_;
+  std::unique_ptr<WorkerPool> pool_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto tls, MakeTls(options));
+  auto server = std::make_unique<ServerImpl>(std::move(options), std::move(tls));
+  PLIMSOLL_RETURN_IF_ERROR(server->Listen());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace plimsoll::streaming

@@ -1,0 +1,60 @@
+// The streaming server: HTTP on a loopback address, to which clients (kubelet, for whoever uses
+// kubectl) come with the URL that Exec, Attach or PortForward has answered.
+//
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto server, streaming::Server::Start({.address = "127.0.0.1:0",
+//                                                                    .backend = backend.get()}));
+//   PLIMSOLL_ASSIGN_OR_RETURN(const std::string url, server->Admit(request));
+//
+// One thread carries all streams; what blocks (starting and ending commands) runs in some more.
+#ifndef PLIMSOLL_STREAMING_SERVER_H_
+#define PLIMSOLL_STREAMING_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "streaming/backend.h"
+#include "streaming/tokens.h"
+
+namespace plimsoll::streaming {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1:0";  // IP address and port; port 0: a free one
+  // PEM files of a certificate chain and its key, for TLS; both empty: none.
+  std::string certificate;
+  std::string key;
+  absl::Duration idle_timeout = absl::Hours(4);         // of a stream on which nothing moves
+  absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
+  Backend* backend = nullptr;                           // outlives the server
+  Clock* clock = &Clock::Real();                        // of tokens
+};
+
+class Server {
+ public:
+  // Connections at once, those that have asked for nothing yet included; more are closed at once.
+  static constexpr int kMaxConnections = 1000;
+
+  // Listens when it returns. UNAVAILABLE when the address can't be listened on, INVALID_ARGUMENT
+  // for an address, certificate or key that is none.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
+
+  // Ends every stream, and the commands that were started for them; then waits for that.
+  virtual ~Server() = default;
+  // As the destructor; Admit fails from now on. Once or more often.
+  virtual void Stop() = 0;
+
+  // The URL under which the request is streamed to whoever comes first, once, within
+  // Tokens::kLife. RESOURCE_EXHAUSTED, UNAVAILABLE after Stop. Thread-safe.
+  virtual absl::StatusOr<std::string> Admit(StreamRequest request) = 0;
+  // "http://127.0.0.1:41234", or https.
+  virtual const std::string& base_url() const = 0;
+  // Connections there are. Thread-safe.
+  virtual int connections() const = 0;
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_SERVER_H_

@@ -1,0 +1,95 @@
+// A TCP connection, with TLS or without, as one type: Beast's templates are made once for both.
+//
+// What Asio calls an AsyncStream. Used in the loop's thread.
+#ifndef PLIMSOLL_STREAMING_SOCKET_H_
+#define PLIMSOLL_STREAMING_SOCKET_H_
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/websocket/teardown.hpp>
+#include <memory>
+#include <utility>
+
+#include "streaming/async.h"
+
+namespace plimsoll::streaming {
+
+class Socket {
+ public:
+  using executor_type = asio::ip::tcp::socket::executor_type;
+
+  explicit Socket(asio::ip::tcp::socket socket)
+      : tcp_(std::make_shared<asio::ip::tcp::socket>(std::move(socket))) {}
+  // `context` outlives this.
+  Socket(asio::ip::tcp::socket socket, asio::ssl::context& context) : Socket(std::move(socket)) {
+    tls_ = std::make_unique<Tls>(*tcp_, context);
+  }
+
+  executor_type get_executor() { return tcp_->get_executor(); }
+
+  template <typename Buffers, typename Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return asio::async_initiate<Token, void(ErrorCode, size_t)>(
+        [this](auto&& handler, const Buffers& to) {
+          using Handler = decltype(handler);
+          if (tls_ != nullptr) return tls_->async_read_some(to, std::forward<Handler>(handler));
+          return tcp_->async_read_some(to, std::forward<Handler>(handler));
+        },
+        token, buffers);
+  }
+  template <typename Buffers, typename Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return asio::async_initiate<Token, void(ErrorCode, size_t)>(
+        [this](auto&& handler, const Buffers& from) {
+          using Handler = decltype(handler);
+          if (tls_ != nullptr) return tls_->async_write_some(from, std::forward<Handler>(handler));
+          return tcp_->async_write_some(from, std::forward<Handler>(handler));
+        },
+        token, buffers);
+  }
+
+  // Of TLS, the server's part. At once without it.
+  asio::awaitable<ErrorCode> Handshake() {
+    ErrorCode error;
+    if (tls_ != nullptr) {
+      co_await tls_->async_handshake(asio::ssl::stream_base::server,
+                                     asio::redirect_error(asio::use_awaitable, error));
+    }
+    co_return error;
+  }
+  // Sends nothing more; the client may.
+  void Shutdown() {
+    ErrorCode ignored;
+    tcp_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+  void Close() {
+    ErrorCode ignored;
+    tcp_->close(ignored);
+  }
+  // For whoever has to close it while others use it.
+  std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }
+
+ private:
+  using Tls = asio::ssl::stream<asio::ip::tcp::socket&>;
+  std::shared_ptr<asio::ip::tcp::socket> tcp_;
+  std::unique_ptr<Tls> tls_;
+};
+
+// What Beast's WebSockets ask of a stream that isn't Asio's own.
+inline void beast_close_socket(Socket& socket) {
+  socket.Close();
+}
+inline void teardown(boost::beast::role_type, Socket& socket, ErrorCode& error) {
+  error = {};
+  socket.Close();
+}
+template <typename Handler>
+void async_teardown(boost::beast::role_type, Socket& socket, Handler&& handler) {
+  socket.Shutdown();
+  asio::post(socket.get_executor(),
+             [handler = std::forward<Handler>(handler)]() mutable { handler(ErrorCode()); });
+}
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_SOCKET_H_

@@ -1,0 +1,50 @@
+#include "streaming/tokens.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/random_id.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+constexpr size_t kDigits = 32;  // 128 bits
+
+}  // namespace
+
+absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
+  const std::string token = RandomId().substr(0, kDigits);
+  absl::MutexLock lock(&mutex_);
+  DropExpired();
+  if (requests_.size() >= kMaxTokens) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many streams were asked for and not connected to: ", kMaxTokens,
+                     "; each may be used for ", absl::FormatDuration(kLife), ", try again later"));
+  }
+  requests_.emplace(token, std::move(request));
+  ends_.emplace_back(clock_->Now() + kLife, token);
+  return token;
+}
+
+std::optional<StreamRequest> Tokens::Take(absl::string_view token) {
+  absl::MutexLock lock(&mutex_);
+  DropExpired();
+  const auto found = requests_.find(std::string(token));
+  if (found == requests_.end()) return std::nullopt;
+  StreamRequest request = std::move(found->second);
+  requests_.erase(found);
+  return request;
+}
+
+size_t Tokens::size() const {
+  absl::MutexLock lock(&mutex_);
+  return requests_.size();
+}
+
+void Tokens::DropExpired() {
+  const absl::Time now = clock_->Now();
+  while (!ends_.empty() && ends_.front().first <= now) {
+    requests_.erase(ends_.front().second);
+    ends_.pop_front();
+  }
+}
+
+}  // namespace plimsoll::streaming

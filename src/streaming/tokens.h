@@ -1,0 +1,65 @@
+// What a client may stream, kept until it comes for it.
+//
+// A call of the CRI (Exec, Attach, PortForward) says what is wanted and is answered with a URL. The
+// token at its end is all that the one who connects has to show, so it is good for one connection,
+// for a short while, and can't be guessed.
+#ifndef PLIMSOLL_STREAMING_TOKENS_H_
+#define PLIMSOLL_STREAMING_TOKENS_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+
+namespace plimsoll::streaming {
+
+enum class StreamKind { kExec, kAttach, kPortForward };
+
+struct StreamRequest {
+  StreamKind kind = StreamKind::kExec;
+  std::string id;                 // of the container; kPortForward: of the sandbox
+  std::vector<std::string> argv;  // kExec
+  bool input = false;             // of kExec and kAttach, and so are the next three
+  bool output = false;
+  bool errors = false;
+  bool terminal = false;
+  std::vector<uint16_t> ports;  // kPortForward; over SPDY the client names them itself
+};
+
+// Thread-safe.
+class Tokens {
+ public:
+  static constexpr size_t kMaxTokens = 1000;
+  static constexpr absl::Duration kLife = absl::Minutes(1);
+
+  explicit Tokens(Clock* clock = &Clock::Real()) : clock_(clock) {}
+
+  // 32 characters that may stand in a URL. RESOURCE_EXHAUSTED when too many wait to be used.
+  absl::StatusOr<std::string> Add(StreamRequest request);
+  // The request, once. nullopt: there is none of that token (any more).
+  std::optional<StreamRequest> Take(absl::string_view token);
+  size_t size() const;
+
+ private:
+  void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Clock* const clock_;
+  mutable absl::Mutex mutex_;
+  std::unordered_map<std::string, StreamRequest> requests_ ABSL_GUARDED_BY(mutex_);
+  // When each ends, in that order; also those that were taken.
+  std::deque<std::pair<absl::Time, std::string>> ends_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_TOKENS_H_

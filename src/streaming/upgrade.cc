@@ -1,0 +1,136 @@
+#include "streaming/upgrade.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/websocket/error.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+
+constexpr size_t kReadBytes = 32 * 1024;
+
+absl::Status EndOf(const ErrorCode& error) {
+  if (error == asio::error::eof || error == websocket::error::closed ||
+      error == asio::ssl::error::stream_truncated) {
+    return absl::OutOfRangeError("the client has closed the connection");
+  }
+  return absl::UnavailableError(absl::StrCat("the connection broke: ", error.message()));
+}
+
+class ByteTransport final : public Transport {
+ public:
+  ByteTransport(Socket socket, std::string first)
+      : socket_(std::move(socket)), first_(std::move(first)), buffer_(kReadBytes, '\0') {}
+
+  asio::awaitable<absl::StatusOr<std::string>> Receive() override {
+    if (!first_.empty()) co_return std::exchange(first_, std::string());
+    ErrorCode error;
+    const size_t size = co_await socket_.async_read_some(
+        asio::buffer(buffer_), asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return EndOf(error);
+    co_return buffer_.substr(0, size);
+  }
+  asio::awaitable<absl::Status> Send(std::string bytes) override {
+    ErrorCode error;
+    co_await asio::async_write(socket_, asio::buffer(bytes),
+                               asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return EndOf(error);
+    co_return absl::OkStatus();
+  }
+  asio::awaitable<void> Finish() override {
+    socket_.Shutdown();
+    co_return;
+  }
+  void Abort() override { socket_.Close(); }
+
+ private:
+  Socket socket_;
+  std::string first_;
+  std::string buffer_;
+};
+
+class MessageTransport final : public Transport {
+ public:
+  MessageTransport(Socket socket, const WebSocketOptions& options)
+      : stream_(std::move(socket)), options_(options) {
+    stream_.set_option(websocket::stream_base::timeout{
+        .handshake_timeout = std::chrono::seconds(10),
+        .idle_timeout = websocket::stream_base::none(),
+        .keep_alive_pings = false,
+    });
+    stream_.read_message_max(options_.max_message);
+    stream_.auto_fragment(false);
+  }
+
+  asio::awaitable<absl::Status> Accept(HttpRequest request) {
+    stream_.set_option(
+        websocket::stream_base::decorator([this](websocket::response_type& response) {
+          if (options_.protocol.empty()) return;
+          response.set(beast::http::field::sec_websocket_protocol, options_.protocol);
+        }));
+    ErrorCode error;
+    co_await stream_.async_accept(request, asio::redirect_error(asio::use_awaitable, error));
+    stream_.text(options_.text);
+    stream_.binary(!options_.text);
+    if (error) co_return EndOf(error);
+    co_return absl::OkStatus();
+  }
+
+  asio::awaitable<absl::StatusOr<std::string>> Receive() override {
+    beast::flat_buffer buffer;
+    ErrorCode error;
+    if (options_.tunnel) {
+      // A stream knows no messages: it takes the pieces as they come.
+      co_await stream_.async_read_some(buffer, kReadBytes,
+                                       asio::redirect_error(asio::use_awaitable, error));
+    } else {
+      co_await stream_.async_read(buffer, asio::redirect_error(asio::use_awaitable, error));
+    }
+    if (error) co_return EndOf(error);
+    co_return beast::buffers_to_string(buffer.data());
+  }
+  asio::awaitable<absl::Status> Send(std::string message) override {
+    ErrorCode error;
+    co_await stream_.async_write(asio::buffer(message),
+                                 asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return EndOf(error);
+    co_return absl::OkStatus();
+  }
+  asio::awaitable<void> Finish() override {
+    ErrorCode ignored;
+    co_await stream_.async_close(websocket::close_code::normal,
+                                 asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  void Abort() override { stream_.next_layer().Close(); }
+
+ private:
+  websocket::stream<Socket, /*deflateSupported=*/false> stream_;
+  const WebSocketOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> NewByteTransport(Socket socket, std::string first) {
+  return std::make_unique<ByteTransport>(std::move(socket), std::move(first));
+}
+
+asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> AcceptWebSocket(
+    Socket socket, HttpRequest request, WebSocketOptions options) {
+  auto transport = std::make_unique<MessageTransport>(std::move(socket), options);
+  const absl::Status accepted = co_await transport->Accept(std::move(request));
+  if (!accepted.ok()) co_return accepted;
+  co_return std::unique_ptr<Transport>(std::move(transport));
+}
+
+}  // namespace plimsoll::streaming
