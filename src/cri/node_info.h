@@ -12,6 +12,10 @@
 #include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 
+namespace plimsoll::streaming {
+class Server;  // streaming/server.h
+}
+
 namespace plimsoll::cri {
 
 struct NodeInfo {
@@ -38,6 +42,8 @@ struct NodeInfo {
   // Whether what of the node is pods' is as configured, with an error as `ready`'s. May be null: no
   // such condition. Thread-safe, and cheap.
   std::function<absl::Status()> node_resources;
+  // Where Exec, Attach and PortForward are streamed; null: nowhere. Outlives the services.
+  streaming::Server* streaming = nullptr;
   // Runtime handlers beside the default one, which has no name.
   std::vector<std::string> runtime_handlers;
   // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).

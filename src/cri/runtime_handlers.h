@@ -23,6 +23,7 @@
 #include "plimsoll/v1/node.pb.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "streaming/tokens.h"
 
 namespace plimsoll::cri {
 
@@ -83,6 +84,15 @@ class RuntimeHandlers {
   absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
+  // --- streams (streaming_handlers.cc): each answers with a URL, for one connection. UNIMPLEMENTED
+  // without a streaming server.
+  absl::Status Exec(const ::runtime::v1::ExecRequest& request,
+                    ::runtime::v1::ExecResponse* response);
+  absl::Status Attach(const ::runtime::v1::AttachRequest& request,
+                      ::runtime::v1::AttachResponse* response);
+  absl::Status PortForward(const ::runtime::v1::PortForwardRequest& request,
+                           ::runtime::v1::PortForwardResponse* response);
+
   // --- use of resources (stats_handlers.cc). Lists leave out what has ended, and what can't be
   // read: kubelet's eviction needs to know of the others. A warning in the event log says which and
   // why.
@@ -111,6 +121,7 @@ class RuntimeHandlers {
   void ForgetRemoved();
 
  private:
+  absl::StatusOr<std::string> Admit(streaming::StreamRequest request);
   absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);
   // Puts what was left out of a request into the event log.
   void Warn(const std::string& sandbox_id, const std::string& container_id,

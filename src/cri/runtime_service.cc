@@ -11,7 +11,6 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-constexpr char kNoStreaming[] = "there is no streaming server; use ExecSync";
 constexpr char kNoMetrics[] = "there are no metrics of pods beyond their statistics";
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 constexpr char kUseList[] = "use the List call that it is a variant of";
@@ -52,11 +51,11 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(ExecSync, Lane::kExec)
+  PLIMSOLL_CRI_UNARY(Exec, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(Attach, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(PortForward, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ReopenContainerLog, Lane::kWork)
 
-  PLIMSOLL_CRI_UNSUPPORTED(Exec, kNoStreaming)
-  PLIMSOLL_CRI_UNSUPPORTED(Attach, kNoStreaming)
-  PLIMSOLL_CRI_UNSUPPORTED(PortForward, kNoStreaming)
   PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoMetrics)
   PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoMetrics)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)

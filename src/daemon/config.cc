@@ -273,6 +273,10 @@ absl::Status ValidateConfig(const Config& config) {
                                                    "' on this machine; make it (groupadd --system ",
                                                    config.socket_group, ") or leave it out"));
   }
+  if (config.streaming.certificate.empty() != config.streaming.key.empty()) {
+    return absl::InvalidArgumentError(
+        "streaming.certificate and streaming.key: both are to be given, or neither");
+  }
   for (const auto& [name, handler] : config.runtime_handlers) {
     const std::string key = absl::StrCat(kHandlers, ".", name);
     PLIMSOLL_RETURN_IF_ERROR(CheckProgram(absl::StrCat(key, ".program"), handler.program));

@@ -39,6 +39,16 @@ struct NetworkConfig {
   bool operator==(const NetworkConfig&) const = default;
 };
 
+// Exec, attach and port-forward.
+struct StreamingConfig {
+  std::string address = "127.0.0.1:0";  // port 0: a free one; empty: no streaming server
+  std::string certificate;              // absolute paths of PEM files, for TLS; both or none
+  std::string key;
+  int idle_timeout = 4 * 60 * 60;  // seconds
+  int creation_timeout = 30;       // seconds
+  bool operator==(const StreamingConfig&) const = default;
+};
+
 struct Config {
   std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
   std::string socket_group;  // may use the socket beside root; empty: root only
@@ -50,6 +60,7 @@ struct Config {
   // Where CDI devices are described; a later one before an earlier one.
   std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
   NetworkConfig network;
+  StreamingConfig streaming;
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

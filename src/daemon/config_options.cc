@@ -100,6 +100,28 @@ absl::Status SetMetricsAddress(Config& config, const std::string& value) {
   return absl::OkStatus();
 }
 
+absl::Status SetStreamingAddress(Config& config, const std::string& value) {
+  const size_t colon = value.rfind(':');
+  int port = 0;
+  if (!value.empty() &&
+      (colon == std::string::npos || !IsIpAddress(value.substr(0, colon)) ||
+       !absl::SimpleAtoi(value.substr(colon + 1), &port) || port < 0 || port > 65535)) {
+    return Expected(
+        "an IP address and a port, as in 127.0.0.1:0 (0 for a free one), or nothing for no streams",
+        value);
+  }
+  config.streaming.address = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetFile(std::string& member, const std::string& value) {
+  if (!value.empty() && !IsPlainAbsolutePath(value)) {
+    return Expected("the absolute path of a file, or nothing", value);
+  }
+  member = value;
+  return absl::OkStatus();
+}
+
 absl::Status SetCgroupParent(Config& config, const std::string& value) {
   const absl::StatusOr<std::string> path = linux::NormalizeCgroupPath(value);
   if (!path.ok() || *path == "/" || !absl::StartsWith(value, "/")) {
@@ -226,6 +248,26 @@ constexpr Option kOptions[] = {
     {"network.collect_garbage", OptionKind::kText, SetGarbageCollection,
      "have CNI plugins let go, at the start, of all that is no pod's of this daemon: true or "
      "false"},
+    {"streaming.address", OptionKind::kText, SetStreamingAddress,
+     "IP address and port for exec, attach and port-forward; port 0: a free one; empty: none"},
+    {"streaming.certificate", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetFile(config.streaming.certificate, value);
+     },
+     "PEM file of a certificate chain, for TLS; empty: none"},
+    {"streaming.key", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetFile(config.streaming.key, value); },
+     "PEM file of the certificate's key"},
+    {"streaming.idle_timeout", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.streaming.idle_timeout, value, 1, 7 * 24 * 60 * 60);
+     },
+     "seconds after which a stream on which nothing moves is ended"},
+    {"streaming.creation_timeout", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.streaming.creation_timeout, value, 1, 600);
+     },
+     "seconds that a client has to open its streams"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

@@ -44,6 +44,8 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/store.h"
+#include "streaming/backend.h"
+#include "streaming/server.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -140,6 +142,7 @@ class DaemonImpl final : public Daemon {
         node_, NodeResources::Start(config.node_resources, host_, config.run_dir, *state_,
                                     engine_.get(), log_));
     PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
+    PLIMSOLL_RETURN_IF_ERROR(StartStreaming());
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
     return absl::OkStatus();
@@ -168,6 +171,8 @@ class DaemonImpl final : public Daemon {
 
   bool Stop(absl::Duration grace) override {
     serving_ = false;
+    // Streams have no end that could be waited for.
+    if (streaming_ != nullptr) streaming_->Stop();
     return server_->Shutdown(grace);
   }
 
@@ -186,6 +191,7 @@ class DaemonImpl final : public Daemon {
       server = std::move(server_);
     }
     server.reset();
+    streaming_.reset();
     node_.reset();
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
@@ -308,6 +314,22 @@ class DaemonImpl final : public Daemon {
     return metrics_->Serve(options_.config.metrics_address);
   }
 
+  absl::Status StartStreaming() {
+    const StreamingConfig& config = options_.config.streaming;
+    if (config.address.empty()) return absl::OkStatus();
+    streamed_ = streaming::NewEngineBackend(engine_.get());
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        streaming_,
+        streaming::Server::Start({.address = config.address,
+                                  .certificate = config.certificate,
+                                  .key = config.key,
+                                  .idle_timeout = absl::Seconds(config.idle_timeout),
+                                  .creation_timeout = absl::Seconds(config.creation_timeout),
+                                  .backend = streamed_.get()}));
+    log_->Write(LogLevel::kInfo, "streams are served", {{"url", streaming_->base_url()}});
+    return absl::OkStatus();
+  }
+
   absl::Status StartServer() {
     const Config& config = options_.config;
     cri::ServerOptions server;
@@ -369,6 +391,7 @@ class DaemonImpl final : public Daemon {
     info.network_ready = [this] { return network_->Ready(); };
     info.set_pod_cidr = [this](const std::string& cidr) { return network_->SetPodCidr(cidr); };
     info.node_resources = [this] { return node_->Ready(); };
+    info.streaming = streaming_.get();
     if (ClassesAreOn()) {
       info.classes = {classes_.get(), AnnotationPolicyFrom(options_.config.classes)};
     }
@@ -575,8 +598,10 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`
   std::optional<Metrics> metrics_;
   std::optional<int> listener_;
-  std::unique_ptr<NodeResources> node_;  // asks `engine_`
-  std::unique_ptr<cri::Server> server_;  // changed with the mutex held, by one thread
+  std::unique_ptr<NodeResources> node_;           // asks `engine_`
+  std::unique_ptr<streaming::Backend> streamed_;  // asks `engine_`
+  std::unique_ptr<streaming::Server> streaming_;  // asks `streamed_`
+  std::unique_ptr<cri::Server> server_;           // changed with the mutex held, by one thread
   mutable absl::Mutex server_mutex_;
   std::atomic<bool> serving_ = false;
   RateLimit exhausted_log_{0.1, 2, &Clock::Real()};

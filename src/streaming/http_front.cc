@@ -34,6 +34,7 @@ constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr absl::Duration kDiscard = absl::Seconds(1);
 constexpr size_t kMaxMessageBytes = 4 * 1024 * 1024;
+constexpr size_t kMaxBase64Ports = 5;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
 constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
 
@@ -297,6 +298,12 @@ asio::awaitable<void> ServeRequest(const FrontContext& context, Socket socket, H
   if (ports && websocket && !speech->tunnel && wanted->ports.empty()) {
     const Refusal refusal = {
         400, "PortForward was asked for no ports, which this protocol needs", {}};
+    co_await Refuse(socket, refusal);
+    co_return;
+  }
+  if (ports && speech->channels.base64 && wanted->ports.size() > kMaxBase64Ports) {
+    const Refusal refusal = {
+        400, "with base64 at most 5 ports have a digit for their channels", {}};
     co_await Refuse(socket, refusal);
     co_return;
   }

@@ -1,0 +1,111 @@
+// Exec, Attach and PortForward: what may be streamed, and the URL for it.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cri/runtime_handlers.h"
+#include "cri/validate.h"
+#include "runtime/state_machine.h"
+#include "streaming/server.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+// A message of a WebSocket has one byte for the number of its channel, and a port has two channels.
+constexpr int kMaxPorts = 127;
+
+// ExecRequest and AttachRequest say it alike.
+template <typename Request>
+absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream) {
+  if (!request.stdin() && !request.stdout() && !request.stderr()) {
+    return Invalid("stdin, stdout and stderr", "false", "one of them must be true");
+  }
+  if (request.tty() && request.stderr()) {
+    return Invalid("stderr", "true", "must be false with tty: a terminal has one output");
+  }
+  stream->input = request.stdin();
+  stream->output = request.stdout();
+  stream->errors = request.stderr();
+  stream->terminal = request.tty();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RuntimeHandlers::Admit(streaming::StreamRequest request) {
+  if (info_.streaming == nullptr) {
+    return absl::UnimplementedError(
+        "there is no streaming server: streaming.address is empty in the daemon's configuration");
+  }
+  return info_.streaming->Admit(std::move(request));
+}
+
+absl::Status RuntimeHandlers::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  if (request.cmd().empty() || request.cmd(0).empty()) {
+    return Invalid("cmd", "", "must hold at least the program's name");
+  }
+  for (const std::string& word : request.cmd()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("cmd", word));
+  }
+  streaming::StreamRequest stream;
+  stream.kind = streaming::StreamKind::kExec;
+  PLIMSOLL_RETURN_IF_ERROR(SetStreams(request, &stream));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
+                            engine_->GetContainer(request.container_id()));
+  if (record.state != runtime::ContainerState::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                      runtime::StateName(record.state),
+                                                      "; exec needs one that is Running"));
+  }
+  stream.id = record.id;
+  stream.argv.assign(request.cmd().begin(), request.cmd().end());
+  PLIMSOLL_ASSIGN_OR_RETURN(*response->mutable_url(), Admit(std::move(stream)));
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::Attach(const v1::AttachRequest& request,
+                                     v1::AttachResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  streaming::StreamRequest stream;
+  stream.kind = streaming::StreamKind::kAttach;
+  PLIMSOLL_RETURN_IF_ERROR(SetStreams(request, &stream));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
+                            engine_->GetContainer(request.container_id()));
+  if (!runtime::IsLive(record.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("container ", record.id, " is ", runtime::StateName(record.state),
+                     "; attach needs one that is Created or Running"));
+  }
+  stream.id = record.id;
+  PLIMSOLL_ASSIGN_OR_RETURN(*response->mutable_url(), Admit(std::move(stream)));
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::PortForward(const v1::PortForwardRequest& request,
+                                          v1::PortForwardResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  if (request.port_size() > kMaxPorts) {
+    return Invalid("port", request.port_size(), "may be given at most 127 times");
+  }
+  streaming::StreamRequest stream;
+  stream.kind = streaming::StreamKind::kPortForward;
+  for (const int32_t port : request.port()) {
+    if (port < 1 || port > 65535) return Invalid("port", port, "must be from 1 to 65535");
+    stream.ports.push_back(static_cast<uint16_t>(port));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
+                            engine_->GetSandbox(request.pod_sandbox_id()));
+  if (record.state != runtime::SandboxState::kReady) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sandbox ", record.id, " is ", runtime::StateName(record.state),
+                     "; forwarding of ports needs one that is Ready"));
+  }
+  stream.id = record.id;
+  PLIMSOLL_ASSIGN_OR_RETURN(*response->mutable_url(), Admit(std::move(stream)));
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cri

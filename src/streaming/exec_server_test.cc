@@ -1,0 +1,261 @@
+// Exec through a server on a real socket, by clients of the tests' own.
+#include <signal.h>
+
+#include "streaming/server_fixture_for_test.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ExecServerTest : public ServerFixture {};
+
+TEST_F(ExecServerTest, WebSocketsGiveBothStreamsAndTheExitCode) {
+  for (const char* protocol :
+       {"v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"}) {
+    SCOPED_TRACE(protocol);
+    auto client = WebSocket(Shell("echo out; echo err >&2; exit 3"), protocol);
+    ASSERT_NE(client, nullptr);
+    EXPECT_EQ(client->protocol(), protocol);
+    ASSERT_TRUE(client->ReadToEnd().ok());
+    EXPECT_EQ(client->received[1], "out\n");
+    EXPECT_EQ(client->received[2], "err\n");
+    EXPECT_EQ(ExitCode(client->received[3]), 3);
+    EXPECT_EQ(client->close_code, 1000);
+  }
+}
+
+TEST_F(ExecServerTest, OldWebSocketsTellFailuresAsText) {
+  for (const char* protocol : {"", "channel.k8s.io", "base64.channel.k8s.io"}) {
+    SCOPED_TRACE(protocol);
+    auto client = WebSocket(Shell("echo out; exit 3"), protocol);
+    ASSERT_NE(client, nullptr);
+    EXPECT_EQ(client->protocol(), protocol);
+    ASSERT_TRUE(client->ReadToEnd().ok());
+    EXPECT_EQ(client->received[1], "out\n");
+    EXPECT_THAT(client->received[3], HasSubstr("exit status 3"));
+    client = WebSocket(Shell("exit 0"), protocol);
+    ASSERT_NE(client, nullptr);
+    ASSERT_TRUE(client->ReadToEnd().ok());
+    EXPECT_THAT(client->received[3], IsEmpty());
+  }
+}
+
+TEST_F(ExecServerTest, InputReachesTheCommandAndEndsWithItsChannel) {
+  StreamRequest request = Shell("cat; echo end");
+  request.input = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->Send(0, "hello\n").ok());
+  ASSERT_TRUE(client->ReadUntil([&] { return client->received[1] == "hello\n"; }).ok());
+  ASSERT_TRUE(client->CloseChannel(0).ok());
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(client->received[1], "hello\nend\n");
+  EXPECT_EQ(ExitCode(client->received[3]), 0);
+}
+
+// More than all buffers on the way hold, both ways at once.
+TEST_F(ExecServerTest, MuchGoesThroughBothWays) {
+  StreamRequest request = Shell("cat");
+  request.input = true;
+  auto client = Spdy(request);
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open({{"streamtype", "error"}});
+  const auto in = client->Open({{"streamtype", "stdin"}});
+  const auto out = client->Open({{"streamtype", "stdout"}});
+  ASSERT_TRUE(client->Open({{"streamtype", "stderr"}}).ok());
+  ASSERT_TRUE(error.ok() && in.ok() && out.ok());
+  const std::string block(60'000, 'x');
+  constexpr size_t kBlocks = 200;
+  for (size_t i = 0; i < kBlocks; ++i) {
+    ASSERT_TRUE(client->Send(*in, block, i + 1 == kBlocks).ok());
+    // Taken as it comes: a client that only writes is held back, and that is right.
+    ASSERT_TRUE(
+        client
+            ->ReadUntil([&] { return client->received[*out].size() + 500'000 > i * block.size(); })
+            .ok());
+  }
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(client->received[*out].size(), kBlocks * block.size());
+  EXPECT_EQ(ExitCode(client->received[*error]), 0);
+}
+
+TEST_F(ExecServerTest, SpdyGivesStreamsAndStatusInEachVersion) {
+  for (const char* protocol : {"v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io",
+                               "v2.channel.k8s.io", "channel.k8s.io"}) {
+    SCOPED_TRACE(protocol);
+    auto client = Spdy(Shell("echo out; echo err >&2; exit 3"), protocol);
+    ASSERT_NE(client, nullptr);
+    EXPECT_EQ(client->protocol(), protocol);
+    const auto error = client->Open({{"streamtype", "error"}});
+    const auto out = client->Open({{"streamtype", "stdout"}});
+    const auto err = client->Open({{"streamtype", "stderr"}});
+    ASSERT_TRUE(error.ok() && out.ok() && err.ok());
+    ASSERT_TRUE(client->ReadToEnd().ok());
+    EXPECT_EQ(client->replied.size(), 3);
+    EXPECT_EQ(client->received[*out], "out\n");
+    EXPECT_EQ(client->received[*err], "err\n");
+    if (std::string(protocol) >= "v4") {
+      EXPECT_EQ(ExitCode(client->received[*error]), 3);
+    } else {
+      EXPECT_THAT(client->received[*error], HasSubstr("exit status 3"));
+    }
+    EXPECT_TRUE(client->ended.contains(*error) && client->ended.contains(*out));
+    EXPECT_TRUE(client->gone_away);
+  }
+}
+
+TEST_F(ExecServerTest, ATerminalIsOneAndHasTheSizeThatTheClientSays) {
+  StreamRequest request =
+      Shell("test -t 0 && test -t 1 && echo terminal; read go; stty size; exit 4");
+  request.input = true;
+  request.errors = false;
+  request.terminal = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  const auto has = [&](const char* text) {
+    return [&client, text] { return client->received[1].find(text) != std::string::npos; };
+  };
+  ASSERT_TRUE(client->ReadUntil(has("terminal")).ok());
+  ASSERT_TRUE(client->Send(4, "{\"Width\":101,\"Height\":37}").ok());
+  ASSERT_TRUE(client->Send(0, "\n").ok());
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_THAT(client->received[1], HasSubstr("37 101"));
+  EXPECT_EQ(ExitCode(client->received[3]), 4);
+}
+
+TEST_F(ExecServerTest, AClientThatGoesEndsItsCommand) {
+  StreamRequest request = Shell("echo here; sleep 1000");
+  request.input = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->ReadUntil([&] { return client->received[1] == "here\n"; }).ok());
+  EXPECT_EQ(backend_.running, 1);
+  client.reset();
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_EQ(backend_.killed, 1);
+  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+}
+
+TEST_F(ExecServerTest, WhatTheCommandLeavesBehindHoldsNobodyUp) {
+  auto client = WebSocket(Shell("sleep 30 & echo done"));
+  ASSERT_NE(client, nullptr);
+  const absl::Time before = absl::Now();
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_LT(absl::Now() - before, absl::Seconds(20));
+  EXPECT_EQ(client->received[1], "done\n");
+  EXPECT_EQ(ExitCode(client->received[3]), 0);
+}
+
+TEST_F(ExecServerTest, FailuresToStartAreToldOnTheErrorChannel) {
+  StreamRequest request = Shell("true");
+  request.id = "gone";
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  const auto status = nlohmann::json::parse(client->received[3]);
+  EXPECT_EQ(status["reason"], "NotFound");
+  EXPECT_EQ(status["message"], "no container gone");
+}
+
+TEST_F(ExecServerTest, WhyACommandWasNotExecutedIsOnStandardError) {
+  auto client = WebSocket(Shell("exit 127"));
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(client->received[2], "exec: not found\n");
+  EXPECT_EQ(ExitCode(client->received[3]), 127);
+}
+
+TEST_F(ExecServerTest, TokensAreGoodOnce) {
+  const std::string url = Url(Shell("true"));
+  ASSERT_TRUE(WebSocketClient::Connect(url, "v5.channel.k8s.io").ok());
+  const auto again = WebSocketClient::Connect(url, "v5.channel.k8s.io");
+  EXPECT_THAT(std::string(again.status().message()), HasSubstr("404"));
+}
+
+TEST_F(ExecServerTest, RefusalsSayWhyAndLeaveTheTokenGood) {
+  const std::string url = Url(Shell("true"));
+  const auto websocket = WebSocketClient::Connect(url, "v9.channel.k8s.io");
+  EXPECT_THAT(std::string(websocket.status().message()), HasSubstr("400"));
+  EXPECT_THAT(std::string(websocket.status().message()), HasSubstr("v9.channel.k8s.io"));
+  const auto spdy = SpdyClient::Connect(url, "v9.channel.k8s.io");
+  EXPECT_THAT(std::string(spdy.status().message()), HasSubstr("403"));
+  auto plain = plimsoll::testing::StreamConnection::Connect(url);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ((*plain)->Request("GET", {})->code, 400);
+  plain = plimsoll::testing::StreamConnection::Connect(url);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ((*plain)->Request("DELETE", {})->code, 405);
+  EXPECT_TRUE(WebSocketClient::Connect(url, "v5.channel.k8s.io").ok());
+}
+
+TEST_F(ExecServerTest, ASpdyClientMustOpenItsStreamsInTime) {
+  Start({.creation_timeout = absl::Milliseconds(200)});
+  auto client = Spdy(Shell("echo never"));
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open({{"streamtype", "error"}});
+  ASSERT_TRUE(error.ok());
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_THAT(client->received[*error], HasSubstr("not all streams were opened"));
+  EXPECT_EQ(backend_.running, 0);
+}
+
+TEST_F(ExecServerTest, IdleStreamsEnd) {
+  Start({.idle_timeout = absl::Milliseconds(300)});
+  auto client = WebSocket(Shell("sleep 1000"));
+  ASSERT_NE(client, nullptr);
+  EXPECT_TRUE(client->ReadToEnd().ok());
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+}
+
+TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
+  auto good = WebSocket(Shell("sleep 0.3; echo fine"));
+  auto spdy = Spdy(Shell("sleep 1000"));
+  auto websocket = WebSocket(Shell("sleep 1000"));
+  ASSERT_TRUE(good != nullptr && spdy != nullptr && websocket != nullptr);
+  for (const char* type : {"error", "stdout", "stderr"}) {
+    ASSERT_TRUE(spdy->Open({{"streamtype", type}}).ok());
+  }
+  ASSERT_TRUE(Eventually([&] { return backend_.running == 3; }));
+  ASSERT_TRUE(spdy->SendBytes(std::string(4096, '\xff')).ok());
+  EXPECT_TRUE(spdy->ReadToEnd().ok());
+  EXPECT_TRUE(spdy->gone_away);
+  ASSERT_TRUE(websocket->connection().Write(std::string(4096, '\xff')).ok());
+  EXPECT_TRUE(websocket->ReadToEnd().ok());
+  ASSERT_TRUE(good->ReadToEnd().ok());
+  EXPECT_EQ(good->received[1], "fine\n");
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+}
+
+TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
+  // Far more than what the sockets between hold.
+  auto slow = WebSocket(Shell("head -c 300000000 /dev/zero; echo done >&2"));
+  auto other = WebSocket(Shell("echo quick"));
+  ASSERT_TRUE(slow != nullptr && other != nullptr);
+  ASSERT_TRUE(other->ReadToEnd().ok());
+  EXPECT_EQ(other->received[1], "quick\n");
+  EXPECT_EQ(backend_.running, 1);  // the slow one's still waits
+  slow.reset();
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+}
+
+TEST_F(ExecServerTest, StoppingEndsEveryStream) {
+  auto client = WebSocket(Shell("sleep 1000"));
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(Eventually([&] { return backend_.running == 1; }));
+  server_->Stop();
+  EXPECT_EQ(backend_.running, 0);
+  EXPECT_TRUE(client->ReadToEnd().ok());
+  EXPECT_TRUE(absl::IsUnavailable(server_->Admit(Shell("true")).status()));
+}
+
+TEST_F(ExecServerTest, PingsOfSpdyAreAnswered) {
+  auto client = Spdy(Shell("true"));
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->Ping(1).ok());
+  ASSERT_TRUE(client->ReadUntil([&] { return client->pings.contains(1); }).ok());
+}
+
+}  // namespace
+}  // namespace plimsoll::streaming

@@ -1,0 +1,128 @@
+// A backend whose commands run on this machine, outside of any container.
+#ifndef PLIMSOLL_STREAMING_FAKE_BACKEND_FOR_TEST_H_
+#define PLIMSOLL_STREAMING_FAKE_BACKEND_FOR_TEST_H_
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+#include "streaming/backend.h"
+
+namespace plimsoll::streaming {
+
+class FakeCommand final : public runtime::RunningCommand {
+ public:
+  FakeCommand(Child child, runtime::CommandStreams streams, std::atomic<int>* running,
+              std::atomic<int>* killed)
+      : child_(std::move(child)), streams_(std::move(streams)), running_(running), killed_(killed) {
+    ++*running_;
+  }
+  ~FakeCommand() override {
+    child_.Signal(SIGKILL).IgnoreError();
+    --*running_;
+  }
+  runtime::CommandStreams& streams() override { return streams_; }
+  int ended_fd() const override { return child_.pidfd(); }
+  absl::StatusOr<runtime::CommandEnd> Finish() override {
+    PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child_.Wait());
+    runtime::CommandEnd end;
+    end.exit_code = exit.code;
+    if (exit.code == 127) end.message = "exec: not found\n";
+    return end;
+  }
+  absl::Status Kill() override {
+    ++*killed_;
+    child_.Signal(SIGKILL).IgnoreError();
+    return child_.Wait().status();
+  }
+
+ private:
+  Child child_;
+  runtime::CommandStreams streams_;
+  std::atomic<int>* const running_;
+  std::atomic<int>* const killed_;
+};
+
+class FakeBackend : public Backend {
+ public:
+  absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
+      const StreamRequest& request) override {
+    if (request.id == "gone") return absl::NotFoundError("no container gone");
+    Command command;
+    command.argv = request.argv;
+    command.new_session = true;
+    runtime::CommandStreams streams;
+    std::vector<UniqueFd> theirs;
+    if (request.terminal) {
+      streams.terminal.Reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+      char name[64];
+      if (grantpt(streams.terminal.get()) != 0 || unlockpt(streams.terminal.get()) != 0 ||
+          ptsname_r(streams.terminal.get(), name, sizeof(name)) != 0) {
+        return ErrnoStatus(errno, "make a terminal");
+      }
+      theirs.emplace_back(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+      for (const int to : {0, 1, 2}) command.descriptors.emplace_back(theirs.back().get(), to);
+    } else {
+      for (const auto& [wanted, to, ours] : {std::tuple(request.input, 0, &streams.input),
+                                             {request.output, 1, &streams.output},
+                                             {request.errors, 2, &streams.errors}}) {
+        int fds[2];
+        if (!wanted) continue;
+        if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+        ours->Reset(fds[to == 0 ? 1 : 0]);
+        theirs.emplace_back(fds[to == 0 ? 0 : 1]);
+        command.descriptors.emplace_back(theirs.back().get(), to);
+      }
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+    return std::make_unique<FakeCommand>(std::move(child), std::move(streams), &running, &killed);
+  }
+
+  // The test is the monitor: see `monitor`.
+  absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) override {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      return ErrnoStatus(errno, "socketpair");
+    }
+    absl::MutexLock lock(&mutex);
+    monitor.Reset(ends[0]);
+    attached = true;
+    return runtime::AttachedContainer{UniqueFd(ends[1]), request.terminal};
+  }
+
+  absl::StatusOr<UniqueFd> PodSocket(const std::string& /*sandbox_id*/, int family) override {
+    UniqueFd made(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!made.valid()) return ErrnoStatus(errno, "socket");
+    return made;
+  }
+
+  // The monitor's end, once somebody has attached.
+  int AwaitMonitor() {
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(&attached));
+    return monitor.get();
+  }
+
+  std::atomic<int> running = 0;  // commands
+  std::atomic<int> killed = 0;
+  absl::Mutex mutex;
+  UniqueFd monitor;
+  bool attached = false;
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_FAKE_BACKEND_FOR_TEST_H_

@@ -1,0 +1,84 @@
+// A server over a FakeBackend, and what tests ask of it.
+#ifndef PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_
+#define PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "harness/spdy_client.h"
+#include "harness/websocket_client.h"
+#include "streaming/fake_backend_for_test.h"
+#include "streaming/server.h"
+
+namespace plimsoll::streaming {
+
+using ::plimsoll::testing::SpdyClient;
+using ::plimsoll::testing::WebSocketClient;
+
+class ServerFixture : public ::testing::Test {
+ protected:
+  void SetUp() override { Start({}); }
+  void TearDown() override {
+    server_.reset();
+    EXPECT_EQ(backend_.running, 0) << "commands are left";
+  }
+  void Start(ServerOptions options) {
+    server_.reset();
+    options.backend = &backend_;
+    auto server = Server::Start(std::move(options));
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  static StreamRequest Shell(const std::string& script) {
+    return {.kind = StreamKind::kExec,
+            .id = "c",
+            .argv = {"/bin/sh", "-c", script},
+            .output = true,
+            .errors = true};
+  }
+  std::string Url(StreamRequest request) {
+    const auto url = server_->Admit(std::move(request));
+    EXPECT_TRUE(url.ok()) << url.status();
+    return url.value_or("");
+  }
+  std::unique_ptr<WebSocketClient> WebSocket(StreamRequest request,
+                                             const std::string& protocol = "v5.channel.k8s.io") {
+    auto client = WebSocketClient::Connect(Url(std::move(request)), protocol);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+  std::unique_ptr<SpdyClient> Spdy(StreamRequest request,
+                                   const std::string& protocol = "v4.channel.k8s.io") {
+    auto client = SpdyClient::Connect(Url(std::move(request)), protocol);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+  template <typename Condition>
+  static bool Eventually(const Condition& condition) {
+    const absl::Time end = absl::Now() + absl::Seconds(30);
+    while (!condition() && absl::Now() < end) absl::SleepFor(absl::Milliseconds(5));
+    return condition();
+  }
+  // The exit code in a metav1.Status; -1: it has none.
+  static int ExitCode(const std::string& text) {
+    const auto status = nlohmann::json::parse(text, nullptr, false);
+    if (!status.is_object()) return -1;
+    if (status.value("status", "") == "Success") return 0;
+    if (status.value("reason", "") != "NonZeroExitCode") return -1;
+    return std::stoi(status["details"]["causes"][0]["message"].get<std::string>());
+  }
+
+  FakeBackend backend_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace plimsoll::streaming
+
+#endif  // PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_

@@ -1,0 +1,273 @@
+// Attach and port-forward through a server on a real socket, and the server's own edges.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "monitor/protocol.h"
+#include "streaming/server_fixture_for_test.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AttachServerTest : public ServerFixture {
+ protected:
+  static StreamRequest Attach() {
+    return {.kind = StreamKind::kAttach, .id = "c", .input = true, .output = true, .errors = true};
+  }
+  static void Tell(int monitor, const std::string& packet) {
+    EXPECT_EQ(send(monitor, packet.data(), packet.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(packet.size()));
+  }
+  static std::string Hear(int monitor) {
+    std::string packet(monitor::kMaxPacket, '\0');
+    const ssize_t n = recv(monitor, packet.data(), packet.size(), 0);
+    packet.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    return packet;
+  }
+};
+
+TEST_F(AttachServerTest, CarriesWhatTheMonitorSaysAndHears) {
+  auto client = WebSocket(Attach());
+  ASSERT_NE(client, nullptr);
+  const int monitor = backend_.AwaitMonitor();
+  Tell(monitor, "oout");
+  Tell(monitor, "eerr");
+  ASSERT_TRUE(
+      client
+          ->ReadUntil([&] { return client->received[1] == "out" && client->received[2] == "err"; })
+          .ok());
+  ASSERT_TRUE(client->Send(0, "in").ok());
+  EXPECT_EQ(Hear(monitor), "iin");
+  ASSERT_TRUE(client->CloseChannel(0).ok());
+  EXPECT_EQ(Hear(monitor), "c");
+  Tell(monitor, "l12");
+  Tell(monitor, "omore");
+  Tell(monitor, "x");
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(client->received[1], "outmore");
+  EXPECT_THAT(client->received[2], HasSubstr("12 bytes of output left out"));
+  EXPECT_EQ(ExitCode(client->received[3]), 0);
+}
+
+TEST_F(AttachServerTest, TellsTheSizeOfTheTerminal) {
+  StreamRequest request = Attach();
+  request.errors = false;
+  request.terminal = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  const int monitor = backend_.AwaitMonitor();
+  ASSERT_TRUE(client->Send(4, "{\"Width\":80,\"Height\":24}").ok());
+  EXPECT_EQ(Hear(monitor), "r24 80");
+}
+
+TEST_F(AttachServerTest, AMonitorThatDiesIsAnError) {
+  auto client = WebSocket(Attach());
+  ASSERT_NE(client, nullptr);
+  backend_.AwaitMonitor();
+  {
+    absl::MutexLock lock(&backend_.mutex);
+    backend_.monitor.Reset();
+  }
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_THAT(client->received[3], HasSubstr("monitor has ended"));
+}
+
+TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
+  auto client = WebSocket(Attach());
+  ASSERT_NE(client, nullptr);
+  const int monitor = backend_.AwaitMonitor();
+  client.reset();
+  EXPECT_EQ(Hear(monitor), "");
+}
+
+// Answers with what it hears, in capital letters, on 127.0.0.1 or ::1.
+class Echo {
+ public:
+  explicit Echo(int family) : listener_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_storage address = {};
+    socklen_t size = sizeof(sockaddr_in);
+    if (family == AF_INET) {
+      auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+      v4->sin_family = AF_INET;
+      v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    } else {
+      auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+      v6->sin6_family = AF_INET6;
+      v6->sin6_addr = in6addr_loopback;
+      size = sizeof(sockaddr_in6);
+    }
+    there_ = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+             listen(listener_.get(), 8) == 0;
+    size = sizeof(address);
+    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+    thread_ = std::thread([this] { Serve(); });
+  }
+  ~Echo() {
+    shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  bool there() const { return there_; }
+  uint16_t port() const { return port_; }
+
+ private:
+  void Serve() {
+    while (true) {
+      const UniqueFd client(accept(listener_.get(), nullptr, nullptr));
+      if (!client.valid()) return;
+      char buffer[4096];
+      for (ssize_t n = recv(client.get(), buffer, sizeof(buffer), 0); n > 0;
+           n = recv(client.get(), buffer, sizeof(buffer), 0)) {
+        for (ssize_t i = 0; i < n; ++i) buffer[i] = static_cast<char>(toupper(buffer[i]));
+        if (send(client.get(), buffer, static_cast<size_t>(n), MSG_NOSIGNAL) != n) break;
+      }
+      if (send(client.get(), ".", 1, MSG_NOSIGNAL) != 1) continue;
+    }
+  }
+
+  const UniqueFd listener_;
+  bool there_ = false;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+class PortForwardServerTest : public ServerFixture {
+ protected:
+  static StreamRequest Ports(std::vector<uint16_t> ports = {}) {
+    return {.kind = StreamKind::kPortForward, .id = "pod", .ports = std::move(ports)};
+  }
+  // One connection over SPDY: what comes back for `text`, or what the error stream says.
+  static std::string Ask(SpdyClient& client, uint16_t port, int request, const std::string& text) {
+    const SpdyClient::Headers headers = {{"port", absl::StrCat(port)},
+                                         {"requestid", absl::StrCat(request)}};
+    SpdyClient::Headers of_error = headers;
+    of_error.emplace_back("streamtype", "error");
+    SpdyClient::Headers of_data = headers;
+    of_data.emplace_back("streamtype", "data");
+    const auto error = client.Open(of_error);
+    const auto data = client.Open(of_data);
+    if (!error.ok() || !data.ok()) return "not opened";
+    EXPECT_TRUE(client.Send(*error, "", true).ok());
+    EXPECT_TRUE(client.Send(*data, text, true).ok());
+    const absl::Status read =
+        client.ReadUntil([&] { return client.ended.contains(*error) || client.gone_away; });
+    EXPECT_TRUE(read.ok()) << read;
+    return client.received[*data] + client.received[*error];
+  }
+};
+
+TEST_F(PortForwardServerTest, CarriesConnectionsOverSpdyAndItsTunnel) {
+  Echo echo(AF_INET);
+  ASSERT_TRUE(echo.there());
+  auto spdy = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(spdy, nullptr);
+  EXPECT_EQ(spdy->protocol(), "portforward.k8s.io");
+  auto tunnel = SpdyClient::ConnectByTunnel(Url(Ports()));
+  ASSERT_TRUE(tunnel.ok()) << tunnel.status();
+  EXPECT_EQ((*tunnel)->protocol(), "SPDY/3.1+portforward.k8s.io");
+  for (SpdyClient* client : {spdy.get(), tunnel->get()}) {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(*client, echo.port(), i, "hello"), "HELLO.");
+  }
+}
+
+TEST_F(PortForwardServerTest, FindsWhoListensOnIpv6Alone) {
+  Echo echo(AF_INET6);
+  if (!echo.there()) GTEST_SKIP() << "needs ::1";
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(Ask(*client, echo.port(), 0, "six"), "SIX.");
+}
+
+TEST_F(PortForwardServerTest, APortWithoutListenerIsAnErrorOfThatConnectionAlone) {
+  Echo echo(AF_INET);
+  ASSERT_TRUE(echo.there());
+  uint16_t free_port = 0;
+  {
+    const Echo gone(AF_INET);
+    free_port = gone.port();
+  }
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  EXPECT_THAT(Ask(*client, free_port, 0, "x"),
+              HasSubstr(absl::StrCat("error forwarding port ", free_port)));
+  EXPECT_EQ(Ask(*client, echo.port(), 1, "y"), "Y.");
+}
+
+TEST_F(PortForwardServerTest, WebSocketsBeginWithTheNumbersOfTheirPorts) {
+  Echo first(AF_INET);
+  Echo second(AF_INET);
+  for (const char* protocol : {"v4.channel.k8s.io", "v4.base64.channel.k8s.io"}) {
+    SCOPED_TRACE(protocol);
+    auto client = WebSocket(Ports({first.port(), second.port()}), protocol);
+    ASSERT_NE(client, nullptr);
+    ASSERT_TRUE(client->Send(2, "two").ok());
+    ASSERT_TRUE(client->Send(0, "one").ok());
+    ASSERT_TRUE(client
+                    ->ReadUntil([&] {
+                      return client->received[0].size() == 5 && client->received[2].size() == 5;
+                    })
+                    .ok());
+    const auto number = [](const std::string& text) {
+      return static_cast<uint8_t>(text[0]) | static_cast<uint8_t>(text[1]) << 8;
+    };
+    EXPECT_EQ(number(client->received[0]), first.port());
+    EXPECT_EQ(number(client->received[3]), second.port());
+    EXPECT_EQ(client->received[0].substr(2), "ONE");
+    EXPECT_EQ(client->received[2].substr(2), "TWO");
+  }
+}
+
+TEST_F(PortForwardServerTest, AWebSocketWithoutPortsIsRefused) {
+  const auto client = WebSocketClient::Connect(Url(Ports()), "v4.channel.k8s.io");
+  EXPECT_THAT(std::string(client.status().message()), HasSubstr("400"));
+}
+
+TEST_F(PortForwardServerTest, HalfAPairIsGivenUpInTime) {
+  Start({.creation_timeout = absl::Milliseconds(200)});
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open({{"streamtype", "error"}, {"port", "80"}, {"requestid", "0"}});
+  ASSERT_TRUE(error.ok());
+  ASSERT_TRUE(client->ReadUntil([&] { return client->ended.contains(*error); }).ok());
+  EXPECT_THAT(client->received[*error], HasSubstr("was not opened"));
+}
+
+TEST_F(PortForwardServerTest, StreamsWithoutAPortAreRefused) {
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  const auto stream = client->Open({{"streamtype", "data"}, {"port", "70000"}});
+  ASSERT_TRUE(stream.ok());
+  ASSERT_TRUE(client->ReadUntil([&] { return client->reset.contains(*stream); }).ok());
+}
+
+class ServerTest : public ServerFixture {};
+
+TEST_F(ServerTest, ListensWhereItIsTold) {
+  EXPECT_THAT(server_->base_url(), ::testing::StartsWith("http://127.0.0.1:"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Server::Start({.address = "localhost:1", .backend = &backend_}).status()));
+  const std::string taken = server_->base_url().substr(7);
+  EXPECT_TRUE(
+      absl::IsUnavailable(Server::Start({.address = taken, .backend = &backend_}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Server::Start({.certificate = "/nowhere", .key = "/nowhere", .backend = &backend_})
+          .status()));
+}
+
+TEST_F(ServerTest, ARequestOfNoSenseIsRefused) {
+  auto connection = plimsoll::testing::StreamConnection::Connect(server_->base_url() + "/x");
+  ASSERT_TRUE(connection.ok());
+  const auto answer = (*connection)->Request("GET", {});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->code, 404);
+  connection = plimsoll::testing::StreamConnection::Connect(server_->base_url() + "/x");
+  ASSERT_TRUE(connection.ok());
+  EXPECT_EQ((*connection)->Request("GET \n\n", {{"a", std::string(100'000, 'x')}})->code, 400);
+}
+
+}  // namespace
+}  // namespace plimsoll::streaming
