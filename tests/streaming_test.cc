@@ -400,7 +400,9 @@ TEST_F(PortForwardTest, ReachesServersInThePodsNetworkByIpv4AndIpv6) {
   const auto spdy = SpdyClient::Connect(PortUrl(pod), "portforward.k8s.io");
   ASSERT_TRUE(spdy.ok()) << spdy.status();
   EXPECT_THAT(GetWhenUp(**spdy, 8080), HasSubstr("hello"));
-  if (has_ipv6) EXPECT_THAT(GetWhenUp(**spdy, 8081), HasSubstr("hello"));
+  if (has_ipv6) {
+    EXPECT_THAT(GetWhenUp(**spdy, 8081), HasSubstr("hello"));
+  }
   EXPECT_THAT(Get(**spdy, 8082, 1000), HasSubstr("error forwarding port 8082"));
   const auto tunnel = SpdyClient::ConnectByTunnel(PortUrl(pod));
   ASSERT_TRUE(tunnel.ok()) << tunnel.status();
@@ -434,7 +436,9 @@ TEST_F(PortForwardTest, ReachesServersOfTheHostsNetwork) {
       cri::NODE);
   const auto spdy = SpdyClient::Connect(PortUrl(RunPod(config)), "portforward.k8s.io");
   EXPECT_TRUE(spdy.ok()) << spdy.status();
-  if (spdy.ok()) EXPECT_EQ(Get(**spdy, ntohs(address.sin_port), 0), "of the host");
+  if (spdy.ok()) {
+    EXPECT_EQ(Get(**spdy, ntohs(address.sin_port), 0), "of the host");
+  }
   shutdown(listener, SHUT_RDWR);
   server.join();
   close(listener);
