@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -148,6 +149,15 @@ TEST_F(ExecStreamTest, AFrozenContainerIsToBeTriedAgain) {
   const absl::Status frozen = freeze(true);
   if (absl::IsNotFound(frozen)) GTEST_SKIP() << "needs a freezer: " << frozen;
   ASSERT_TRUE(frozen.ok()) << frozen;
+  // It takes the kernel a moment.
+  EXPECT_TRUE(WaitUntil([&] {
+    const std::string group = machine_->group("a");
+    const bool v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
+    const auto state =
+        machine_->host().Read(v2 ? absl::StrCat("sys/fs/cgroup", group, "/cgroup.events")
+                                 : absl::StrCat("sys/fs/cgroup/freezer", group, "/freezer.state"));
+    return state.ok() && absl::StrContains(*state, v2 ? "frozen 1" : "FROZEN");
+  }));
   ExecRequest request;
   request.argv = {"true"};
   const auto command = machine_->runtime().StartExec("a", machine_->group("a"), request);
