@@ -436,6 +436,45 @@ absl::StatusOr<cri::ExecSyncResponse> Client::ExecSync(const std::string& id,
                            timeout_s > 0 ? timeout_s + kDefaultSeconds : 365 * 24 * 3600);
 }
 
+absl::StatusOr<std::string> Client::ExecUrl(const std::string& id,
+                                            const std::vector<std::string>& command, bool input,
+                                            bool terminal) {
+  cri::ExecRequest request;
+  request.set_container_id(id);
+  for (const std::string& word : command) request.add_cmd(word);
+  request.set_stdin(input);
+  request.set_stdout(true);
+  request.set_stderr(!terminal);
+  request.set_tty(terminal);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Exec, request));
+  return response.url();
+}
+
+absl::StatusOr<std::string> Client::AttachUrl(const std::string& id, bool input, bool terminal) {
+  cri::AttachRequest request;
+  request.set_container_id(id);
+  request.set_stdin(input);
+  request.set_stdout(true);
+  request.set_stderr(!terminal);
+  request.set_tty(terminal);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Attach, request));
+  return response.url();
+}
+
+absl::StatusOr<std::string> Client::PortForwardUrl(const std::string& sandbox_id, uint16_t port) {
+  cri::PortForwardRequest request;
+  request.set_pod_sandbox_id(sandbox_id);
+  request.add_port(port);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::PortForward, request));
+  return response.url();
+}
+
 absl::StatusOr<std::vector<cri::Image>> Client::ListImages() {
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto response,

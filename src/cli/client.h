@@ -89,6 +89,14 @@ class Client {
                                                  const std::vector<std::string>& command,
                                                  int64_t timeout_s);
 
+  // URLs of the daemon's streaming server, each good once. With a terminal there is no standard
+  // error of its own.
+  absl::StatusOr<std::string> ExecUrl(const std::string& id,
+                                      const std::vector<std::string>& command, bool input,
+                                      bool terminal);
+  absl::StatusOr<std::string> AttachUrl(const std::string& id, bool input, bool terminal);
+  absl::StatusOr<std::string> PortForwardUrl(const std::string& sandbox_id, uint16_t port);
+
   absl::StatusOr<std::vector<cri::Image>> ListImages();
   // nullopt: the daemon has no such image.
   absl::StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& reference);

@@ -1,10 +1,10 @@
 // plimsoll exec
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
+#include "cli/running_container.h"
+#include "cli/stream_client.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -20,28 +20,6 @@ struct ExecArguments {
   bool tty = false;
 };
 
-// A pod stands for its first ordinary container, as in kubectl.
-absl::StatusOr<cri::Container> Target(Client& client, const std::string& name) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
-  PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
-  const auto* pod = std::get_if<cri::PodSandbox>(&found);
-  if (pod == nullptr) return std::get<cri::Container>(found);
-  std::sort(containers.begin(), containers.end(),
-            [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
-  for (const cri::Container& container : containers) {
-    const auto role = container.labels().find(kRoleLabel);
-    if (container.pod_sandbox_id() != pod->id() || container.state() != cri::CONTAINER_RUNNING ||
-        (role != container.labels().end() && role->second != "container")) {
-      continue;
-    }
-    return container;
-  }
-  return WithHint(
-      absl::FailedPreconditionError(absl::StrCat("pod ", name, " has no running container")),
-      "`plimsoll ps --all` shows how they ended.");
-}
-
 // Whether the daemon cut the stream, which then ends in a line that says so; takes the line away.
 bool TakeCutMark(std::string* stream) {
   const size_t begin = stream->rfind("\n[plimsoll: output truncated");
@@ -56,16 +34,18 @@ bool TakeCutMark(std::string* stream) {
 }
 
 absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arguments) {
-  if (arguments.interactive || arguments.tty) {
-    return WithHint(absl::UnimplementedError("exec with --stdin or --tty is not there yet"),
-                    "Give the command whole, for example: plimsoll exec NAME -- sh -c 'ls | wc'");
+  const bool streams = arguments.interactive || arguments.tty;
+  if (streams && arguments.timeout_s > 0) {
+    return absl::InvalidArgumentError("--timeout can't be given with --stdin or --tty");
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container, Target(*client, arguments.name));
-  if (container.state() != cri::CONTAINER_RUNNING) {
-    return WithHint(absl::FailedPreconditionError(
-                        absl::StrCat("container ", container.metadata().name(), " is not running")),
-                    "`plimsoll ps` lists what is.");
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
+                            RunningContainer(*client, arguments.name));
+  if (streams) {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const std::string url,
+        client->ExecUrl(container.id(), arguments.command, arguments.interactive, arguments.tty));
+    return CarryCommand(url, {.input = arguments.interactive, .terminal = arguments.tty});
   }
   auto response = client->ExecSync(container.id(), arguments.command, arguments.timeout_s);
   if (absl::IsDeadlineExceeded(response.status())) {
@@ -93,10 +73,11 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
   CLI::App* exec = app.add_subcommand(
       "exec",
       "Run a command in a running container.\n\n"
-      "Output is printed when the command has ended, at most 16 MiB of it: of more the rest is "
-      "lost, which is told on standard error. The exit code is the command's, 125 when Plimsoll "
-      "itself failed or output of a successful command was lost. Ctrl-C ends the command. Put -- "
-      "before the command.");
+      "Without --stdin and --tty, output is printed when the command has ended, at most 16 MiB of "
+      "it: of more the rest is lost, which is told on standard error. With one of them it is "
+      "printed as it comes. The exit code is the command's, 125 when Plimsoll itself failed or "
+      "output of a successful command was lost. Ctrl-C ends the command, or with -it goes to its "
+      "terminal. Put -- before the command.");
   exec->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod: its first container")
       ->type_name("CONTAINER")
@@ -107,8 +88,8 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
   exec->add_option("--timeout", arguments->timeout_s, "Kill it after so many seconds; 0: never")
       ->type_name("SECONDS")
       ->check(ZeroOrMore());
-  exec->add_flag("-i,--stdin", arguments->interactive, "Not there yet");
-  exec->add_flag("-t,--tty", arguments->tty, "Not there yet");
+  exec->add_flag("-i,--stdin", arguments->interactive, "Pass standard input on to the command");
+  exec->add_flag("-t,--tty", arguments->tty, "Give the command a terminal");
   context.Act(
       exec, [&context, arguments] { return Exec(context, *arguments); }, kExitOwnFailure);
 }

@@ -159,6 +159,8 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddInspectCommand(app, context);
   AddLogsCommand(app, context);
   AddExecCommand(app, context);
+  AddAttachCommand(app, context);
+  AddPortForwardCommand(app, context);
   AddStopCommand(app, context);
   AddRmCommand(app, context);
   AddTopCommand(app, context);

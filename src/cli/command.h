@@ -43,6 +43,8 @@ void AddPodsCommand(CLI::App& app, CommandContext& context);
 void AddInspectCommand(CLI::App& app, CommandContext& context);
 void AddLogsCommand(CLI::App& app, CommandContext& context);
 void AddExecCommand(CLI::App& app, CommandContext& context);
+void AddAttachCommand(CLI::App& app, CommandContext& context);
+void AddPortForwardCommand(CLI::App& app, CommandContext& context);
 void AddStopCommand(CLI::App& app, CommandContext& context);
 void AddRmCommand(CLI::App& app, CommandContext& context);
 void AddTopCommand(CLI::App& app, CommandContext& context);

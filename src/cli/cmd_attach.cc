@@ -1,0 +1,60 @@
+// plimsoll attach
+#include <nlohmann/json.hpp>
+
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/running_container.h"
+#include "cli/stream_client.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct AttachArguments {
+  std::string name;
+  bool no_stdin = false;
+};
+
+// As the daemon has it on record.
+bool HasTerminal(const cri::ContainerStatusResponse& status) {
+  const auto info = status.info().find("info");
+  if (info == status.info().end()) return false;
+  const auto json = nlohmann::json::parse(info->second, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("spec") || !json["spec"].is_object()) return false;
+  return json["spec"].value("tty", false);
+}
+
+absl::StatusOr<int> Attach(const CommandContext& context, const AttachArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
+                            RunningContainer(*client, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status,
+                            client->ContainerStatus(container.id(), /*verbose=*/true));
+  const bool terminal = HasTerminal(status);
+  const bool input = !arguments.no_stdin;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string url,
+                            client->AttachUrl(container.id(), input, terminal));
+  return CarryCommand(url, {.input = input, .terminal = terminal});
+}
+
+}  // namespace
+
+void AddAttachCommand(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<AttachArguments>();
+  CLI::App* attach = app.add_subcommand(
+      "attach",
+      "Attach to the standard streams of a running container.\n\n"
+      "Shows what it writes from now on, and passes standard input on to it where it was made with "
+      "stdin. Ends with the container, or on Ctrl-C, which leaves the container alone; one with a "
+      "terminal gets Ctrl-C itself. What isn't read in time is left out here, and told; the log "
+      "has it.");
+  attach
+      ->add_option("name", arguments->name,
+                   "Name or id of a container, POD/CONTAINER, or a pod: its first container")
+      ->type_name("CONTAINER")
+      ->required();
+  attach->add_flag("--no-stdin", arguments->no_stdin, "Only show what it writes");
+  context.Act(
+      attach, [&context, arguments] { return Attach(context, *arguments); }, kExitOwnFailure);
+}
+
+}  // namespace plimsoll::cli

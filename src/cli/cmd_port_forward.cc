@@ -1,0 +1,61 @@
+// plimsoll port-forward
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "cli/command.h"
+#include "cli/interrupts.h"
+#include "cli/lookup.h"
+#include "cli/stream_client.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct PortForwardArguments {
+  std::string pod;
+  std::vector<std::string> ports;
+};
+
+absl::StatusOr<int> PortForward(const CommandContext& context,
+                                const PortForwardArguments& arguments) {
+  std::vector<PortPair> ports;
+  for (const std::string& text : arguments.ports) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const PortPair pair, ParsePortPair(text));
+    ports.push_back(pair);
+  }
+  const UniqueFd ended(eventfd(0, EFD_CLOEXEC));
+  if (!ended.valid()) return ErrnoStatus(errno, "eventfd");
+  Interrupts interrupts;
+  interrupts.OnInterrupt([&ended](int) { eventfd_write(ended.get(), 1); });
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::PodSandbox pod, FindPod(pods, arguments.pod));
+  PLIMSOLL_RETURN_IF_ERROR(ForwardPorts(
+      ports, [&client, &pod](uint16_t port) { return client->PortForwardUrl(pod.id(), port); },
+      ended.get()));
+  return 0;
+}
+
+}  // namespace
+
+void AddPortForwardCommand(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<PortForwardArguments>();
+  CLI::App* forward = app.add_subcommand(
+      "port-forward",
+      "Forward ports of this machine to ports of a pod.\n\n"
+      "Listens on 127.0.0.1 until Ctrl-C. A pair is LOCAL:POD, one number for both, or :POD for a "
+      "free port here, which is printed. A client that closes its half of a connection is taken "
+      "for gone.");
+  forward->add_option("pod", arguments->pod, "Name or id of a pod")->type_name("POD")->required();
+  forward->add_option("ports", arguments->ports, "Pairs of ports, as 8080:80")
+      ->type_name("PORTS")
+      ->required();
+  context.Act(
+      forward, [&context, arguments] { return PortForward(context, *arguments); }, kExitOwnFailure);
+}
+
+}  // namespace plimsoll::cli

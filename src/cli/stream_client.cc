@@ -1,0 +1,330 @@
+#include "cli/stream_client.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "cli/output.h"
+#include "cli/web_socket.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr size_t kReadBytes = 32 * 1024;
+constexpr char kInput = 0;
+constexpr char kOutput = 1;
+constexpr char kErrors = 2;
+constexpr char kStatus = 3;
+constexpr char kSize = 4;
+constexpr char kClose = static_cast<char>(255);
+
+absl::Status WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      pollfd look = {fd, POLLOUT, 0};
+      poll(&look, 1, -1);
+      continue;
+    }
+    if (n < 0) return ErrnoStatus(errno, "write output");
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+// Keys go through as they are, while it lives.
+class RawTerminal {
+ public:
+  absl::Status Begin() {
+    if (tcgetattr(STDIN_FILENO, &before_) != 0) {
+      return absl::FailedPreconditionError("standard input is no terminal");
+    }
+    termios raw = before_;
+    cfmakeraw(&raw);
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) != 0) return ErrnoStatus(errno, "set the terminal");
+    begun_ = true;
+    return absl::OkStatus();
+  }
+  ~RawTerminal() {
+    if (begun_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+
+ private:
+  termios before_ = {};
+  bool begun_ = false;
+};
+
+// The thread that reads standard input, which may be a file, that no event loop can wait for. It
+// lives as long as it is left waiting: so it shares what it uses.
+struct Shared {
+  Shared() : io(1), socket(io) {}
+  asio::io_context io;
+  WebSocket socket;
+  absl::Mutex mutex;
+  int waiting ABSL_GUARDED_BY(mutex) = 0;  // pieces of input that the loop hasn't sent
+};
+
+asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piece) {
+  co_await shared->socket.Room();
+  shared->socket.Send(std::move(piece));
+  absl::MutexLock lock(&shared->mutex);
+  --shared->waiting;
+}
+
+void ReadInput(const std::shared_ptr<Shared>& shared) {
+  std::string buffer(kReadBytes, '\0');
+  const auto few = [&]() ABSL_SHARED_LOCKS_REQUIRED(shared->mutex) { return shared->waiting < 1; };
+  while (true) {
+    const ssize_t n = read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    const std::string piece =
+        n > 0 ? absl::StrCat(std::string(1, kInput),
+                             absl::string_view(buffer).substr(0, static_cast<size_t>(n)))
+              : std::string{kClose, kInput};
+    absl::MutexLock lock(&shared->mutex);
+    shared->mutex.Await(absl::Condition(&few));
+    ++shared->waiting;
+    asio::post(shared->io, [shared, piece] {
+      asio::co_spawn(shared->io, SendPiece(shared, piece), [](const std::exception_ptr&) {});
+    });
+    if (n <= 0) return;
+  }
+}
+
+void SendSize(WebSocket& socket) {
+  winsize size = {};
+  if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return;
+  socket.Send(absl::StrCat(std::string(1, kSize), "{\"Width\":", size.ws_col,
+                           ",\"Height\":", size.ws_row, "}"));
+}
+
+// Also of what would end this process, and leave its terminal raw.
+asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals) {
+  while (!socket.closed()) {
+    SendSize(socket);
+    ErrorCode error;
+    const int signal =
+        co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;
+    if (signal != SIGWINCH) socket.Close();
+  }
+}
+
+asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
+  std::string status;
+  while (true) {
+    const absl::StatusOr<std::string> message = co_await socket.Receive();
+    if (absl::IsOutOfRange(message.status())) break;
+    if (!message.ok()) co_return message.status();
+    if (message->empty()) continue;
+    const absl::string_view data = absl::string_view(*message).substr(1);
+    absl::Status written;
+    if ((*message)[0] == kOutput) written = WriteAll(STDOUT_FILENO, data);
+    if ((*message)[0] == kErrors) written = WriteAll(STDERR_FILENO, data);
+    if (!written.ok()) co_return written;
+    if ((*message)[0] == kStatus) absl::StrAppend(&status, data);
+  }
+  co_return ExitCodeOf(status);
+}
+
+asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpUrl url,
+                                           CommandStreams streams) {
+  WebSocket& socket = shared->socket;
+  const absl::Status connected = co_await socket.Connect(std::move(url), "v5.channel.k8s.io");
+  if (!connected.ok()) co_return connected;
+  RawTerminal terminal;
+  const absl::Status raw = streams.terminal && streams.input ? terminal.Begin() : absl::OkStatus();
+  if (!raw.ok()) co_return raw;
+  asio::signal_set signals(shared->io);
+  streaming::Tasks tasks(shared->io);
+  tasks.Spawn(socket.Write());
+  if (streams.terminal) {
+    for (const int each : {SIGWINCH, SIGTERM, SIGHUP}) signals.add(each);
+    tasks.Spawn(WatchSignals(socket, signals));
+  }
+  if (streams.input) std::thread([shared] { ReadInput(shared); }).detach();
+  absl::StatusOr<int> end = co_await ReadOutput(socket);
+  socket.Close();
+  signals.cancel();
+  co_await tasks.Join();
+  co_return end;
+}
+
+// One connection to a local port.
+asio::awaitable<void> FromLocal(tcp::socket& local, WebSocket& socket) {
+  std::string buffer(kReadBytes, '\0');
+  while (!socket.closed()) {
+    co_await socket.Room();
+    ErrorCode error;
+    const size_t size = co_await local.async_read_some(
+        asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;
+    socket.Send(absl::StrCat(std::string(1, '\0'), absl::string_view(buffer).substr(0, size)));
+  }
+  // The protocol has no word for the end of one half.
+  socket.Close();
+}
+
+asio::awaitable<void> ToLocal(tcp::socket& local, WebSocket& socket) {
+  int headers = 2;  // each channel begins with the number of the port
+  while (true) {
+    const absl::StatusOr<std::string> message = co_await socket.Receive();
+    if (!message.ok()) break;
+    if (message->empty() || headers-- > 0) continue;
+    const std::string data = message->substr(1);
+    if ((*message)[0] == 1) {
+      PrintNote(absl::StrCat("plimsoll: ", data, "\n"));
+      continue;
+    }
+    ErrorCode error;
+    co_await asio::async_write(local, asio::buffer(data),
+                               asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;
+  }
+  socket.Close();
+  ErrorCode ignored;
+  local.close(ignored);
+}
+
+using UrlOf = std::function<absl::StatusOr<std::string>(uint16_t port)>;
+
+asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16_t port,
+                                 const UrlOf& url_of) {
+  const absl::StatusOr<std::string> text = url_of(port);
+  const absl::StatusOr<HttpUrl> url = text.ok() ? ParseHttpUrl(*text) : text.status();
+  WebSocket socket(io);
+  absl::Status connected = url.status();
+  if (url.ok()) connected = co_await socket.Connect(*url, "v4.channel.k8s.io");
+  if (!connected.ok()) {
+    PrintNote(absl::StrCat("plimsoll: port ", port, ": ", connected.message(), "\n"));
+    co_return;
+  }
+  streaming::Tasks tasks(io);
+  tasks.Spawn(socket.Write());
+  tasks.Spawn(FromLocal(local, socket));
+  tasks.Spawn(ToLocal(local, socket));
+  co_await tasks.Join();
+}
+
+asio::awaitable<void> AcceptAll(asio::io_context& io, tcp::acceptor& acceptor, uint16_t port,
+                                const UrlOf& url_of) {
+  while (true) {
+    tcp::socket local(io);
+    ErrorCode error;
+    co_await acceptor.async_accept(local, asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;
+    asio::co_spawn(io, ForwardOne(io, std::move(local), port, url_of),
+                   [](const std::exception_ptr&) {});
+  }
+}
+
+absl::StatusOr<tcp::acceptor> ListenAt(asio::io_context& io, uint16_t port) {
+  tcp::acceptor acceptor(io);
+  ErrorCode error;
+  const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("can't listen on 127.0.0.1:", port, ": ", error.message()));
+  }
+  return acceptor;
+}
+
+}  // namespace
+
+absl::StatusOr<int> ExitCodeOf(const std::string& status_json) {
+  const auto json = nlohmann::json::parse(status_json, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::UnavailableError("the stream ended before the command did");
+  }
+  const auto text = [](const nlohmann::json& object, const char* name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (text(json, "status") == "Success") return 0;
+  if (text(json, "reason") == "NonZeroExitCode" && json.contains("details") &&
+      json["details"].is_object() && json["details"].contains("causes") &&
+      json["details"]["causes"].is_array()) {
+    for (const nlohmann::json& cause : json["details"]["causes"]) {
+      int code = 0;
+      if (text(cause, "reason") == "ExitCode" && absl::SimpleAtoi(text(cause, "message"), &code)) {
+        return code;
+      }
+    }
+  }
+  return absl::InternalError(text(json, "message"));
+}
+
+absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& streams) {
+  PLIMSOLL_ASSIGN_OR_RETURN(HttpUrl parsed, ParseHttpUrl(url));
+  auto shared = std::make_shared<Shared>();
+  absl::StatusOr<int> end = absl::UnknownError("");
+  asio::co_spawn(
+      shared->io,
+      [&]() -> asio::awaitable<void> { end = co_await Carry(shared, std::move(parsed), streams); },
+      [&shared](const std::exception_ptr&) { shared->io.stop(); });
+  shared->io.run();
+  // What the reader of the input has handed over still.
+  shared->io.restart();
+  shared->io.poll();
+  return end;
+}
+
+absl::StatusOr<PortPair> ParsePortPair(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string pod = colon == std::string::npos ? text : text.substr(colon + 1);
+  const std::string local = colon == std::string::npos ? text : text.substr(0, colon);
+  uint32_t pod_port = 0;
+  uint32_t local_port = 0;
+  if (!absl::SimpleAtoi(pod, &pod_port) || pod_port == 0 || pod_port > UINT16_MAX ||
+      (!local.empty() && (!absl::SimpleAtoi(local, &local_port) || local_port > UINT16_MAX))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is no pair of ports, as 8080:80, 80 or :80 would be"));
+  }
+  return PortPair{static_cast<uint16_t>(local_port), static_cast<uint16_t>(pod_port)};
+}
+
+absl::Status ForwardPorts(const std::vector<PortPair>& ports, const UrlOf& url_of, int ended) {
+  asio::io_context io(1);
+  std::vector<std::unique_ptr<tcp::acceptor>> acceptors;
+  for (const PortPair& pair : ports) {
+    PLIMSOLL_ASSIGN_OR_RETURN(tcp::acceptor acceptor, ListenAt(io, pair.local));
+    ErrorCode error;
+    const uint16_t local = acceptor.local_endpoint(error).port();
+    acceptors.push_back(std::make_unique<tcp::acceptor>(std::move(acceptor)));
+    asio::co_spawn(io, AcceptAll(io, *acceptors.back(), pair.pod, url_of),
+                   [](const std::exception_ptr&) {});
+    Print(absl::StrCat("Forwarding 127.0.0.1:", local, " to port ", pair.pod, "\n"));
+  }
+  streaming::Descriptor until(io, UniqueFd(dup(ended)));
+  asio::co_spawn(
+      io, [&]() -> asio::awaitable<void> { co_await until.Readable(); },
+      [&io](const std::exception_ptr&) { io.stop(); });
+  io.run();
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::cli
