@@ -313,7 +313,9 @@ TEST(Command, RunRefusesABadManifestBeforeAnythingElse) {
   const Printed run = RunMain({"run", "/nonexistent.yaml"});
   EXPECT_EQ(run.code, kExitOwnFailure);
   EXPECT_THAT(run.err, HasSubstr("open /nonexistent.yaml: No such file or directory"));
-  EXPECT_THAT(RunMain({"exec", "-it", "a", "--", "sh"}).err, HasSubstr("not there yet"));
+  EXPECT_THAT(RunMain({"exec", "-it", "--timeout", "3", "a", "--", "sh"}).err,
+              HasSubstr("--timeout can't be given"));
+  EXPECT_THAT(RunMain({"port-forward", "a", "http"}).err, HasSubstr("no pair of ports"));
   EXPECT_THAT(RunMain({"update", "a"}).err, HasSubstr("nothing to update"));
   EXPECT_THAT(RunMain({"update", "a", "--memory", "5Q"}).err, HasSubstr("--memory: quantity"));
 }

@@ -1,0 +1,140 @@
+// exec with input and terminals, attach and port-forward, as a person uses them.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/subprocess.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CliStreamsTest : public NodeTest {
+ protected:
+  Command PlimsollCommand(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--address", node_.address()});
+    return {.argv = std::move(arguments)};
+  }
+  RunResult Plimsoll(std::vector<std::string> arguments, const std::string& input = "") {
+    auto result = RunProgram(PlimsollCommand(std::move(arguments)),
+                             {.timeout = Patience(absl::Seconds(60)), .input = input});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : RunResult{.exit = {.code = -1}};
+  }
+  // Reads until `text` has come; what there is by then.
+  static std::string ReadUntil(int fd, const std::string& text) {
+    std::string all;
+    const absl::Time end = absl::Now() + Patience(absl::Seconds(30));
+    while (!absl::StrContains(all, text) && absl::Now() < end) {
+      pollfd look = {fd, POLLIN, 0};
+      if (poll(&look, 1, 100) <= 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(fd, buffer, sizeof(buffer));
+      if (n <= 0) break;
+      all.append(buffer, static_cast<size_t>(n));
+    }
+    return all;
+  }
+};
+
+TEST_F(CliStreamsTest, ExecTakesInputAndGivesOutputAndExitCode) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  const RunResult result =
+      Plimsoll({"exec", "-i", container, "--", "sh", "-c", "cat; echo err >&2; exit 5"}, "hello\n");
+  EXPECT_EQ(result.out, "hello\n");
+  EXPECT_EQ(result.err, "err\n");
+  EXPECT_EQ(result.exit.code, 5);
+  const RunResult terminal = Plimsoll({"exec", "-t", container, "--", "tty"});
+  EXPECT_THAT(terminal.out, HasSubstr("/dev/pts/"));
+  EXPECT_EQ(terminal.exit.code, 0);
+}
+
+TEST_F(CliStreamsTest, ExecOnATerminalIsAsIfItWereThere) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  const UniqueFd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char name[64];
+  ASSERT_TRUE(master.valid() && grantpt(master.get()) == 0 && unlockpt(master.get()) == 0 &&
+              ptsname_r(master.get(), name, sizeof(name)) == 0);
+  winsize size = {};
+  size.ws_col = 93;
+  size.ws_row = 31;
+  ASSERT_EQ(ioctl(master.get(), TIOCSWINSZ, &size), 0);
+  UniqueFd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  Command command = PlimsollCommand({"exec", "-it", container, "--", "sh", "-c",
+                                     "echo ready; read x; busybox stty size; exit 6"});
+  command.descriptors = {{slave.get(), 0}, {slave.get(), 1}, {slave.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_THAT(ReadUntil(master.get(), "ready"), HasSubstr("ready"));
+  ASSERT_EQ(write(master.get(), "x\r", 2), 2);
+  EXPECT_THAT(ReadUntil(master.get(), "31 93"), HasSubstr("31 93"));
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 6);
+}
+
+TEST_F(CliStreamsTest, AttachCarriesAContainersStreamsUntilItEnds) {
+  cri::ContainerConfig config = Shell("while read line; do echo \"got $line\"; done; echo end");
+  config.set_stdin(true);
+  config.set_stdin_once(true);
+  const std::string container = Start(RunPod(), config);
+  const RunResult result = Plimsoll({"attach", container}, "one\ntwo\n");
+  EXPECT_EQ(result.out, "got one\ngot two\nend\n");
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+}
+
+TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
+  const std::string pod = RunPod();
+  Start(pod, Shell("mkdir /www; echo hello > /www/page; "
+                   "exec busybox httpd -f -h /www -p 127.0.0.1:8080"));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  Command command = PlimsollCommand({"port-forward", pod, ":8080"});
+  command.descriptors = {{writer.get(), 1}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  writer.Reset();
+  const std::string said = ReadUntil(reader.get(), "\n");
+  const size_t colon = said.find("127.0.0.1:");
+  ASSERT_NE(colon, std::string::npos) << said;
+  const int port = atoi(said.c_str() + colon + 10);
+  ASSERT_GT(port, 0) << said;
+  std::string page;
+  EXPECT_TRUE(Eventually([&] {
+    const UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    if (connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+      return false;
+    }
+    const std::string request = "GET /page HTTP/1.0\r\n\r\n";
+    if (send(client.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
+    page = ReadUntil(client.get(), "hello");
+    return absl::StrContains(page, "hello");
+  })) << page;
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
