@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
 #include "monitor/protocol.h"
 #include "streaming/server_fixture_for_test.h"
 
@@ -256,6 +258,41 @@ TEST_F(ServerTest, ListensWhereItIsTold) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       Server::Start({.certificate = "/nowhere", .key = "/nowhere", .backend = &backend_})
           .status()));
+}
+
+TEST_F(ServerTest, SpeaksTlsWhereItHasACertificate) {
+  const TestDir dir;
+  const std::string key = dir.path() + "/key.pem";
+  const std::string certificate = dir.path() + "/certificate.pem";
+  const auto made =
+      RunChecked({.argv = {"/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                           "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                           "/CN=localhost", "-keyout", key, "-out", certificate}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  Start({.certificate = certificate, .key = key});
+  EXPECT_THAT(server_->base_url(), ::testing::StartsWith("https://127.0.0.1:"));
+  StreamRequest request = Shell("cat; exit 3");
+  request.input = true;
+  auto websocket = WebSocket(request);
+  ASSERT_NE(websocket, nullptr);
+  ASSERT_TRUE(websocket->Send(0, "over TLS").ok());
+  ASSERT_TRUE(websocket->CloseChannel(0).ok());
+  ASSERT_TRUE(websocket->ReadToEnd().ok());
+  EXPECT_EQ(websocket->received[1], "over TLS");
+  EXPECT_EQ(ExitCode(websocket->received[3]), 3);
+  auto spdy = Spdy(Shell("echo out"));
+  ASSERT_NE(spdy, nullptr);
+  const auto error = spdy->Open({{"streamtype", "error"}});
+  const auto out = spdy->Open({{"streamtype", "stdout"}});
+  ASSERT_TRUE(error.ok() && out.ok() && spdy->Open({{"streamtype", "stderr"}}).ok());
+  ASSERT_TRUE(spdy->ReadToEnd().ok());
+  EXPECT_EQ(spdy->received[*out], "out\n");
+  // Who speaks no TLS gets nothing, and the server goes on.
+  const std::string plain = "http" + server_->base_url().substr(5) + "/exec/a";
+  auto other = plimsoll::testing::StreamConnection::Connect(plain);
+  ASSERT_TRUE(other.ok());
+  EXPECT_FALSE((*other)->Request("GET", {}).ok());
+  EXPECT_NE(WebSocket(Shell("true")), nullptr);
 }
 
 TEST_F(ServerTest, ARequestOfNoSenseIsRefused) {
