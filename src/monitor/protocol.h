@@ -46,8 +46,8 @@ constexpr size_t kMaxMessage = 4096;
 
 // Attached clients. After the answer "ok" packets go both ways, the first byte of each says what it
 // is. The monitor never waits for a client: what finds no room in the socket is left out, and the
-// next packet that finds some says how much that was. A client may wait for the monitor, which takes
-// no more input than the container does.
+// next packet that finds some says how much that was. A client may wait for the monitor, which
+// takes no more input than the container does.
 constexpr char kPacketOutput = 'o';      // from the monitor: what the container wrote
 constexpr char kPacketErrors = 'e';      // the same, to its standard error
 constexpr char kPacketLost = 'l';        // "N": so many bytes were left out here
