@@ -37,7 +37,9 @@ absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream
 absl::StatusOr<std::string> RuntimeHandlers::Admit(streaming::StreamRequest request) {
   if (info_.streaming == nullptr) {
     return absl::UnimplementedError(
-        "there is no streaming server: streaming.address is empty in the daemon's configuration");
+        "there is no streaming server: streaming.address is empty in the daemon's configuration, "
+        "or "
+        "could not be listened on (its log says why)");
   }
   return info_.streaming->Admit(std::move(request));
 }
