@@ -19,14 +19,15 @@ class Checker : public streaming::SpdySession::Handler {
   absl::Status OnStream(uint32_t id, const streaming::SpdyHeaders& headers) override {
     FUZZ_CHECK(id % 2 == 1 && id > last_, absl::StrCat(id));
     last_ = id;
-    if (HeaderOf(headers, "streamtype") == "refuse") return absl::InvalidArgumentError("refused");
+    if (streaming::HeaderOf(headers, "streamtype") == "refuse")
+      return absl::InvalidArgumentError("refused");
     receives_[id] = true;
     told += absl::StrCat("open ", id, "\n");
     return absl::OkStatus();
   }
   void OnData(uint32_t id, absl::string_view data) override {
     FUZZ_CHECK(receives_[id] && !data.empty(), absl::StrCat(id));
-    bytes[id] += data;
+    absl::StrAppend(&bytes[id], data);
   }
   void OnEnd(uint32_t id) override {
     FUZZ_CHECK(receives_[id], absl::StrCat(id));
