@@ -42,6 +42,13 @@ void Attachments::Add(int connection, bool has_input) {
   clients_[count_++] = {connection, has_input, 0};
 }
 
+void Attachments::DropGone() {
+  for (int i = count_ - 1; i >= 0; --i) {
+    pollfd look = {clients_[i].fd, 0, 0};  // POLLHUP needs no asking
+    if (poll(&look, 1, 0) > 0) Remove(i);
+  }
+}
+
 bool Attachments::SendTo(Client* client, char kind, const char* bytes, size_t size) {
   iovec parts[2] = {{&kind, 1}, {const_cast<char*>(bytes), size}};
   msghdr message = {};
@@ -98,7 +105,8 @@ void Attachments::End() {
 int Attachments::Poll(pollfd* polls) const {
   const bool waiting = pending_size_ > pending_at_;
   for (int i = 0; i < count_; ++i) {
-    // Whoever has input waits until there is room for some. Its leaving is seen then, too.
+    // Whoever has input waits until there is room for some. Its leaving is seen then, too, or when
+    // there is no room for others (DropGone).
     const bool waits = clients_[i].has_input && waiting;
     polls[i] = {waits ? -1 : clients_[i].fd, POLLIN, 0};
   }

@@ -25,6 +25,9 @@ class Attachments {
   void SetTerminal(int master) { terminal_ = master; }
 
   bool full() const { return count_ == kMaxAttached; }
+  // Lets go of clients that have left. Serve sees that itself, but not while the container doesn't
+  // take the input of those that had some: what they sent last waits with them.
+  void DropGone();
   // Takes the connection, unless it is full.
   void Add(int connection, bool has_input);
   // What the container has written. `kind`: kPacketOutput or kPacketErrors.

@@ -176,6 +176,23 @@ TEST_F(AttachmentsTest, InputThatIsNotReadHoldsBackItsClientAndLosesNothing) {
   EXPECT_EQ(received, sent);
 }
 
+TEST_F(AttachmentsTest, WhoLeavesWithInputThatIsNotReadTakesNoRoom) {
+  const UniqueFd pipe = PipeInput(false);
+  const UniqueFd client = Attach(true);
+  const std::string packet = "i" + std::string(kMaxInput, 'p');
+  while (send(client.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+    Serve();
+  while (!attachments_->full()) Attach(true);  // and leaves
+  Serve();
+  ASSERT_TRUE(attachments_->full());
+  attachments_->DropGone();
+  EXPECT_FALSE(attachments_->full());
+  const UniqueFd other = Attach(false);
+  Tell(kPacketOutput, "out");
+  EXPECT_EQ(Hear(client), "oout") << "it is still there";
+  EXPECT_EQ(Hear(other), "oout");
+}
+
 TEST_F(AttachmentsTest, InputAfterTheReaderHasGoneIsDropped) {
   { const UniqueFd pipe = PipeInput(false); }
   const UniqueFd client = Attach(true);

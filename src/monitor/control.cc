@@ -35,6 +35,7 @@ void Control::Serve() {
 }
 
 void Control::Attach(bool has_input) {
+  if (attachments_->full()) attachments_->DropGone();
   if (attachments_->full()) {
     char text[128];
     snprintf(text, sizeof(text), "error attach: %s", kTooManyAttached);
