@@ -113,6 +113,48 @@ TEST_F(ExecStreamTest, ACommandThatIsNotThereIsAnExitCodeWithAMessage) {
   }
 }
 
+TEST_F(ExecStreamTest, TheCommandIsWhoTheContainersProcessIs) {
+  machine_->spec().security.run_as_username = "web";
+  machine_->spec().security.supplemental_groups = {77};
+  machine_->spec().security.no_new_privs = true;
+  const auto created = machine_->runtime().Create(machine_->Request("b", "sleep 1000"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(machine_->runtime().Start("b").ok());
+  for (const bool terminal : {false, true}) {
+    SCOPED_TRACE(terminal);
+    ExecRequest request;
+    request.argv = {"/bin/grep", "-E", "^(Uid|Gid|Groups|NoNewPrivs):", "/proc/self/status"};
+    request.streams = {.output = true, .terminal = terminal};
+    const auto command = machine_->runtime().StartExec("b", machine_->group("b"), request);
+    ASSERT_TRUE(command.ok()) << command.status();
+    const CommandStreams& streams = (*command)->streams();
+    const std::string status =
+        ReadUntil(terminal ? streams.terminal.get() : streams.output.get(), "NoNewPrivs:\t1");
+    EXPECT_THAT(status, HasSubstr("Uid:\t33\t"));
+    EXPECT_THAT(status, HasSubstr("Gid:\t34\t"));
+    EXPECT_THAT(status, HasSubstr("Groups:\t34 35 77"));
+    EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
+  }
+}
+
+TEST_F(ExecStreamTest, ADamagedRecordOfTheRuntimesIsNamed) {
+  constexpr char kStatus[] = "run/oci/crun/a/status";
+  const FsRoot& root = machine_->dir().root();
+  const auto before = root.Read(kStatus);
+  ASSERT_TRUE(before.ok()) << before.status();
+  ASSERT_TRUE(root.ReplaceFile(kStatus, "").ok());
+  for (const bool terminal : {false, true}) {
+    SCOPED_TRACE(terminal);
+    const auto command = Start("true", {.output = true, .terminal = terminal});
+    if (command == nullptr) continue;
+    EXPECT_TRUE(AwaitEnd(*command));
+    const absl::Status refused = command->Finish().status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.message(), HasSubstr("/a/status is empty or damaged"));
+  }
+  EXPECT_TRUE(root.ReplaceFile(kStatus, *before).ok());
+}
+
 TEST_F(ExecStreamTest, KillEndsWhatTheCommandStarted) {
   const auto processes = [&] {
     const auto pids = machine_->cgroups().Processes(machine_->group("a"), /*recursive=*/true);
