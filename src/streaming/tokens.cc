@@ -8,17 +8,32 @@ namespace {
 
 constexpr size_t kDigits = 32;  // 128 bits
 
+size_t BytesOf(const StreamRequest& request) {
+  size_t bytes = 0;
+  for (const std::string& word : request.argv) bytes += sizeof(word) + word.size();
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
   const std::string token = RandomId().substr(0, kDigits);
   absl::MutexLock lock(&mutex_);
   DropExpired();
+  const size_t bytes = BytesOf(request);
+  if (bytes > kMaxBytes - bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the commands of streams that were asked for and not connected to have more "
+                     "than ",
+                     kMaxBytes, " bytes; each may be used for ", absl::FormatDuration(kLife),
+                     ", try again later"));
+  }
   if (requests_.size() >= kMaxTokens) {
     return absl::ResourceExhaustedError(
         absl::StrCat("too many streams were asked for and not connected to: ", kMaxTokens,
                      "; each may be used for ", absl::FormatDuration(kLife), ", try again later"));
   }
+  bytes_ += bytes;
   requests_.emplace(token, std::move(request));
   ends_.emplace_back(clock_->Now() + kLife, token);
   return token;
@@ -27,10 +42,15 @@ absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
 std::optional<StreamRequest> Tokens::Take(absl::string_view token) {
   absl::MutexLock lock(&mutex_);
   DropExpired();
-  const auto found = requests_.find(std::string(token));
+  return Remove(std::string(token));
+}
+
+std::optional<StreamRequest> Tokens::Remove(const std::string& token) {
+  const auto found = requests_.find(token);
   if (found == requests_.end()) return std::nullopt;
   StreamRequest request = std::move(found->second);
   requests_.erase(found);
+  bytes_ -= BytesOf(request);
   return request;
 }
 
@@ -42,7 +62,7 @@ size_t Tokens::size() const {
 void Tokens::DropExpired() {
   const absl::Time now = clock_->Now();
   while (!ends_.empty() && ends_.front().first <= now) {
-    requests_.erase(ends_.front().second);
+    Remove(ends_.front().second);
     ends_.pop_front();
   }
 }

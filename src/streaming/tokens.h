@@ -40,6 +40,7 @@ struct StreamRequest {
 class Tokens {
  public:
   static constexpr size_t kMaxTokens = 1000;
+  static constexpr size_t kMaxBytes = 64 * 1024 * 1024;  // of their commands
   static constexpr absl::Duration kLife = absl::Minutes(1);
 
   explicit Tokens(Clock* clock = &Clock::Real()) : clock_(clock) {}
@@ -52,10 +53,14 @@ class Tokens {
 
  private:
   void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // nullopt: there is none.
+  std::optional<StreamRequest> Remove(const std::string& token)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock* const clock_;
   mutable absl::Mutex mutex_;
   std::unordered_map<std::string, StreamRequest> requests_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // When each ends, in that order; also those that were taken.
   std::deque<std::pair<absl::Time, std::string>> ends_ ABSL_GUARDED_BY(mutex_);
 };

@@ -59,6 +59,18 @@ TEST_F(TokensTest, AreNotMoreThanALimitAtOnce) {
   EXPECT_EQ(tokens_.size(), 1);
 }
 
+TEST_F(TokensTest, KeepNoMoreBytesThanALimit) {
+  StreamRequest large;
+  large.argv = {std::string(Tokens::kMaxBytes / 2, 'x')};
+  const auto first = tokens_.Add(large);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(tokens_.Add(large).status()));
+  EXPECT_TRUE(tokens_.Take(*first).has_value());
+  EXPECT_TRUE(tokens_.Add(large).ok());
+  clock_.now += Tokens::kLife;
+  EXPECT_TRUE(tokens_.Add(large).ok());
+}
+
 TEST_F(TokensTest, AreNotGuessed) {
   EXPECT_FALSE(tokens_.Take("").has_value());
   EXPECT_FALSE(tokens_.Take(std::string(32, '0')).has_value());
