@@ -1,5 +1,6 @@
 #include "streaming/command_end.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -83,7 +84,8 @@ std::string EndAsText(const absl::StatusOr<int>& exit_code) {
 
 std::optional<TerminalSize> TerminalSizes::Read(absl::string_view bytes) {
   std::optional<TerminalSize> last;
-  absl::StrAppend(&pending_, bytes);
+  // The last one counts; of more than there is any need for, the end has it.
+  absl::StrAppend(&pending_, bytes.substr(bytes.size() - std::min(bytes.size(), kMaxPending)));
   absl::string_view left = pending_;
   for (size_t end = left.find('}'); end != absl::string_view::npos; end = left.find('}')) {
     const absl::string_view object = left.substr(0, end + 1);

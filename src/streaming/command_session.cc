@@ -30,12 +30,15 @@ asio::awaitable<void> CommandSession::LimitCreation(Sleep* creation) {
   }
 }
 
-asio::awaitable<void> CommandSession::Run(Wire* wire) {
+void CommandSession::Begin(Wire* wire) {
   wire_ = wire;
+  wire_->Begin();
+}
+
+asio::awaitable<void> CommandSession::Run() {
   Sleep creation(context_.io);
   Tasks tasks(context_.io);
   tasks.Spawn(LimitCreation(&creation));
-  wire->Begin();
   while (!ready_ && !too_late_ && !gone_) co_await changed_.Wait();
   creation.End();
   co_await tasks.Join();
@@ -68,7 +71,7 @@ void CommandSession::OnGone() {
   gone_ = true;
   DropInput();
   changed_.Notify();
-  if (wire_ != nullptr) Stop();
+  Stop();
 }
 
 void CommandSession::OnReady() {

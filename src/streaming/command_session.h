@@ -42,8 +42,10 @@ class CommandSession : public WireUser {
         input_changed_(context.io),
         input_room_(context.io) {}
 
-  // Everything, until the client has been told how it ended, or is gone. `wire` is this one's.
-  asio::awaitable<void> Run(Wire* wire);
+  // Before anything is read from the client. `wire` is this one's.
+  void Begin(Wire* wire);
+  // Everything, until the client has been told how it ended, or is gone.
+  asio::awaitable<void> Run();
 
   // Returns when more may be read from the client.
   asio::awaitable<void> RoomForInput();

@@ -1,7 +1,9 @@
 // Exec through a server on a real socket, by clients of the tests' own.
 #include <signal.h>
 
+#include "absl/strings/str_cat.h"
 #include "streaming/server_fixture_for_test.h"
+#include "streaming/spdy_frame.h"
 
 namespace plimsoll::streaming {
 namespace {
@@ -238,6 +240,46 @@ TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
   EXPECT_EQ(backend_.running, 1);  // the slow one's still waits
   slow.reset();
   EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+}
+
+// The command is over before its client has read anything, and the client has something to say.
+TEST_F(ExecServerTest, AClientThatReadsLateGetsEverything) {
+  Start({.leave_timeout = absl::Milliseconds(50)});
+  constexpr size_t kSize = 300'000;  // more than the client's socket holds unread
+  auto client = Spdy(Shell(absl::StrCat("head -c ", kSize, " /dev/zero")));
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open({{"streamtype", "error"}});
+  const auto out = client->Open({{"streamtype", "stdout"}});
+  ASSERT_TRUE(error.ok() && out.ok() && client->Open({{"streamtype", "stderr"}}).ok());
+  ASSERT_TRUE(Eventually([&] { return backend_.ended == 1; }));
+  absl::SleepFor(absl::Milliseconds(500));  // far longer than it is waited for one that has all
+  ASSERT_TRUE(client->Ping(1).ok());
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(client->received[*out].size(), kSize);
+  EXPECT_EQ(ExitCode(client->received[*error]), 0);
+}
+
+TEST_F(ExecServerTest, AClientThatNeverReadsIsLetGo) {
+  Start({.idle_timeout = absl::Milliseconds(200), .leave_timeout = absl::Milliseconds(50)});
+  for (const char* script : {"true", "head -c 300000 /dev/zero", "head -c 300000000 /dev/zero"}) {
+    SCOPED_TRACE(script);
+    const auto websocket = WebSocket(Shell(script));
+    ASSERT_NE(websocket, nullptr);
+    EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+    EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  }
+}
+
+TEST_F(ExecServerTest, AClientThatAsksAndTakesNoAnswersIsLetGo) {
+  auto client = Spdy(Shell("true"));
+  ASSERT_NE(client, nullptr);
+  std::string pings;
+  for (int i = 0; i < 1000; ++i) AppendPing(1, &pings);
+  absl::Status sent;
+  // Far more than the sockets between hold.
+  for (int i = 0; i < 8000 && sent.ok(); ++i) sent = client->SendBytes(pings);
+  EXPECT_FALSE(sent.ok());
+  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
 }
 
 TEST_F(ExecServerTest, StoppingEndsEveryStream) {

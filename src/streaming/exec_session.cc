@@ -1,4 +1,5 @@
 // Exec: a command that is started for its client, and ends with it.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ class ExecSession final : public CommandSession {
   asio::awaitable<void> PumpOutput(Descriptor* from, uint32_t channel);
   asio::awaitable<void> PumpInput(Descriptor* to);
   asio::awaitable<absl::StatusOr<int>> TellEnd(runtime::RunningCommand& command);
-  asio::awaitable<absl::StatusOr<int>> Kill(runtime::RunningCommand& command);
+  asio::awaitable<void> Kill(runtime::RunningCommand& command);
   void ApplySize();
   // Those who wait for the command look again.
   void WakeAll();
@@ -84,7 +85,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Serve() {
 
 asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand& command) {
   runtime::CommandStreams& streams = command.streams();
-  Descriptor ended(context().io, UniqueFd(dup(command.ended_fd())));
+  Descriptor ended(context().io, UniqueFd(fcntl(command.ended_fd(), F_DUPFD_CLOEXEC, 0)));
   Descriptor terminal(context().io, std::move(streams.terminal));
   Descriptor output(context().io, std::move(streams.output));
   Descriptor errors(context().io, std::move(streams.errors));
@@ -109,19 +110,19 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   }
   ended_ = true;
   DropInput();
-  if (!gone()) link().Hurry();
   WakeAll();
   co_await pumps.Join();
   ended_fd_ = terminal_ = output_ = errors_ = input_ = nullptr;
   // Who still reads from or writes to them sees that nobody is there.
   for (Descriptor* each : {&terminal, &output, &errors, &input}) each->Close();
-  absl::StatusOr<int> end = absl::CancelledError("the client has gone");
-  if (gone()) {
-    end = co_await Kill(command);
-  } else {
-    end = co_await TellEnd(command);
+  if (!gone() && ended.open()) {
+    absl::StatusOr<int> end = co_await TellEnd(command);
+    co_return end;
   }
-  co_return end;
+  co_await Kill(command);
+  if (gone()) co_return absl::CancelledError("the client has gone");
+  co_return absl::ResourceExhaustedError(
+      "the daemon has no descriptor left to wait for the command with; it was killed");
 }
 
 asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {
@@ -181,7 +182,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::TellEnd(runtime::RunningComman
   co_return end->exit_code;
 }
 
-asio::awaitable<absl::StatusOr<int>> ExecSession::Kill(runtime::RunningCommand& command) {
+asio::awaitable<void> ExecSession::Kill(runtime::RunningCommand& command) {
   absl::Status killed = absl::ResourceExhaustedError("");
   Sleep patience(context().io);
   // It must not be left to the destructor, which would hold up all other clients.
@@ -190,7 +191,6 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Kill(runtime::RunningCommand& 
                                                 [&command] { return command.Kill(); });
     if (absl::IsResourceExhausted(killed)) co_await patience.For(kLookAgain);
   }
-  co_return absl::CancelledError("the client has gone");
 }
 
 }  // namespace

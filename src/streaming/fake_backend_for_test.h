@@ -26,8 +26,12 @@ namespace plimsoll::streaming {
 class FakeCommand final : public runtime::RunningCommand {
  public:
   FakeCommand(Child child, runtime::CommandStreams streams, std::atomic<int>* running,
-              std::atomic<int>* killed)
-      : child_(std::move(child)), streams_(std::move(streams)), running_(running), killed_(killed) {
+              std::atomic<int>* ended, std::atomic<int>* killed)
+      : child_(std::move(child)),
+        streams_(std::move(streams)),
+        running_(running),
+        ended_(ended),
+        killed_(killed) {
     ++*running_;
   }
   ~FakeCommand() override {
@@ -38,6 +42,7 @@ class FakeCommand final : public runtime::RunningCommand {
   int ended_fd() const override { return child_.pidfd(); }
   absl::StatusOr<runtime::CommandEnd> Finish() override {
     PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child_.Wait());
+    ++*ended_;
     runtime::CommandEnd end;
     end.exit_code = exit.code;
     if (exit.code == 127) end.message = "exec: not found\n";
@@ -53,6 +58,7 @@ class FakeCommand final : public runtime::RunningCommand {
   Child child_;
   runtime::CommandStreams streams_;
   std::atomic<int>* const running_;
+  std::atomic<int>* const ended_;
   std::atomic<int>* const killed_;
 };
 
@@ -88,7 +94,8 @@ class FakeBackend : public Backend {
       }
     }
     PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-    return std::make_unique<FakeCommand>(std::move(child), std::move(streams), &running, &killed);
+    return std::make_unique<FakeCommand>(std::move(child), std::move(streams), &running, &ended,
+                                         &killed);
   }
 
   // The test is the monitor: see `monitor`.
@@ -117,6 +124,7 @@ class FakeBackend : public Backend {
   }
 
   std::atomic<int> running = 0;  // commands
+  std::atomic<int> ended = 0;    // by themselves
   std::atomic<int> killed = 0;
   absl::Mutex mutex;
   UniqueFd monitor;

@@ -30,7 +30,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
-// For TLS and the request.
+// For TLS, the request and the answer to it.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr absl::Duration kDiscard = absl::Seconds(1);
 constexpr size_t kMaxMessageBytes = 4 * 1024 * 1024;
@@ -38,7 +38,7 @@ constexpr size_t kMaxBase64Ports = 5;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
 constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
 
-// Closes a connection that hasn't said what it wants in time.
+// Closes a connection that hasn't said what it wants, or taken the answer, in time.
 class Watchdog {
  public:
   Watchdog(asio::io_context& io, std::weak_ptr<asio::ip::tcp::socket> socket) : timer_(io) {
@@ -200,17 +200,18 @@ asio::awaitable<void> ReadClient(Link* link, Wire* wire, Session* session) {
 template <typename Session>
 asio::awaitable<void> RunSession(asio::io_context& io, Link* link, Wire* wire, Session* session) {
   Tasks tasks(io);
+  session->Begin(wire);
   tasks.Spawn(link->Write());
   tasks.Spawn(link->WatchIdle());
   tasks.Spawn(link->WatchLeave());
   tasks.Spawn(ReadClient(link, wire, session));
-  co_await session->Run(wire);
+  co_await session->Run();
   co_await tasks.Join();
 }
 
 asio::awaitable<void> ServeCommand(const FrontContext& context, const StreamRequest& request,
                                    const Speech& speech, std::unique_ptr<Transport> transport) {
-  Link link(context.session.io, std::move(transport), context.idle_timeout);
+  Link link(context.session.io, std::move(transport), context.limits);
   const std::unique_ptr<CommandSession> session =
       request.kind == StreamKind::kExec ? NewExecSession(context.session, request, &link)
                                         : NewAttachSession(context.session, request, &link);
@@ -228,7 +229,7 @@ asio::awaitable<void> ServeCommand(const FrontContext& context, const StreamRequ
 
 asio::awaitable<void> ServePorts(const FrontContext& context, const StreamRequest& request,
                                  const Speech& speech, std::unique_ptr<Transport> transport) {
-  Link link(context.session.io, std::move(transport), context.idle_timeout);
+  Link link(context.session.io, std::move(transport), context.limits);
   const bool spdy = !speech.websocket || speech.tunnel;
   PortForwardSession session(context.session, request, /*lasts=*/spdy, &link);
   const std::unique_ptr<Wire> wire =
@@ -272,8 +273,8 @@ std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Rou
   return std::nullopt;
 }
 
-asio::awaitable<void> ServeRequest(const FrontContext& context, Socket socket, HttpRequest request,
-                                   std::string more) {
+asio::awaitable<void> ServeRequest(const FrontContext& context, Watchdog* watchdog, Socket socket,
+                                   HttpRequest request, std::string more) {
   const bool websocket = beast::websocket::is_upgrade(request);
   const std::optional<Route> route =
       ParseTarget(absl::string_view(request.target().data(), request.target().size()));
@@ -309,6 +310,7 @@ asio::awaitable<void> ServeRequest(const FrontContext& context, Socket socket, H
   }
   absl::StatusOr<std::unique_ptr<Transport>> transport =
       co_await Upgrade(std::move(socket), std::move(request), std::move(more), *speech);
+  watchdog->Rest();
   if (!transport.ok()) co_return;
   if (ports) {
     co_await ServePorts(context, *wanted, *speech, *std::move(transport));
@@ -329,7 +331,6 @@ asio::awaitable<void> ServeConnection(FrontContext context, Socket socket) {
   ErrorCode error;
   co_await http::async_read_header(socket, buffer, parser,
                                    asio::redirect_error(asio::use_awaitable, error));
-  watchdog.Rest();
   if (error) {
     const Refusal refusal = {400, "that is no HTTP request", {}};
     if (error != http::error::end_of_stream) co_await Refuse(socket, refusal);
@@ -337,7 +338,7 @@ asio::awaitable<void> ServeConnection(FrontContext context, Socket socket) {
   }
   std::string more = beast::buffers_to_string(buffer.data());
   HttpRequest request = parser.release();
-  co_await ServeRequest(context, std::move(socket), std::move(request), std::move(more));
+  co_await ServeRequest(context, &watchdog, std::move(socket), std::move(request), std::move(more));
 }
 
 }  // namespace plimsoll::streaming

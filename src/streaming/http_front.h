@@ -2,9 +2,9 @@
 #ifndef PLIMSOLL_STREAMING_HTTP_FRONT_H_
 #define PLIMSOLL_STREAMING_HTTP_FRONT_H_
 
-#include "absl/time/time.h"
 #include "streaming/async.h"
 #include "streaming/command_session.h"
+#include "streaming/link.h"
 #include "streaming/routes.h"
 #include "streaming/socket.h"
 #include "streaming/tokens.h"
@@ -15,7 +15,7 @@ namespace plimsoll::streaming {
 struct FrontContext {
   SessionContext session;
   Tokens& tokens;
-  absl::Duration idle_timeout;
+  LinkLimits limits;
 };
 
 // One connection, from its first byte to its end.

@@ -3,13 +3,6 @@
 #include <utility>
 
 namespace plimsoll::streaming {
-namespace {
-
-// For a client to close its end after ours.
-constexpr absl::Duration kLeave = absl::Seconds(10);
-
-}  // namespace
-
 asio::awaitable<void> Link::Write() {
   while (!over_) {
     if (queue_.empty()) {
@@ -36,18 +29,22 @@ asio::awaitable<void> Link::Write() {
 asio::awaitable<void> Link::WatchIdle() {
   while (!over_) {
     const uint64_t before = moves_;
-    const bool slept = co_await idle_.For(idle_timeout_);
+    const bool slept = co_await idle_.For(limits_.idle);
     if (!slept) break;
     if (moves_ == before) Abort();
   }
 }
 
 asio::awaitable<void> Link::WatchLeave() {
+  absl::Duration waited = absl::ZeroDuration();  // since the end
   while (!client_ended_) {
-    const uint64_t before = moves_;
-    const bool slept = co_await lingering_.For(kLeave);
+    const bool was_over = over_;
+    const bool slept = co_await lingering_.For(limits_.leave);
     if (!slept) break;
-    if ((hurrying_ || over_) && moves_ == before) Abort();
+    if (!was_over) continue;
+    waited += limits_.leave;
+    // What has not reached the client is lost when it sends something to a closed socket.
+    if (!transport_->HasUnsent() || waited >= limits_.idle) Abort();
   }
 }
 
@@ -62,6 +59,7 @@ void Link::Send(std::string message) {
   queued_bytes_ += message.size();
   queue_.push_back(std::move(message));
   to_send_.Notify();
+  if (queued_bytes_ > kTooManyBytes) Abort();
 }
 
 asio::awaitable<bool> Link::RoomToSend() {
@@ -70,7 +68,6 @@ asio::awaitable<bool> Link::RoomToSend() {
 }
 
 void Link::Close() {
-  Hurry();
   closing_ = true;
   to_send_.Notify();
   room_.Notify();

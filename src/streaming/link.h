@@ -13,15 +13,24 @@
 
 namespace plimsoll::streaming {
 
-// Used in the loop's thread. Whoever makes one spawns Write and WatchIdle, and joins them.
+struct LinkLimits {
+  absl::Duration idle;   // for which nothing moves
+  absl::Duration leave;  // for a client that has all that was sent to close its end
+};
+
+// Used in the loop's thread. Whoever makes one spawns Write, WatchIdle and WatchLeave, and joins
+// them.
 class Link {
  public:
   // With more than this queued there is no room.
   static constexpr size_t kEnoughBytes = 256 * 1024;
+  // A client for which more than this is queued asks, and doesn't take the answers: what is carried
+  // waits for room, only answers don't.
+  static constexpr size_t kTooManyBytes = 1024 * 1024;
 
-  Link(asio::io_context& io, std::unique_ptr<Transport> transport, absl::Duration idle_timeout)
+  Link(asio::io_context& io, std::unique_ptr<Transport> transport, const LinkLimits& limits)
       : transport_(std::move(transport)),
-        idle_timeout_(idle_timeout),
+        limits_(limits),
         to_send_(io),
         room_(io),
         idle_(io),
@@ -31,16 +40,15 @@ class Link {
   asio::awaitable<void> Write();
   // Aborts a connection on which nothing has moved for the idle timeout.
   asio::awaitable<void> WatchIdle();
-  // Aborts a connection on which nothing moves after Hurry or Close.
+  // Aborts a connection whose client doesn't close it after the end: in the time to leave once
+  // everything has reached the client's machine, in the idle timeout before.
   asio::awaitable<void> WatchLeave();
 
   asio::awaitable<absl::StatusOr<std::string>> Receive();
-  // No effect once it is over.
+  // No effect once it is over. With more than kTooManyBytes queued it aborts the connection.
   void Send(std::string message);
   // Returns when there is room. False: it is over.
   asio::awaitable<bool> RoomToSend();
-  // From now on the client is to take what there is without long pauses.
-  void Hurry() { hurrying_ = true; }
   // Says goodbye when all that is queued has been sent. The client is given a while for its own.
   void Close();
   void Abort();
@@ -52,14 +60,13 @@ class Link {
 
  private:
   std::unique_ptr<Transport> transport_;
-  const absl::Duration idle_timeout_;
+  const LinkLimits limits_;
   Signal to_send_;
   Signal room_;
   Sleep idle_;
   Sleep lingering_;
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;  // with what is being sent
-  bool hurrying_ = false;
   bool closing_ = false;
   bool over_ = false;
   bool client_ended_ = false;

@@ -1,6 +1,7 @@
 #include "streaming/port_forward_session.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,16 +57,19 @@ int ErrorOf(int fd) {
 
 }  // namespace
 
-asio::awaitable<void> PortForwardSession::Run(Wire* wire) {
+void PortForwardSession::Begin(Wire* wire) {
   wire_ = wire;
+  wire_->Begin();
+}
+
+asio::awaitable<void> PortForwardSession::Run() {
   Tasks tasks(context_.io);
   tasks.Spawn(WatchHalfOpen());
-  wire->Begin();
   while (!gone_ && (lasts_ || !ports_.empty())) co_await changed_.Wait();
   half_open_.End();
   co_await tasks.Join();
   co_await ports_tasks_.Join();
-  wire->GoAway();
+  wire_->GoAway();
   link_->Close();
 }
 
@@ -166,7 +170,7 @@ asio::awaitable<absl::StatusOr<UniqueFd>> PortForwardSession::ConnectBy(
     return backend->PodSocket(*id, family);
   });
   if (!made.ok()) co_return made.status();
-  Descriptor socket(context_.io, UniqueFd(dup(made->get())));
+  Descriptor socket(context_.io, UniqueFd(fcntl(made->get(), F_DUPFD_CLOEXEC, 0)));
   if (!socket.open()) co_return ErrnoStatus(EMFILE, "connect");
   int error = BeginConnect(made->get(), family, port);
   if (error == EINPROGRESS) {

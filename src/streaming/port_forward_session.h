@@ -36,8 +36,10 @@ class PortForwardSession : public WireUser {
         half_open_(context.io),
         ports_tasks_(context.io) {}
 
+  // Before anything is read from the client. `wire` is this one's.
+  void Begin(Wire* wire);
   // Until the client is gone, or all is over.
-  asio::awaitable<void> Run(Wire* wire);
+  asio::awaitable<void> Run();
   asio::awaitable<void> RoomForInput();
   void OnGone();
 

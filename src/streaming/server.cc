@@ -140,7 +140,7 @@ class ServerImpl final : public Server {
     const auto at = open_.insert(open_.end(), connection.tcp());
     const FrontContext context = {{io_, *pool_, *options_.backend, options_.creation_timeout},
                                   tokens_,
-                                  options_.idle_timeout};
+                                  {options_.idle_timeout, options_.leave_timeout}};
     asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
                    [this, at](const std::exception_ptr&) {
                      open_.erase(at);

@@ -28,6 +28,7 @@ struct ServerOptions {
   std::string key;
   absl::Duration idle_timeout = absl::Hours(4);         // of a stream on which nothing moves
   absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
+  absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the end
   Backend* backend = nullptr;                           // outlives the server
   Clock* clock = &Clock::Real();                        // of tokens
 };

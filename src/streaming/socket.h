@@ -4,6 +4,9 @@
 #ifndef PLIMSOLL_STREAMING_SOCKET_H_
 #define PLIMSOLL_STREAMING_SOCKET_H_
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
@@ -65,6 +68,12 @@ class Socket {
   void Close() {
     ErrorCode ignored;
     tcp_->close(ignored);
+  }
+  // Bytes that the other side has not acknowledged; with them the end, after Shutdown.
+  int Unsent() const {
+    int bytes = 0;
+    if (!tcp_->is_open() || ioctl(tcp_->native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
+    return bytes;
   }
   // For whoever has to close it while others use it.
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }

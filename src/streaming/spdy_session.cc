@@ -18,10 +18,6 @@ absl::Status Broken(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("SPDY: ", what));
 }
 
-// Of frames that are made to be answered or thrown away: a client that sends nothing else is up to
-// no good.
-constexpr uint64_t kMaxPassedOver = 1000;
-
 }  // namespace
 
 absl::Status SpdySession::Fail(absl::Status status) {
@@ -71,15 +67,9 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
     return Broken(absl::StrCat("a frame of version ", header.version, "; 3 is spoken"));
   }
   const auto type = static_cast<SpdyType>(header.type);
-  if (type == SpdyType::kSynStream) {
-    passed_over_ = 0;
-    return OnSynStream(header.flags, payload);
-  }
-  if (++passed_over_ > kMaxPassedOver) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("SPDY: ", kMaxPassedOver, " frames in a row that carry nothing"));
-  }
   switch (type) {
+    case SpdyType::kSynStream:
+      return OnSynStream(header.flags, payload);
     case SpdyType::kSynReply:
       return Broken("a reply to a stream that was never opened");
     case SpdyType::kHeaders:
@@ -147,10 +137,6 @@ absl::Status SpdySession::BeginData(const SpdyFrameHeader& header) {
   if (header.stream_id == 0 || header.stream_id > last_id_) {
     return Broken(absl::StrCat("data of stream ", header.stream_id, ", which was never opened"));
   }
-  if (header.length == 0 && ++passed_over_ > kMaxPassedOver) {
-    return absl::ResourceExhaustedError("SPDY: too many empty frames");
-  }
-  if (header.length > 0) passed_over_ = 0;
   data_ = header;
   data_left_ = header.length;
   if (data_left_ == 0 && (header.flags & kSpdyFlagFin) != 0) EndOfClient(header.stream_id);

@@ -85,7 +85,6 @@ class SpdySession {
   std::string pending_;   // the frame's header and, of a control frame, what there is of it
   SpdyFrameHeader data_;  // the data frame that is being read
   uint32_t data_left_ = 0;
-  uint64_t passed_over_ = 0;  // frames that mean nothing here, in a row
 };
 
 }  // namespace plimsoll::streaming

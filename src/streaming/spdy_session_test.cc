@@ -176,10 +176,14 @@ TEST_F(SpdySessionTest, PassesOverFramesThatItDoesNotKnow) {
   EXPECT_EQ(recorder_.told.size(), 1);
 }
 
-TEST_F(SpdySessionTest, EndsWhoSendsNothingButFramesWithoutEffect) {
-  std::string pings;
-  for (int i = 0; i < 1001; ++i) AppendPing(1, &pings);
-  EXPECT_TRUE(absl::IsResourceExhausted(session_.Receive(pings)));
+// Clients of Kubernetes ping every five seconds, and may have nothing else to say for hours.
+TEST_F(SpdySessionTest, AnswersPingsAsOftenAsTheyCome) {
+  for (int i = 0; i < 10'000; ++i) {
+    std::string ping;
+    AppendPing(1, &ping);
+    ASSERT_TRUE(session_.Receive(ping).ok()) << i;
+  }
+  EXPECT_EQ(Sent().size(), 10'000);
 }
 
 TEST_F(SpdySessionTest, RefusesStreamsOfWrongNumbersAndSaysGoodbye) {

@@ -4,11 +4,14 @@
 
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "monitor/protocol.h"
 #include "streaming/server_fixture_for_test.h"
+#include "streaming/spdy_frame.h"
+#include "streaming/spdy_headers.h"
 
 namespace plimsoll::streaming {
 namespace {
@@ -236,6 +239,34 @@ TEST_F(PortForwardServerTest, HalfAPairIsGivenUpInTime) {
   ASSERT_TRUE(error.ok());
   ASSERT_TRUE(client->ReadUntil([&] { return client->ended.contains(*error); }).ok());
   EXPECT_THAT(client->received[*error], HasSubstr("was not opened"));
+}
+
+// The first frames may come in one piece with the request.
+TEST_F(PortForwardServerTest, TakesFramesThatAreThereAtOnce) {
+  const std::string url = Url(Ports());
+  std::string bytes = absl::StrCat("POST ", url.substr(url.find('/', 7)),
+                                   " HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+                                   "Upgrade: SPDY/3.1\r\n"
+                                   "X-Stream-Protocol-Version: portforward.k8s.io\r\n\r\n");
+  SpdyHeaderWriter headers;
+  const auto block = headers.Write({{"streamtype", "error"}, {"port", "80"}, {"requestid", "0"}});
+  ASSERT_TRUE(block.ok()) << block.status();
+  AppendSynStream(1, 0, *block, &bytes);
+  AppendRstStream(1, SpdyReset::kCancel, &bytes);
+  std::string ping;
+  AppendPing(1, &ping);
+  bytes += ping;
+  auto connection = plimsoll::testing::StreamConnection::Connect(url);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  ASSERT_TRUE((*connection)->Write(bytes).ok());
+  std::string answer;
+  while (!absl::EndsWith(answer, ping)) {
+    const auto more = (*connection)->Read(absl::Seconds(30));
+    ASSERT_TRUE(more.ok()) << more.status();
+    ASSERT_FALSE(more->empty()) << "closed after " << answer;
+    answer += *more;
+  }
+  EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 101 "));
 }
 
 TEST_F(PortForwardServerTest, StreamsWithoutAPortAreRefused) {

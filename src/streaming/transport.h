@@ -21,7 +21,9 @@ class Transport {
   virtual asio::awaitable<absl::StatusOr<std::string>> Receive() = 0;
   // All of it; of a WebSocket as one message.
   virtual asio::awaitable<absl::Status> Send(std::string bytes) = 0;
-  // Says goodbye: nothing more is sent.
+  // Whether something of what was sent has not reached the client's machine.
+  virtual bool HasUnsent() const = 0;
+  // Says goodbye: nothing more is sent. Of a WebSocket, until the client has said it too.
   virtual asio::awaitable<void> Finish() = 0;
   // Ends what is under way.
   virtual void Abort() = 0;

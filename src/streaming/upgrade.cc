@@ -7,7 +7,6 @@
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/websocket/error.hpp>
 #include <boost/beast/websocket/stream.hpp>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +47,7 @@ class ByteTransport final : public Transport {
     if (error) co_return EndOf(error);
     co_return absl::OkStatus();
   }
+  bool HasUnsent() const override { return socket_.Unsent() > 0; }
   asio::awaitable<void> Finish() override {
     socket_.Shutdown();
     co_return;
@@ -64,8 +64,9 @@ class MessageTransport final : public Transport {
  public:
   MessageTransport(Socket socket, const WebSocketOptions& options)
       : stream_(std::move(socket)), options_(options) {
+    // Those who use it watch the time.
     stream_.set_option(websocket::stream_base::timeout{
-        .handshake_timeout = std::chrono::seconds(10),
+        .handshake_timeout = websocket::stream_base::none(),
         .idle_timeout = websocket::stream_base::none(),
         .keep_alive_pings = false,
     });
@@ -107,6 +108,7 @@ class MessageTransport final : public Transport {
     if (error) co_return EndOf(error);
     co_return absl::OkStatus();
   }
+  bool HasUnsent() const override { return stream_.next_layer().Unsent() > 0; }
   asio::awaitable<void> Finish() override {
     ErrorCode ignored;
     co_await stream_.async_close(websocket::close_code::normal,
