@@ -37,9 +37,8 @@ absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream
 absl::StatusOr<std::string> RuntimeHandlers::Admit(streaming::StreamRequest request) {
   if (info_.streaming == nullptr) {
     return absl::UnimplementedError(
-        "there is no streaming server: streaming.address is empty in the daemon's configuration, "
-        "or "
-        "could not be listened on (its log says why)");
+        "there is no streaming server: the daemon's streaming.address is empty, or could not be "
+        "listened on (its log says why)");
   }
   return info_.streaming->Admit(std::move(request));
 }

@@ -43,6 +43,23 @@ class Faults {
   std::map<std::string, absl::Status> next_;
 };
 
+// A command without streams that has ended.
+class EndedCommand : public RunningCommand {
+ public:
+  explicit EndedCommand(absl::Status end) : end_(std::move(end)) {}
+  CommandStreams& streams() override { return streams_; }
+  int ended_fd() const override { return -1; }
+  absl::StatusOr<CommandEnd> Finish() override {
+    PLIMSOLL_RETURN_IF_ERROR(end_);
+    return CommandEnd();
+  }
+  absl::Status Kill() override { return absl::OkStatus(); }
+
+ private:
+  const absl::Status end_;
+  CommandStreams streams_;
+};
+
 // Every container's monitor is a real process (so that its end can be watched); its init too.
 class FakeRuntime : public ContainerRuntime {
  public:
@@ -145,6 +162,11 @@ class FakeRuntime : public ContainerRuntime {
     absl::MutexLock lock(&mutex_);
     last_exec = request;
     return ExecResult();
+  }
+  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view, absl::string_view,
+                                                            const ExecRequest&) override {
+    if (absl::Status fault = faults.Check("StartExec"); !fault.ok()) return fault;
+    return std::make_unique<EndedCommand>(faults.Check("Finish"));
   }
   std::vector<pid_t> EnteringProcesses(absl::string_view) const override { return entering; }
   void CancelExecs() override {}
