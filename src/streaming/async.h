@@ -39,6 +39,12 @@ class Signal {
     ErrorCode ignored;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
+  // The same, for `limit` at most. Others who wait are woken, too.
+  asio::awaitable<void> WaitFor(absl::Duration limit) {
+    timer_.expires_after(absl::ToChronoNanoseconds(limit));
+    co_await Wait();
+    timer_.expires_at(asio::steady_timer::time_point::max());
+  }
 
  private:
   asio::steady_timer timer_;

@@ -62,8 +62,12 @@ asio::awaitable<void> CommandSession::Run() {
   link_->Close();
 }
 
-asio::awaitable<void> CommandSession::RoomForInput() {
-  while (input_bytes_ >= kEnoughInput && !input_dropped_ && !gone_) co_await input_room_.Wait();
+asio::awaitable<bool> CommandSession::RoomForInput() {
+  while (input_bytes_ >= kEnoughInput && !input_dropped_ && !gone_) {
+    if (link_->HasLeft()) co_return false;
+    co_await input_room_.WaitFor(Link::kLook);
+  }
+  co_return true;
 }
 
 void CommandSession::OnGone() {

@@ -47,8 +47,8 @@ class CommandSession : public WireUser {
   // Everything, until the client has been told how it ended, or is gone.
   asio::awaitable<void> Run();
 
-  // Returns when more may be read from the client.
-  asio::awaitable<void> RoomForInput();
+  // Returns when more may be read from the client. False: it has left meanwhile.
+  asio::awaitable<bool> RoomForInput();
   // The client can't be read any more.
   void OnGone();
 

@@ -140,6 +140,20 @@ TEST_F(ExecServerTest, AClientThatGoesEndsItsCommand) {
   EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
 }
 
+// Its end is behind input that the command doesn't take.
+TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
+  StreamRequest request = Shell("sleep 1000");
+  request.input = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  // A little more than the pipe and the session take.
+  for (int i = 0; i < 90; ++i) ASSERT_TRUE(client->Send(0, std::string(4096, 'x')).ok());
+  ASSERT_TRUE(Eventually([&] { return backend_.running == 1; }));
+  client.reset();
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_EQ(backend_.killed, 1);
+}
+
 TEST_F(ExecServerTest, WhatTheCommandLeavesBehindHoldsNobodyUp) {
   auto client = WebSocket(Shell("sleep 30 & echo done"));
   ASSERT_NE(client, nullptr);

@@ -182,7 +182,8 @@ asio::awaitable<void> Discard(Link* link) {
 template <typename Session>
 asio::awaitable<void> ReadClient(Link* link, Wire* wire, Session* session) {
   while (true) {
-    co_await session->RoomForInput();
+    const bool room = co_await session->RoomForInput();
+    if (!room) break;
     const absl::StatusOr<std::string> received = co_await link->Receive();
     if (!received.ok()) break;
     const absl::Status understood = wire->Receive(*received);

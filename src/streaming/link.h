@@ -22,6 +22,8 @@ struct LinkLimits {
 // them.
 class Link {
  public:
+  // How often is looked whether a client that isn't read from has left.
+  static constexpr absl::Duration kLook = absl::Seconds(1);
   // With more than this queued there is no room.
   static constexpr size_t kEnoughBytes = 256 * 1024;
   // A client for which more than this is queued asks, and doesn't take the answers: what is carried
@@ -55,6 +57,8 @@ class Link {
   // Nothing more will be sent.
   bool over() const { return over_; }
 
+  // Whether the client has closed, though something of it may not have been received.
+  bool HasLeft() const { return transport_->HasLeft(); }
   // The client has closed, or can't be read any more: what watches may end.
   void EndOfClient();
 

@@ -73,12 +73,16 @@ asio::awaitable<void> PortForwardSession::Run() {
   link_->Close();
 }
 
-asio::awaitable<void> PortForwardSession::RoomForInput() {
+asio::awaitable<bool> PortForwardSession::RoomForInput() {
   const auto full = [this] {
     return std::any_of(ports_.begin(), ports_.end(),
                        [](const auto& port) { return port.second->input_bytes >= kEnoughInput; });
   };
-  while (!gone_ && full()) co_await room_.Wait();
+  while (!gone_ && full()) {
+    if (link_->HasLeft()) co_return false;
+    co_await room_.WaitFor(Link::kLook);
+  }
+  co_return true;
 }
 
 void PortForwardSession::GiveUp(Port* port) {

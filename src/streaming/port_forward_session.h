@@ -40,7 +40,8 @@ class PortForwardSession : public WireUser {
   void Begin(Wire* wire);
   // Until the client is gone, or all is over.
   asio::awaitable<void> Run();
-  asio::awaitable<void> RoomForInput();
+  // Returns when more may be read from the client. False: it has left meanwhile.
+  asio::awaitable<bool> RoomForInput();
   void OnGone();
 
   void OnHalfPort(uint32_t pair) override;

@@ -5,6 +5,7 @@
 #define PLIMSOLL_STREAMING_SOCKET_H_
 
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -74,6 +75,11 @@ class Socket {
     int bytes = 0;
     if (!tcp_->is_open() || ioctl(tcp_->native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
     return bytes;
+  }
+  // Whether the other side has closed, though something of it may not have been read.
+  bool HasLeft() const {
+    pollfd look = {tcp_->native_handle(), POLLRDHUP, 0};
+    return tcp_->is_open() && poll(&look, 1, 0) > 0;
   }
   // For whoever has to close it while others use it.
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }

@@ -48,6 +48,7 @@ class ByteTransport final : public Transport {
     co_return absl::OkStatus();
   }
   bool HasUnsent() const override { return socket_.Unsent() > 0; }
+  bool HasLeft() const override { return socket_.HasLeft(); }
   asio::awaitable<void> Finish() override {
     socket_.Shutdown();
     co_return;
@@ -109,6 +110,7 @@ class MessageTransport final : public Transport {
     co_return absl::OkStatus();
   }
   bool HasUnsent() const override { return stream_.next_layer().Unsent() > 0; }
+  bool HasLeft() const override { return stream_.next_layer().HasLeft(); }
   asio::awaitable<void> Finish() override {
     ErrorCode ignored;
     co_await stream_.async_close(websocket::close_code::normal,
