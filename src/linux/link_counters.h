@@ -1,0 +1,45 @@
+// What the interfaces of network namespaces have counted.
+//
+//   const auto links = ReadLinkCounters(host, run, {"sandboxes/1/net", "sandboxes/2/net"});
+//   if (links[0].ok()) for (const LinkCounters& link : *links[0]) ... link.rx_bytes ...
+#ifndef PLIMSOLL_LINUX_LINK_COUNTERS_H_
+#define PLIMSOLL_LINUX_LINK_COUNTERS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::linux {
+
+// Of one interface, since it was made.
+struct LinkCounters {
+  std::string name;  // "eth0"
+  uint64_t rx_bytes = 0;
+  uint64_t rx_packets = 0;
+  uint64_t rx_errors = 0;
+  uint64_t rx_dropped = 0;  // those that a full ring missed are among them
+  uint64_t tx_bytes = 0;
+  uint64_t tx_packets = 0;
+  uint64_t tx_errors = 0;
+  uint64_t tx_dropped = 0;
+  bool operator==(const LinkCounters&) const = default;
+};
+
+// /proc/<pid>/net/dev (proc(5)): two lines of headings, then a line for each interface, in the
+// kernel's order.
+absl::StatusOr<std::vector<LinkCounters>> ParseLinkCounters(absl::string_view text);
+
+// Of pinned namespaces, files below `directory`: an answer for each, in that order. NOT_FOUND: it
+// isn't pinned there (any more). All are read by one thread of this call's own, which no other
+// thread's namespace depends on, and which holds none of them when this returns. `host` holds
+// proc/.
+std::vector<absl::StatusOr<std::vector<LinkCounters>>> ReadLinkCounters(
+    const FsRoot& host, const FsRoot& directory, const std::vector<std::string>& namespaces);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_LINK_COUNTERS_H_
