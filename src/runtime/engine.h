@@ -28,7 +28,9 @@
 #include "cdi/registry.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
+#include "linux/link_counters.h"
 #include "qos/registry.h"
+#include "runtime/counters.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
 #include "runtime/node_share.h"
@@ -193,6 +195,23 @@ class Engine {
   virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
   virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
 
+  // What the interfaces of the pods' own network namespaces have counted, loopback included: an
+  // answer for each id, in that order. Those of pods with the host's network are empty: what it
+  // counts is the host's. FAILED_PRECONDITION of a sandbox that is not Ready.
+  using Links = absl::StatusOr<std::vector<linux::LinkCounters>>;
+  virtual std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const {
+    return std::vector<Links>(ids.size(), absl::UnimplementedError("no network is read"));
+  }
+  // All that there is to count of a container; costs several times what Stats costs.
+  // FAILED_PRECONDITION of one that has ended.
+  virtual absl::StatusOr<ContainerCounters> Counters(absl::string_view) {
+    return absl::UnimplementedError("nothing more is counted");
+  }
+
+  // The file system that writable layers are on.
+  virtual absl::StatusOr<FileSystem> WritableLayersFileSystem() const {
+    return absl::UnimplementedError("no file system is read");
+  }
   // What writable layers take on the disk. See WritableUsage::Read.
   virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
       absl::Duration max_age) = 0;

@@ -1,6 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_exit.cc,
-// container_resources.cc, container_exec.cc, container_cpuset.cc, class_operations.cc,
+// container_resources.cc, container_exec.cc, container_cpuset.cc, class_operations.cc, counters.cc,
 // handler_operations.cc, handler_updates.cc, picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -83,6 +83,9 @@ class EngineImpl : public Engine {
   absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
   absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
   absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const override;
+  std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const override;
+  absl::StatusOr<ContainerCounters> Counters(absl::string_view id) override;
+  absl::StatusOr<FileSystem> WritableLayersFileSystem() const override;
   absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
       absl::Duration max_age) override {
     return writable_usage_.Read(max_age);

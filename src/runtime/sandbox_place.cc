@@ -177,12 +177,16 @@ absl::StatusOr<FsRoot> OpenPictureDirectory(const FsRoot& run, const std::string
   return place.Sub(kPictureDirectory);
 }
 
+std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec) {
+  if (spec.namespaces.network != NamespaceMode::kPod) return "";
+  return absl::StrCat(DirectoryOf(id), "/net");
+}
+
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
   const std::string directory = run.PathOf(DirectoryOf(id));
   SandboxPlace place;
-  if (spec.namespaces.network == NamespaceMode::kPod) {
-    place.network_namespace = absl::StrCat(directory, "/net");
-  }
+  const std::string network = NetworkNamespaceOf(id, spec);
+  if (!network.empty()) place.network_namespace = run.PathOf(network);
   if (spec.namespaces.ipc == NamespaceMode::kPod) {
     place.ipc_namespace = absl::StrCat(directory, "/ipc");
     place.shm_directory = absl::StrCat(directory, "/shm");

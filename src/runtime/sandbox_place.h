@@ -36,6 +36,9 @@ enum class PlaceState { kNone, kPart, kWhole };  // kWhole also where it has non
 absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::string& id,
                                               const SandboxSpec& spec);
 
+// Its network namespace, below `run`; empty: it has none of its own.
+std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec);
+
 // What containers of the sandbox are given of it.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
 

@@ -1,0 +1,123 @@
+// What the engine reads for statistics and metrics beside control groups' statistics.
+#include "runtime/counters.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/mounts.h"
+#include "runtime/engine_impl.h"
+#include "runtime/sandbox_place.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// Of one container: to look at so many takes about 50 ms.
+constexpr uint64_t kMostOpenFiles = 20000;
+
+// Its name in /dev is the last word of what the link leads to: "../../devices/.../block/sda".
+std::string DeviceName(const FsRoot& host, const linux::DeviceNumber& device) {
+  const std::string number = linux::FormatDeviceNumber(device);
+  const absl::StatusOr<std::string> target = host.ReadLink(absl::StrCat("sys/dev/block/", number));
+  if (!target.ok()) return number;
+  return absl::StrCat("/dev/", target->substr(target->rfind('/') + 1));
+}
+
+std::vector<std::string> PageSizes(const linux::CgroupSettings& limits) {
+  std::vector<std::string> sizes;
+  for (const auto& [size, limit] : limits.hugetlb_limits) sizes.push_back(size);
+  return sizes;
+}
+
+// Absent where the machine can't tell it at all, or has nothing left to tell it of.
+template <typename Value>
+absl::Status IfTold(absl::StatusOr<Value> read, std::optional<Value>* value) {
+  if (absl::IsNotFound(read.status()) || absl::IsFailedPrecondition(read.status())) {
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(read.status());
+  *value = *std::move(read);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Engine::Links> EngineImpl::SandboxLinks(const std::vector<std::string>& ids) const {
+  std::vector<Links> links(ids.size(), Links(std::vector<linux::LinkCounters>()));
+  std::vector<std::string> namespaces;
+  std::vector<size_t> whose;  // of each namespace, the place in `ids`
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto sandbox = FindSandbox(ids[i]);
+    if (!sandbox.ok()) {
+      links[i] = sandbox.status();
+      continue;
+    }
+    const SandboxRecord record = (*sandbox)->Snapshot();
+    if (record.state != SandboxState::kReady) {
+      links[i] = absl::FailedPreconditionError(
+          absl::StrCat("sandbox ", record.id, " is ", StateName(record.state),
+                       "; reading its network needs one that is Ready"));
+      continue;
+    }
+    std::string its = NetworkNamespaceOf(record.id, record.spec);
+    if (its.empty()) continue;
+    namespaces.push_back(std::move(its));
+    whose.push_back(i);
+  }
+  std::vector<Links> read = linux::ReadLinkCounters(options_.host, options_.run, namespaces);
+  for (size_t i = 0; i < read.size(); ++i) links[whose[i]] = std::move(read[i]);
+  return links;
+}
+
+absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources, ReadResources(record.id));
+  if (!resources.live) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("container ", record.id, " is ", StateName(record.state),
+                     "; to count what it uses needs one that is Created or Running"));
+  }
+  const std::string& group = record.cgroup_path;
+  const linux::CgroupManager& cgroups = *options_.cgroups;
+  ContainerCounters counters;
+  counters.limits = resources.cgroup;
+  PLIMSOLL_ASSIGN_OR_RETURN(counters.stats, cgroups.Stats(group));
+  PLIMSOLL_ASSIGN_OR_RETURN(counters.more,
+                            linux::ReadCgroupCounters(cgroups, group, PageSizes(counters.limits)));
+  for (const linux::DeviceIo& io : counters.more.io) {
+    counters.devices[io.device] = DeviceName(options_.host, io.device);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(IfTold(cgroups.OomKills(group), &counters.oom_kills));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> processes,
+                            cgroups.Processes(group, /*recursive=*/true));
+  counters.processes = processes.size();
+  PLIMSOLL_ASSIGN_OR_RETURN(counters.open_files,
+                            linux::CountOpenFiles(options_.host, processes, kMostOpenFiles));
+  PLIMSOLL_RETURN_IF_ERROR(
+      IfTold(linux::ReadMaxOpenFiles(options_.host, record.init), &counters.max_open_files));
+  return counters;
+}
+
+absl::StatusOr<FileSystem> EngineImpl::WritableLayersFileSystem() const {
+  struct statvfs info = {};
+  if (fstatvfs(options_.state.fd(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statfs ", options_.state.path()));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
+                            options_.state.OpenFile(".", O_PATH | O_DIRECTORY));
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::MountInfo mount, linux::MountOf(options_.host, directory));
+  FileSystem file_system;
+  file_system.device = mount.source;
+  file_system.bytes = static_cast<uint64_t>(info.f_blocks) * info.f_frsize;
+  file_system.inodes = info.f_files;
+  file_system.inodes_free = info.f_ffree;
+  return file_system;
+}
+
+}  // namespace plimsoll::runtime
