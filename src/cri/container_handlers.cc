@@ -138,10 +138,31 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
   return absl::OkStatus();
 }
 
-void RuntimeHandlers::ForgetRemovedContainers() {
+PartSource<v1::StreamContainersResponse> RuntimeHandlers::StreamContainers(
+    const v1::StreamContainersRequest& request) {
+  return InParts<v1::StreamContainersResponse>(
+      [this] { return ContainerIds(); },
+      [this, filter = request.filter()](
+          const std::string& id, v1::StreamContainersResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetContainer(id);
+        if (!record.ok() || !Matches(*record, filter)) return 0;
+        const auto config = container_configs_.Get(id, record->client_config);
+        if (!HasLabels(config->labels(), filter.label_selector())) return 0;
+        v1::Container* const listed = part->add_containers();
+        FillContainer(*record, *config, listed);
+        return listed->ByteSizeLong();
+      });
+}
+
+std::vector<std::string> RuntimeHandlers::ContainerIds() const {
   std::vector<std::string> ids;
   engine_->VisitContainers(
       [&ids](const runtime::ContainerRecord& record) { ids.push_back(record.id); });
+  return ids;
+}
+
+void RuntimeHandlers::ForgetRemovedContainers() {
+  const std::vector<std::string> ids = ContainerIds();
   container_configs_.Retain({ids.begin(), ids.end()});
 }
 

@@ -95,15 +95,15 @@ absl::Status ImageHandlers::ListImages(const v1::ListImagesRequest& request,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<v1::StreamImagesResponse>> ImageHandlers::ListInParts(
-    const v1::StreamImagesRequest& request, int images_each) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<image::Image> images, Matching(request.filter()));
-  std::vector<v1::StreamImagesResponse> parts;
-  for (const image::Image& image : images) {
-    if (parts.empty() || parts.back().images_size() >= images_each) parts.emplace_back();
-    FillImage(image, parts.back().add_images());
-  }
-  return parts;
+PartSource<v1::StreamImagesResponse> ImageHandlers::StreamImages(
+    const v1::StreamImagesRequest& request) {
+  return InParts<v1::StreamImagesResponse, image::Image>(
+      [this, request] { return Matching(request.filter()); },
+      [](const image::Image& image, v1::StreamImagesResponse* part) -> absl::StatusOr<size_t> {
+        v1::Image* const listed = part->add_images();
+        FillImage(image, listed);
+        return listed->ByteSizeLong();
+      });
 }
 
 absl::Status ImageHandlers::ImageStatus(const v1::ImageStatusRequest& request,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "cri/calls.h"
+#include "cri/list_parts.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "image/image_service.h"
 #include "runtime/engine.h"
@@ -29,9 +30,9 @@ class ImageHandlers {
 
   absl::Status ListImages(const ::runtime::v1::ListImagesRequest& request,
                           ::runtime::v1::ListImagesResponse* response);
-  // What ListImages would answer, in parts of at most so many images. Empty when there are none.
-  absl::StatusOr<std::vector<::runtime::v1::StreamImagesResponse>> ListInParts(
-      const ::runtime::v1::StreamImagesRequest& request, int images_each = 100);
+  // What ListImages would answer.
+  PartSource<::runtime::v1::StreamImagesResponse> StreamImages(
+      const ::runtime::v1::StreamImagesRequest& request);
   // Without such an image the answer is empty.
   absl::Status ImageStatus(const ::runtime::v1::ImageStatusRequest& request,
                            ::runtime::v1::ImageStatusResponse* response);

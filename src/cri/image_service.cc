@@ -1,7 +1,6 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/services.h"
 #include "cri/unary_method.h"
-#include "cri/write_stream.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.ImageService/"
 
@@ -20,31 +19,9 @@ class ImageService final : public v1::ImageService::CallbackService {
   PLIMSOLL_CRI_UNARY(PullImage, Lane::kFetch)
   PLIMSOLL_CRI_UNARY(RemoveImage, Lane::kEnd)
 
-  grpc::ServerWriteReactor<v1::StreamImagesResponse>* StreamImages(
-      grpc::CallbackServerContext*, const v1::StreamImagesRequest* request) override {
-    constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "StreamImages";
-    calls_->Trace(kMethod, *request);
-    const absl::Time start = absl::Now();
-    std::shared_ptr<ImageStream> stream = ImageStream::Create(/*max_pending=*/1);
-    const auto end = [this, start, stream](const absl::Status& status) {
-      calls_->Observe(kMethod, start, status);
-      stream->End(status);
-    };
-    const absl::Status queued =
-        calls_->Schedule(Lane::kLook, [this, request = *request, stream, end] {
-          absl::StatusOr<std::vector<v1::StreamImagesResponse>> parts =
-              handlers_->ListInParts(request);
-          if (!parts.ok()) return end(parts.status());
-          for (v1::StreamImagesResponse& part : *parts) stream->WriteLast(std::move(part));
-          end(absl::OkStatus());
-        });
-    if (!queued.ok()) end(queued);
-    return stream.get();
-  }
+  PLIMSOLL_CRI_LIST(StreamImages)
 
  private:
-  using ImageStream = WriteStream<v1::StreamImagesResponse>;
-
   Calls* const calls_;
   ImageHandlers* const handlers_;
 };

@@ -55,6 +55,11 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
   MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, SandboxStats, (absl::string_view),
               (const, override));
+  MOCK_METHOD(std::vector<Links>, SandboxLinks, (const std::vector<std::string>&),
+              (const, override));
+  MOCK_METHOD(absl::StatusOr<runtime::ContainerCounters>, Counters, (absl::string_view),
+              (override));
+  MOCK_METHOD(absl::StatusOr<runtime::FileSystem>, WritableLayersFileSystem, (), (const, override));
   using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
   MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
@@ -77,6 +82,13 @@ class ServerFixture : public ::testing::Test {
     options_.info.version = "1.2.3";
     ON_CALL(engine_, WritableLayersUsage)
         .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
+    ON_CALL(engine_, SandboxLinks).WillByDefault([](const std::vector<std::string>& ids) {
+      return std::vector<runtime::Engine::Links>(ids.size(), std::vector<linux::LinkCounters>());
+    });
+    ON_CALL(engine_, WritableLayersFileSystem)
+        .WillByDefault(::testing::Return(absl::NotFoundError("none in this test")));
+    ON_CALL(engine_, Counters)
+        .WillByDefault(::testing::Return(absl::NotFoundError("none in this test")));
     ON_CALL(engine_, ContainerClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
     ON_CALL(engine_, SandboxClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
   }

@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "cri/calls.h"
 #include "cri/cpu_rates.h"
+#include "cri/list_parts.h"
 #include "cri/message_cache.h"
 #include "cri/node_info.h"
 #include "cri/runtime/v1/api.pb.h"
@@ -58,6 +59,9 @@ class RuntimeHandlers {
                                       ::runtime::v1::UpdatePodSandboxConfigResponse* response);
   absl::Status ListPodSandbox(const ::runtime::v1::ListPodSandboxRequest& request,
                               ::runtime::v1::ListPodSandboxResponse* response);
+  // Each Stream* gives what the List* call of its kind gives, with the same filter.
+  PartSource<::runtime::v1::StreamPodSandboxesResponse> StreamPodSandboxes(
+      const ::runtime::v1::StreamPodSandboxesRequest& request);
 
   // --- containers (container_handlers.cc)
   absl::Status CreateContainer(const ::runtime::v1::CreateContainerRequest& request,
@@ -70,6 +74,8 @@ class RuntimeHandlers {
                                ::runtime::v1::RemoveContainerResponse* response);
   absl::Status ListContainers(const ::runtime::v1::ListContainersRequest& request,
                               ::runtime::v1::ListContainersResponse* response);
+  PartSource<::runtime::v1::StreamContainersResponse> StreamContainers(
+      const ::runtime::v1::StreamContainersRequest& request);
   absl::Status ContainerStatus(const ::runtime::v1::ContainerStatusRequest& request,
                                ::runtime::v1::ContainerStatusResponse* response);
   absl::Status UpdatePodSandboxResources(
@@ -93,20 +99,32 @@ class RuntimeHandlers {
   absl::Status PortForward(const ::runtime::v1::PortForwardRequest& request,
                            ::runtime::v1::PortForwardResponse* response);
 
-  // --- use of resources (stats_handlers.cc). Lists leave out what has ended, and what can't be
-  // read: kubelet's eviction needs to know of the others. A warning in the event log says which and
-  // why.
+  // --- use of resources (stats_handlers.cc, pod_stats_handlers.cc). Lists leave out what has
+  // ended, and what can't be read: kubelet's eviction needs to know of the others. A warning in the
+  // event log says which and why.
   absl::Status ContainerStats(const ::runtime::v1::ContainerStatsRequest& request,
                               ::runtime::v1::ContainerStatsResponse* response);
   absl::Status ListContainerStats(const ::runtime::v1::ListContainerStatsRequest& request,
                                   ::runtime::v1::ListContainerStatsResponse* response);
+  PartSource<::runtime::v1::StreamContainerStatsResponse> StreamContainerStats(
+      const ::runtime::v1::StreamContainerStatsRequest& request);
   absl::Status PodSandboxStats(const ::runtime::v1::PodSandboxStatsRequest& request,
                                ::runtime::v1::PodSandboxStatsResponse* response);
   absl::Status ListPodSandboxStats(const ::runtime::v1::ListPodSandboxStatsRequest& request,
                                    ::runtime::v1::ListPodSandboxStatsResponse* response);
+  PartSource<::runtime::v1::StreamPodSandboxStatsResponse> StreamPodSandboxStats(
+      const ::runtime::v1::StreamPodSandboxStatsRequest& request);
   // NodeService's.
   absl::Status ListUsage(const ::plimsoll::v1::ListUsageRequest& request,
                          ::plimsoll::v1::ListUsageResponse* response);
+
+  // --- metrics, as kubelet's cAdvisor names them (metrics_handlers.cc). Lists leave out as above.
+  absl::Status ListMetricDescriptors(const ::runtime::v1::ListMetricDescriptorsRequest& request,
+                                     ::runtime::v1::ListMetricDescriptorsResponse* response);
+  absl::Status ListPodSandboxMetrics(const ::runtime::v1::ListPodSandboxMetricsRequest& request,
+                                     ::runtime::v1::ListPodSandboxMetricsResponse* response);
+  PartSource<::runtime::v1::StreamPodSandboxMetricsResponse> StreamPodSandboxMetrics(
+      const ::runtime::v1::StreamPodSandboxMetricsRequest& request);
 
   // --- one status each, as far as it can be read; for whoever tells of what happens. `classes`: if
   // not null, the kernel is asked about them too, and they are given there.
@@ -138,14 +156,34 @@ class RuntimeHandlers {
   void FillWritableLayer(const std::string& id, absl::Duration max_age,
                          ::runtime::v1::ContainerStats* stats);
   absl::Status FillStats(const runtime::SandboxRecord& record,
-                         const std::vector<runtime::ContainerRecord>& containers, bool leave_out,
+                         const std::vector<runtime::ContainerRecord>& containers,
+                         const runtime::Engine::Links& links, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
+  // Where the roots of containers are, and what is written to them.
+  struct LayersOnDisk {
+    std::shared_ptr<const runtime::WritableLayers> layers;  // null where it can't be told
+    std::optional<runtime::FileSystem> file_system;
+  };
+  LayersOnDisk LookAtDisk();
+  // Metrics of one pod and its containers, as far as they can be read.
+  void FillMetrics(const runtime::SandboxRecord& record,
+                   const std::vector<runtime::ContainerRecord>& containers,
+                   const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                   ::runtime::v1::PodSandboxMetrics* metrics);
+  absl::Status FillMetrics(const runtime::SandboxRecord& pod,
+                           const runtime::ContainerRecord& record, const LayersOnDisk& disk,
+                           ::runtime::v1::ContainerMetrics* metrics);
+  std::vector<std::string> SandboxIds() const;
+  std::vector<std::string> ContainerIds() const;
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
   // Whether what was `read` belongs into a list. Where it could not be read, that is told, once
-  // until it can be again. An empty `container_id`: the sandbox's own.
+  // until it can be again. An empty `container_id`: the sandbox's own. `what` of it, if not
+  // all.
+  static constexpr absl::string_view kTheNetwork = "the network is ";
+  static constexpr absl::string_view kItsMetrics = "metrics are ";
   bool IsListed(const std::string& sandbox_id, const std::string& container_id,
-                const absl::Status& read);
+                const absl::Status& read, absl::string_view what = "");
   // nullopt: it has just ended, or it can't be read and is to be left out then.
   absl::StatusOr<std::optional<::runtime::v1::ContainerStats>> ListedStats(
       const runtime::ContainerRecord& record, bool leave_out);
@@ -159,6 +197,11 @@ class RuntimeHandlers {
   absl::Mutex unreadable_mutex_;
   absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of
 };
+
+// It has just ended, or gone: a list leaves it out.
+inline bool HasEnded(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
 
 // Whether every label of the selector is there with that value.
 template <typename Map>

@@ -11,9 +11,7 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-constexpr char kNoMetrics[] = "there are no metrics of pods beyond their statistics";
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
-constexpr char kUseList[] = "use the List call that it is a variant of";
 
 // These two take their messages as bytes, which all their streams share.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
@@ -48,6 +46,8 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(ListContainerStats, Lane::kLook)
   PLIMSOLL_CRI_UNARY(PodSandboxStats, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ListPodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListMetricDescriptors, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(ListPodSandboxMetrics, Lane::kLook)
   PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(ExecSync, Lane::kExec)
@@ -56,21 +56,15 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(PortForward, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ReopenContainerLog, Lane::kWork)
 
-  PLIMSOLL_CRI_UNSUPPORTED(ListMetricDescriptors, kNoMetrics)
-  PLIMSOLL_CRI_UNSUPPORTED(ListPodSandboxMetrics, kNoMetrics)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxes, StreamPodSandboxesRequest,
-                                  StreamPodSandboxesResponse, kUseList)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainers, StreamContainersRequest,
-                                  StreamContainersResponse, kUseList)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamContainerStats, StreamContainerStatsRequest,
-                                  StreamContainerStatsResponse, kUseList)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxStats, StreamPodSandboxStatsRequest,
-                                  StreamPodSandboxStatsResponse, kUseList)
-  PLIMSOLL_CRI_UNSUPPORTED_STREAM(StreamPodSandboxMetrics, StreamPodSandboxMetricsRequest,
-                                  StreamPodSandboxMetricsResponse, kNoMetrics)
+
+  PLIMSOLL_CRI_LIST(StreamPodSandboxes)
+  PLIMSOLL_CRI_LIST(StreamContainers)
+  PLIMSOLL_CRI_LIST(StreamContainerStats)
+  PLIMSOLL_CRI_LIST(StreamPodSandboxStats)
+  PLIMSOLL_CRI_LIST(StreamPodSandboxMetrics)
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*) override {

@@ -200,4 +200,26 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
   return absl::OkStatus();
 }
 
+PartSource<v1::StreamPodSandboxesResponse> RuntimeHandlers::StreamPodSandboxes(
+    const v1::StreamPodSandboxesRequest& request) {
+  return InParts<v1::StreamPodSandboxesResponse>(
+      [this] { return SandboxIds(); },
+      [this, filter = request.filter()](
+          const std::string& id, v1::StreamPodSandboxesResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetSandbox(id);
+        if (!record.ok() || !Matches(*record, filter)) return 0;
+        const auto config = sandbox_configs_.Get(id, record->client_config);
+        if (!HasLabels(config->labels(), filter.label_selector())) return 0;
+        v1::PodSandbox* const listed = part->add_pod_sandboxes();
+        FillSandbox(*record, *config, listed);
+        return listed->ByteSizeLong();
+      });
+}
+
+std::vector<std::string> RuntimeHandlers::SandboxIds() const {
+  std::vector<std::string> ids;
+  for (const runtime::SandboxRecord& record : engine_->ListSandboxes()) ids.push_back(record.id);
+  return ids;
+}
+
 }  // namespace plimsoll::cri

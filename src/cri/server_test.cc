@@ -112,13 +112,6 @@ TEST_F(ServerTest, UnsupportedCallsSaySo) {
   const grpc::Status status = Call(runtime_, &RuntimeStub::Exec, exec, &exec_response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), HasSubstr("Exec is not supported"));
-  grpc::ClientContext context;
-  const auto containers = runtime_->StreamContainers(&context, v1::StreamContainersRequest());
-  v1::StreamContainersResponse some;
-  EXPECT_FALSE(containers->Read(&some));
-  const grpc::Status ended = containers->Finish();
-  EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(ended.error_message(), HasSubstr("StreamContainers is not supported"));
 }
 
 // Every RPC of upstream must answer something of ours: a method nobody overrode has no message.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "cri/list_parts.h"
 #include "cri/mocks_for_test.h"
 #include "gmock/gmock.h"
 #include "image/skopeo_errors.h"
@@ -561,7 +562,10 @@ TEST_F(ServicesTest, APullForAnUnknownHandlerIsRefused) {
 
 TEST_F(ServicesTest, StreamedImagesAreThoseOfTheList) {
   std::vector<image::Image> many(250, Busybox());
-  for (size_t i = 0; i < many.size(); ++i) many[i].record.id = absl::StrCat("sha256:", i);
+  for (size_t i = 0; i < many.size(); ++i) {
+    many[i].record.id = absl::StrCat("sha256:", i);
+    many[i].record.repo_tags = {std::string(10'000, 'x')};
+  }
   ON_CALL(images_, List()).WillByDefault(Return(many));
   const auto stream = [this](const v1::StreamImagesRequest& request,
                              std::vector<std::string>* ids) {
@@ -572,12 +576,13 @@ TEST_F(ServicesTest, StreamedImagesAreThoseOfTheList) {
     int parts = 0;
     for (; reader->Read(&part); ++parts) {
       for (const v1::Image& each : part.images()) ids->push_back(each.id());
+      EXPECT_LT(part.ByteSizeLong(), kPartBytes + 50'000);
     }
     EXPECT_TRUE(reader->Finish().ok());
     return parts;
   };
   std::vector<std::string> ids;
-  EXPECT_EQ(stream({}, &ids), 3);
+  EXPECT_EQ(stream({}, &ids), 5);
   ASSERT_EQ(ids.size(), many.size());
   EXPECT_EQ(ids.front(), "sha256:0");
   EXPECT_EQ(ids.back(), "sha256:249");

@@ -1,4 +1,4 @@
-// What containers and sandboxes use, as the kernel has counted it for their control groups.
+// What containers use, as the kernel has counted it for their control groups.
 #include <map>
 #include <optional>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cri/fill_usage.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"
@@ -18,71 +19,26 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 using linux::CgroupStats;
-using linux::Pressure;
-using linux::PressureLine;
-
-void FillLine(const PressureLine& line, v1::PsiData* out) {
-  out->set_total(line.total_us * 1000);  // nanoseconds
-  out->set_avg10(line.avg10);
-  out->set_avg60(line.avg60);
-  out->set_avg300(line.avg300);
-}
-
-template <typename Usage>
-void FillPressure(const std::optional<Pressure>& pressure, Usage* usage) {
-  if (!pressure.has_value()) return;
-  FillLine(pressure->some, usage->mutable_psi()->mutable_some());
-  FillLine(pressure->full, usage->mutable_psi()->mutable_full());
-}
-
-// `rate` is nullopt as long as there is none.
-void FillCpu(const CgroupStats& stats, int64_t now, std::optional<uint64_t> rate,
-             v1::CpuUsage* cpu) {
-  cpu->set_timestamp(now);
-  cpu->mutable_usage_core_nano_seconds()->set_value(stats.cpu_usage_ns);
-  if (rate.has_value()) cpu->mutable_usage_nano_cores()->set_value(*rate);
-  FillPressure(stats.cpu_pressure, cpu);
-}
-
-void FillMemory(const CgroupStats& stats, int64_t now, v1::MemoryUsage* memory) {
-  memory->set_timestamp(now);
-  memory->mutable_working_set_bytes()->set_value(stats.memory_working_set_bytes);
-  memory->mutable_usage_bytes()->set_value(stats.memory_usage_bytes);
-  memory->mutable_rss_bytes()->set_value(stats.memory_rss_bytes);
-  memory->mutable_page_faults()->set_value(stats.page_faults);
-  memory->mutable_major_page_faults()->set_value(stats.major_page_faults);
-  FillPressure(stats.memory_pressure, memory);
-}
-
-// Of those without a limit nothing is said: what is left to them is the machine's affair.
-void FillAvailable(const linux::CgroupSettings& limits, const CgroupStats& stats,
-                   v1::MemoryUsage* memory) {
-  if (!limits.memory_limit_bytes.has_value() || *limits.memory_limit_bytes <= 0) return;
-  const auto limit = static_cast<uint64_t>(*limits.memory_limit_bytes);
-  const uint64_t used = stats.memory_working_set_bytes;
-  memory->mutable_available_bytes()->set_value(limit > used ? limit - used : 0);
-}
-
-template <typename Stats>
-void FillIo(const CgroupStats& stats, int64_t now, Stats* out) {
-  if (!stats.io_pressure.has_value()) return;
-  out->mutable_io()->set_timestamp(now);
-  FillPressure(stats.io_pressure, out->mutable_io());
-}
 
 // How old what is told of a writable layer may be: to know means to walk the disk.
 constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
 
 constexpr size_t kMaxUnreadable = 1000;
 
-// It has just ended, or gone: a list leaves it out.
-bool HasEnded(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
-}
-
 bool IsLive(const runtime::ContainerRecord& record) {
   return record.state == runtime::ContainerState::kCreated ||
          record.state == runtime::ContainerState::kRunning;
+}
+
+bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
+  return IsLive(record) && absl::StartsWith(record.id, filter.id()) &&
+         absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id());
+}
+
+void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
+              v1::ContainerStats* stats) {
+  FillAvailable(limits, counted, stats->mutable_memory());
+  if (stats->has_swap()) FillAvailable(limits, counted, stats->mutable_swap());
 }
 
 }  // namespace
@@ -130,9 +86,7 @@ absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& re
   PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
   FillWritableLayer(record.id, kMaxAgeOfUsage, response->mutable_stats());
   const auto limits = engine_->ReadResources(record.id);
-  if (limits.ok()) {
-    FillAvailable(limits->cgroup, counted, response->mutable_stats()->mutable_memory());
-  }
+  if (limits.ok()) FillLeft(limits->cgroup, counted, response->mutable_stats());
   return absl::OkStatus();
 }
 
@@ -142,11 +96,7 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
   size_t there = 0;
   engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
     ++there;
-    if (!IsLive(record) || !absl::StartsWith(record.id, filter.id()) ||
-        !absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id())) {
-      return;
-    }
-    records.push_back(record);
+    if (Matches(record, filter)) records.push_back(record);
   });
   // Not during the visit, which holds the container's lock while a message is parsed.
   if (!filter.label_selector().empty()) {
@@ -168,22 +118,22 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
 }
 
 bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
-                               const absl::Status& read) {
-  const std::string& id = container_id.empty() ? sandbox_id : container_id;
+                               const absl::Status& read, absl::string_view what) {
+  const std::string key = absl::StrCat(container_id.empty() ? sandbox_id : container_id, what);
   {
     absl::MutexLock lock(&unreadable_mutex_);
     if (read.ok()) {
-      unreadable_.erase(id);
+      unreadable_.erase(key);
       return true;
     }
     if (HasEnded(read)) return false;
     // Clients ask every few seconds; what they have asked for before is long gone.
     if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
-    if (!unreadable_.insert(id).second) return false;
+    if (!unreadable_.insert(key).second) return false;
   }
-  Warn(
-      sandbox_id, container_id,
-      {absl::StrCat("left out of lists of what is used, as long as this lasts: ", read.message())});
+  Warn(sandbox_id, container_id,
+       {absl::StrCat(
+           what, "left out of lists of what is used, as long as this lasts: ", read.message())});
   return false;
 }
 
@@ -199,7 +149,7 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
   // As found last, which clients have done every few seconds (ImageFsInfo).
   FillWritableLayer(record.id, absl::InfiniteDuration(), &stats);
   // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
-  FillAvailable(record.spec.resources, counted, stats.mutable_memory());
+  FillLeft(record.spec.resources, counted, &stats);
   return stats;
 }
 
@@ -212,62 +162,22 @@ absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsReq
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
-                                        const std::vector<runtime::ContainerRecord>& containers,
-                                        bool leave_out, v1::PodSandboxStats* stats) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const CgroupStats counted, engine_->SandboxStats(record.id));
-  const int64_t now = absl::GetCurrentTimeNanos();
-  const auto config = sandbox_configs_.Get(record.id, record.client_config);
-  v1::PodSandboxAttributes* attributes = stats->mutable_attributes();
-  attributes->set_id(record.id);
-  *attributes->mutable_metadata() = config->metadata();
-  *attributes->mutable_labels() = config->labels();
-  *attributes->mutable_annotations() = config->annotations();
-  v1::LinuxPodSandboxStats* out = stats->mutable_linux();
-  FillCpu(counted, now, cpu_rates_.Update(record.id, now, counted.cpu_usage_ns),
-          out->mutable_cpu());
-  FillMemory(counted, now, out->mutable_memory());
-  FillAvailable(record.spec.resources, counted, out->mutable_memory());
-  out->mutable_process()->set_timestamp(now);
-  out->mutable_process()->mutable_process_count()->set_value(counted.process_count);
-  FillIo(counted, now, out);
-  for (const runtime::ContainerRecord& container : containers) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto each, ListedStats(container, leave_out));
-    if (each.has_value()) *out->add_containers() = *std::move(each);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
-                                              v1::PodSandboxStatsResponse* response) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
-  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
-                            engine_->GetSandbox(request.pod_sandbox_id()));
-  v1::ContainerStatsFilter filter;
-  filter.set_pod_sandbox_id(record.id);
-  return FillStats(record, LiveContainers(filter), /*leave_out=*/false, response->mutable_stats());
-}
-
-absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
-                                                  v1::ListPodSandboxStatsResponse* response) {
-  const v1::PodSandboxStatsFilter& filter = request.filter();
-  std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
-  for (runtime::ContainerRecord& container : LiveContainers({})) {
-    containers[container.sandbox_id].push_back(std::move(container));
-  }
-  for (const runtime::SandboxRecord& record : engine_->ListSandboxes()) {
-    if (record.state != runtime::SandboxState::kReady ||
-        !absl::StartsWith(record.id, filter.id())) {
-      continue;
-    }
-    const auto config = sandbox_configs_.Get(record.id, record.client_config);
-    if (!HasLabels(config->labels(), filter.label_selector())) continue;
-    v1::PodSandboxStats stats;
-    const absl::Status filled =
-        FillStats(record, containers[record.id], /*leave_out=*/true, &stats);
-    if (IsListed(record.id, "", filled)) *response->add_stats() = std::move(stats);
-  }
-  return absl::OkStatus();
+PartSource<v1::StreamContainerStatsResponse> RuntimeHandlers::StreamContainerStats(
+    const v1::StreamContainerStatsRequest& request) {
+  return InParts<v1::StreamContainerStatsResponse>(
+      [this] { return ContainerIds(); },
+      [this, filter = request.filter()](
+          const std::string& id, v1::StreamContainerStatsResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetContainer(id);
+        if (!record.ok() || !Matches(*record, filter)) return 0;
+        const auto config = container_configs_.Get(record->id, record->client_config);
+        if (!HasLabels(config->labels(), filter.label_selector())) return 0;
+        PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(*record, /*leave_out=*/true));
+        if (!stats.has_value()) return 0;
+        v1::ContainerStats* const listed = part->add_container_stats();
+        *listed = *std::move(stats);
+        return listed->ByteSizeLong();
+      });
 }
 
 absl::Status RuntimeHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
@@ -294,7 +204,7 @@ absl::Status RuntimeHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
     const auto limits = engine_->ReadResources(record.id);
     if (limits.ok()) {
       FillLinuxResources(*limits, usage.mutable_allotted());
-      FillAvailable(limits->cgroup, counted, usage.mutable_stats()->mutable_memory());
+      FillLeft(limits->cgroup, counted, usage.mutable_stats());
     }
     const auto classes = engine_->ContainerClasses(record.id, /*look=*/false);
     if (classes.ok()) FillClasses(*classes, usage.mutable_classes());

@@ -212,6 +212,87 @@ TEST_F(StatsTest, ASandboxHasItsOwnAndItsContainers) {
   EXPECT_EQ(all.stats(1).linux().containers(0).attributes().id(), "b1");
 }
 
+// kubelet takes the default to be there wherever there is a network.
+TEST_F(StatsTest, APodsNetworkIsByInterface) {
+  const auto stats_of = [this](const std::vector<linux::LinkCounters>& links) {
+    ON_CALL(engine_, SandboxLinks(_)).WillByDefault([links](const std::vector<std::string>& ids) {
+      return std::vector<runtime::Engine::Links>(ids.size(), links);
+    });
+    v1::PodSandboxStatsRequest request;
+    request.set_pod_sandbox_id("pod1");
+    v1::PodSandboxStatsResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::PodSandboxStats, request, &response).ok());
+    return response.stats().linux();
+  };
+  const linux::LinkCounters loopback{.name = "lo", .rx_bytes = 99};
+  const linux::LinkCounters first{.name = "net1", .rx_bytes = 5};
+  const linux::LinkCounters main{
+      .name = "eth0", .rx_bytes = 1, .rx_errors = 2, .tx_bytes = 3, .tx_errors = 4};
+  const v1::NetworkUsage network = stats_of({loopback, first, main}).network();
+  EXPECT_GT(network.timestamp(), 0);
+  EXPECT_EQ(network.default_interface().name(), "eth0");
+  EXPECT_EQ(network.default_interface().rx_bytes().value(), 1u);
+  EXPECT_EQ(network.default_interface().rx_errors().value(), 2u);
+  EXPECT_EQ(network.default_interface().tx_bytes().value(), 3u);
+  EXPECT_EQ(network.default_interface().tx_errors().value(), 4u);
+  ASSERT_EQ(network.interfaces_size(), 2);
+  EXPECT_EQ(network.interfaces(0).name(), "net1");
+  EXPECT_EQ(network.interfaces(1).name(), "eth0");
+  EXPECT_EQ(stats_of({loopback, first}).network().default_interface().name(), "net1");
+  EXPECT_FALSE(stats_of({loopback}).has_network());
+  EXPECT_FALSE(stats_of({}).has_network()) << "of the host's network";
+}
+
+TEST_F(StatsTest, ANetworkThatCanNotBeReadIsLeftOutOfListsAndTold) {
+  ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
+    std::vector<runtime::Engine::Links> links(
+        ids.size(), std::vector<linux::LinkCounters>{{.name = "eth0", .rx_bytes = 7}});
+    links.back() = absl::InternalError("net/dev: no line");
+    return links;
+  });
+  v1::ListPodSandboxStatsResponse pods;
+  for (int i = 0; i < 2; ++i) {
+    pods.Clear();
+    ASSERT_TRUE(
+        Call(runtime_, &RuntimeStub::ListPodSandboxStats, v1::ListPodSandboxStatsRequest(), &pods)
+            .ok());
+  }
+  ASSERT_EQ(pods.stats_size(), 2);
+  EXPECT_EQ(pods.stats(0).linux().network().default_interface().rx_bytes().value(), 7u);
+  EXPECT_FALSE(pods.stats(1).linux().has_network());
+  EXPECT_EQ(pods.stats(1).linux().containers_size(), 1) << "the rest is there";
+  const std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0].sandbox_id, "pod2");
+  EXPECT_THAT(events[0].message, HasSubstr("the network is left out of lists"));
+  v1::PodSandboxStatsRequest one;
+  one.set_pod_sandbox_id("pod2");
+  v1::PodSandboxStatsResponse response;
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::PodSandboxStats, one, &response).error_code(),
+            grpc::StatusCode::INTERNAL);
+}
+
+TEST_F(StatsTest, AvailableSwapIsWhatTheLimitsLeave) {
+  runtime::EffectiveResources now;
+  const auto swap_with = [&](std::optional<int64_t> memory, std::optional<int64_t> sum) {
+    now.cgroup.memory_limit_bytes = memory;
+    now.cgroup.memory_swap_limit_bytes = sum;
+    ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(now));
+    v1::ContainerStatsRequest request;
+    request.set_container_id("a1");
+    v1::ContainerStatsResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::ContainerStats, request, &response).ok());
+    EXPECT_EQ(response.stats().swap().swap_usage_bytes().value(), 4096u);
+    return response.stats().swap();
+  };
+  EXPECT_EQ(swap_with(64 * kMiB, 65 * kMiB).swap_available_bytes().value(), kMiB - 4096);
+  EXPECT_TRUE(swap_with(64 * kMiB, 64 * kMiB).has_swap_available_bytes()) << "none is left";
+  EXPECT_EQ(swap_with(64 * kMiB, 64 * kMiB).swap_available_bytes().value(), 0u);
+  EXPECT_FALSE(swap_with(64 * kMiB, -1).has_swap_available_bytes());
+  EXPECT_FALSE(swap_with(-1, -1).has_swap_available_bytes());
+  EXPECT_FALSE(swap_with(64 * kMiB, std::nullopt).has_swap_available_bytes());
+}
+
 TEST_F(StatsTest, UsageIsFromRequestToUse) {
   containers_[0].spec.kubernetes_resources.requests["cpu"] = "250m";
   ON_CALL(engine_, ListContainers).WillByDefault(Return(containers_));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cri/calls.h"
+#include "cri/list_stream.h"
 
 // An RPC that `handlers_` has under the same name.
 #define PLIMSOLL_CRI_UNARY(Name, lane)                                                           \
@@ -22,18 +23,21 @@
         });                                                                                      \
   }
 
+// One that answers with a list in parts, whose source (list_parts.h) `handlers_` gives under the
+// same name.
+#define PLIMSOLL_CRI_LIST(Name)                                                                   \
+  grpc::ServerWriteReactor<v1::Name##Response>* Name(grpc::CallbackServerContext*,                \
+                                                     const v1::Name##Request* request) override { \
+    static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE #Name;                                 \
+    calls_->Trace(kMethod, *request);                                                             \
+    return ListStream<v1::Name##Response>::Open(calls_, kMethod, handlers_->Name(*request));      \
+  }
+
 // An RPC that is not supported.
 #define PLIMSOLL_CRI_UNSUPPORTED(Name, why)                                              \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext*, const v1::Name##Request*, \
                                  v1::Name##Response*) override {                         \
     return calls_->Refuse(PLIMSOLL_CRI_SERVICE #Name, why);                              \
-  }
-
-// One that would answer with a stream.
-#define PLIMSOLL_CRI_UNSUPPORTED_STREAM(Name, Request, Response, why)                            \
-  grpc::ServerWriteReactor<v1::Response>* Name(grpc::CallbackServerContext*, const v1::Request*) \
-      override {                                                                                 \
-    return calls_->RefuseStream<v1::Response>(PLIMSOLL_CRI_SERVICE #Name, why);                  \
   }
 
 #endif  // PLIMSOLL_CRI_UNARY_METHOD_H_

@@ -34,6 +34,13 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
     on_end_ = std::move(on_end);
   }
 
+  // Called without any lock held, each time that all that was queued has been written and the
+  // stream goes on: for whoever makes the next message only then. Let go of with the call's end.
+  void set_on_room(std::function<void()> on_room) {
+    absl::MutexLock lock(&mutex_);
+    on_room_ = std::move(on_room);
+  }
+
   // Queues a message. False when the reader is so slow that too many wait, or the stream has ended.
   bool Write(Message message) {
     absl::MutexLock lock(&mutex_);
@@ -81,11 +88,17 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
   }
 
   void OnWriteDone(bool ok) override {
-    absl::MutexLock lock(&mutex_);
-    writing_ = false;
-    pending_.pop_front();
-    if (!ok) cancelled_ = true;
-    Advance();
+    std::function<void()> on_room;
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+      pending_.pop_front();
+      if (!ok) cancelled_ = true;
+      Advance();
+      if (!cancelled_ && !finishing_ && pending_.empty()) on_room = on_room_;
+    }
+    // gRPC calls OnDone only when this has returned.
+    if (on_room) on_room();
   }
 
   void OnCancel() override {
@@ -100,10 +113,12 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
 
   void OnDone() override {
     std::function<void()> on_end;
+    std::function<void()> on_room;
     std::shared_ptr<WriteStream> self;
     {
       absl::MutexLock lock(&mutex_);
       on_end.swap(on_end_);
+      on_room.swap(on_room_);
       self.swap(self_);
     }
     if (on_end) on_end();
@@ -118,6 +133,7 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_end_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> on_room_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<WriteStream> self_ ABSL_GUARDED_BY(mutex_);  // gRPC's hold on it
 };
 

@@ -1,0 +1,41 @@
+// What of a container's or pod's counters becomes which metrics, group by group. What the kernel
+// doesn't tell has no metric.
+#ifndef PLIMSOLL_CRI_METRIC_GROUPS_H_
+#define PLIMSOLL_CRI_METRIC_GROUPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/disk_usage.h"
+#include "cri/metric_writer.h"
+#include "linux/link_counters.h"
+#include "runtime/counters.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::cri {
+
+// Time, throttling, and the pressure of CPU, memory and I/O (metric_groups_cpu.cc).
+void AddCpuMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
+// metric_groups_memory.cc
+void AddMemoryMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
+
+// metric_groups_io.cc
+void AddDiskIoMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
+// `written`: by the container, as found at `unix_nanos`; null where it isn't known.
+void AddFileSystemMetrics(const runtime::FileSystem& file_system, const DiskUsage* written,
+                          int64_t unix_nanos, MetricWriter* out);
+// Of all interfaces but loopback.
+void AddNetworkMetrics(const std::vector<linux::LinkCounters>& links, MetricWriter* out);
+
+// metric_groups_process.cc
+void AddProcessMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
+// What was asked for, as the kernel holds it, and when it was started. `now`: nanoseconds since the
+// Unix epoch.
+void AddSpecMetrics(const runtime::ContainerRecord& record,
+                    const runtime::ContainerCounters& counters, int64_t now, MetricWriter* out);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_METRIC_GROUPS_H_

@@ -1,0 +1,34 @@
+#include "cri/metric_groups.h"
+
+namespace plimsoll::cri {
+namespace {
+
+// The contract has whole numbers for all metrics.
+std::optional<uint64_t> Seconds(std::optional<uint64_t> nanoseconds) {
+  if (!nanoseconds.has_value()) return std::nullopt;
+  return *nanoseconds / 1'000'000'000;
+}
+
+void AddPressure(const std::optional<linux::Pressure>& pressure, const MetricFamily& waiting,
+                 const MetricFamily& stalled, MetricWriter* out) {
+  if (!pressure.has_value()) return;
+  out->Add(waiting, pressure->some.total_us / 1'000'000);
+  out->Add(stalled, pressure->full.total_us / 1'000'000);
+}
+
+}  // namespace
+
+void AddCpuMetrics(const runtime::ContainerCounters& counters, MetricWriter* out) {
+  const linux::CgroupStats& stats = counters.stats;
+  out->Add(kCpuUsage, Seconds(stats.cpu_usage_ns), {"total"});
+  out->Add(kCpuUser, Seconds(counters.more.cpu_user_ns));
+  out->Add(kCpuSystem, Seconds(counters.more.cpu_system_ns));
+  out->Add(kCpuPeriods, stats.cpu_periods);
+  out->Add(kCpuThrottledPeriods, stats.cpu_throttled_periods);
+  out->Add(kCpuThrottledTime, Seconds(stats.cpu_throttled_ns));
+  AddPressure(stats.cpu_pressure, kPressureCpuWaiting, kPressureCpuStalled, out);
+  AddPressure(stats.memory_pressure, kPressureMemoryWaiting, kPressureMemoryStalled, out);
+  AddPressure(stats.io_pressure, kPressureIoWaiting, kPressureIoStalled, out);
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,44 @@
+#include "cri/metric_groups.h"
+
+namespace plimsoll::cri {
+namespace {
+
+void AddFaults(const runtime::ContainerCounters& counters, MetricWriter* out) {
+  const linux::CgroupStats& stats = counters.stats;
+  out->Add(kMemoryFailures, counters.more.own_page_faults, {"pgfault", "container"});
+  out->Add(kMemoryFailures, stats.page_faults, {"pgfault", "hierarchy"});
+  out->Add(kMemoryFailures, counters.more.own_major_page_faults, {"pgmajfault", "container"});
+  out->Add(kMemoryFailures, stats.major_page_faults, {"pgmajfault", "hierarchy"});
+}
+
+// As cAdvisor names page sizes, which is as the kernel does.
+void AddHugetlb(const runtime::ContainerCounters& counters, MetricWriter* out) {
+  for (const auto& [size, use] : counters.more.hugetlb) {
+    out->Add(kHugetlbUsage, use.bytes, {size});
+    out->Add(kHugetlbMaxUsage, use.max_bytes, {size});
+  }
+}
+
+}  // namespace
+
+void AddMemoryMetrics(const runtime::ContainerCounters& counters, MetricWriter* out) {
+  const linux::CgroupStats& stats = counters.stats;
+  const linux::CgroupCounters& more = counters.more;
+  AddHugetlb(counters, out);
+  out->Add(kOomEvents, counters.oom_kills);
+  if (!more.cache_bytes.has_value()) return;  // no memory controller: the statistics are empty
+  out->Add(kMemoryUsage, stats.memory_usage_bytes);
+  out->Add(kMemoryWorkingSet, stats.memory_working_set_bytes);
+  out->Add(kMemoryRss, stats.memory_rss_bytes);
+  out->Add(kMemoryCache, more.cache_bytes);
+  out->Add(kMemoryMappedFile, more.mapped_file_bytes);
+  out->Add(kMemorySwap, stats.swap_usage_bytes);
+  out->Add(kMemoryKernel, more.kernel_bytes);
+  out->Add(kMemoryActiveFile, more.active_file_bytes);
+  out->Add(kMemoryInactiveFile, more.inactive_file_bytes);
+  out->Add(kMemoryMaxUsage, more.max_usage_bytes);
+  out->Add(kMemoryLimitHits, more.limit_hits);
+  AddFaults(counters, out);
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,146 @@
+// ListMetricDescriptors and the metrics of pods: what kubelet gives at /metrics/cadvisor from the
+// runtime (KEP-2371 "cAdvisor Metrics Endpoint").
+#include <map>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cri/metric_groups.h"
+#include "cri/runtime_handlers.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+// What a container's label is of that which is the pod's own.
+constexpr char kPod[] = "POD";
+
+MetricSubject SubjectOf(const runtime::SandboxRecord& pod) {
+  return {.id = pod.cgroup_path,
+          .name = pod.id,
+          .image = "",
+          .container = kPod,
+          .pod = pod.spec.name,
+          .pod_namespace = pod.spec.pod_namespace};
+}
+
+MetricSubject SubjectOf(const runtime::SandboxRecord& pod,
+                        const runtime::ContainerRecord& container,
+                        const v1::ContainerConfig& config) {
+  const v1::ImageSpec& image = config.image();
+  return {
+      .id = container.cgroup_path,
+      .name = container.id,
+      // kubelet asks for images by their ids.
+      .image = image.user_specified_image().empty() ? image.image() : image.user_specified_image(),
+      .container = container.spec.name,
+      .pod = pod.spec.name,
+      .pod_namespace = pod.spec.pod_namespace};
+}
+
+}  // namespace
+
+absl::Status RuntimeHandlers::ListMetricDescriptors(const v1::ListMetricDescriptorsRequest&,
+                                                    v1::ListMetricDescriptorsResponse* response) {
+  for (const MetricFamily* family : kMetricFamilies) {
+    FillDescriptor(*family, response->add_descriptors());
+  }
+  return absl::OkStatus();
+}
+
+RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk() {
+  LayersOnDisk disk;
+  // As found last, which clients have done every few seconds (ImageFsInfo).
+  const auto layers = engine_->WritableLayersUsage(absl::InfiniteDuration());
+  if (layers.ok()) disk.layers = *layers;
+  const auto file_system = engine_->WritableLayersFileSystem();
+  if (file_system.ok()) disk.file_system = *file_system;
+  return disk;
+}
+
+absl::Status RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& pod,
+                                          const runtime::ContainerRecord& record,
+                                          const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerCounters counters,
+                            engine_->Counters(record.id));
+  const auto config = container_configs_.Get(record.id, record.client_config);
+  metrics->set_container_id(record.id);
+  MetricWriter writer(SubjectOf(pod, record, *config), metrics->mutable_metrics());
+  AddSpecMetrics(record, counters, absl::GetCurrentTimeNanos(), &writer);
+  AddCpuMetrics(counters, &writer);
+  AddMemoryMetrics(counters, &writer);
+  AddDiskIoMetrics(counters, &writer);
+  AddProcessMetrics(counters, &writer);
+  if (!disk.file_system.has_value()) return absl::OkStatus();
+  const DiskUsage* written = nullptr;
+  int64_t unix_nanos = 0;
+  if (disk.layers != nullptr) {
+    const auto found = disk.layers->by_container.find(record.id);
+    if (found != disk.layers->by_container.end()) written = &found->second;
+    unix_nanos = disk.layers->unix_nanos;
+  }
+  AddFileSystemMetrics(*disk.file_system, written, unix_nanos, &writer);
+  return absl::OkStatus();
+}
+
+void RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& record,
+                                  const std::vector<runtime::ContainerRecord>& containers,
+                                  const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                                  v1::PodSandboxMetrics* metrics) {
+  metrics->set_pod_sandbox_id(record.id);
+  if (IsListed(record.id, "", links.status(), kTheNetwork)) {
+    MetricWriter writer(SubjectOf(record), metrics->mutable_metrics());
+    AddNetworkMetrics(*links, &writer);
+  }
+  for (const runtime::ContainerRecord& container : containers) {
+    v1::ContainerMetrics of_container;
+    const absl::Status filled = FillMetrics(record, container, disk, &of_container);
+    if (IsListed(record.id, container.id, filled, kItsMetrics)) {
+      *metrics->add_container_metrics() = std::move(of_container);
+    }
+  }
+}
+
+absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
+                                                    v1::ListPodSandboxMetricsResponse* response) {
+  std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
+  for (runtime::ContainerRecord& container : LiveContainers({})) {
+    containers[container.sandbox_id].push_back(std::move(container));
+  }
+  std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
+  std::erase_if(records, [](const runtime::SandboxRecord& record) {
+    return record.state != runtime::SandboxState::kReady;
+  });
+  std::vector<std::string> ids;
+  for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
+  const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
+  const LayersOnDisk disk = LookAtDisk();
+  for (size_t i = 0; i < records.size(); ++i) {
+    FillMetrics(records[i], containers[ids[i]], links[i], disk, response->add_pod_metrics());
+  }
+  return absl::OkStatus();
+}
+
+PartSource<v1::StreamPodSandboxMetricsResponse> RuntimeHandlers::StreamPodSandboxMetrics(
+    const v1::StreamPodSandboxMetricsRequest&) {
+  auto disk = std::make_shared<LayersOnDisk>();
+  return InParts<v1::StreamPodSandboxMetricsResponse>(
+      [this, disk] {
+        *disk = LookAtDisk();
+        return SandboxIds();
+      },
+      [this, disk](const std::string& id,
+                   v1::StreamPodSandboxMetricsResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetSandbox(id);
+        if (!record.ok() || record->state != runtime::SandboxState::kReady) return 0;
+        v1::ContainerStatsFilter filter;
+        filter.set_pod_sandbox_id(id);
+        v1::PodSandboxMetrics* const metrics = part->add_pod_sandbox_metrics();
+        FillMetrics(*record, LiveContainers(filter), engine_->SandboxLinks({id}).front(), *disk,
+                    metrics);
+        return metrics->ByteSizeLong();
+      });
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,120 @@
+// What pods use: their control groups, their networks, and each of their containers.
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cri/fill_usage.h"
+#include "cri/runtime_handlers.h"
+#include "cri/validate.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+using Containers = std::vector<runtime::ContainerRecord>;
+
+bool Matches(const runtime::SandboxRecord& record, const v1::PodSandboxStatsFilter& filter) {
+  return record.state == runtime::SandboxState::kReady && absl::StartsWith(record.id, filter.id());
+}
+
+v1::ContainerStatsFilter Of(const runtime::SandboxRecord& record) {
+  v1::ContainerStatsFilter filter;
+  filter.set_pod_sandbox_id(record.id);
+  return filter;
+}
+
+}  // namespace
+
+absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
+                                        const Containers& containers,
+                                        const runtime::Engine::Links& links, bool leave_out,
+                                        v1::PodSandboxStats* stats) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::CgroupStats counted, engine_->SandboxStats(record.id));
+  const int64_t now = absl::GetCurrentTimeNanos();
+  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+  v1::PodSandboxAttributes* attributes = stats->mutable_attributes();
+  attributes->set_id(record.id);
+  *attributes->mutable_metadata() = config->metadata();
+  *attributes->mutable_labels() = config->labels();
+  *attributes->mutable_annotations() = config->annotations();
+  v1::LinuxPodSandboxStats* out = stats->mutable_linux();
+  FillCpu(counted, now, cpu_rates_.Update(record.id, now, counted.cpu_usage_ns),
+          out->mutable_cpu());
+  FillMemory(counted, now, out->mutable_memory());
+  FillAvailable(record.spec.resources, counted, out->mutable_memory());
+  // Where the network can't be read the rest is as good.
+  if (leave_out ? IsListed(record.id, "", links.status(), kTheNetwork) : links.ok()) {
+    FillNetwork(*links, now, out);
+  } else if (!leave_out && !HasEnded(links.status())) {
+    return links.status();
+  }
+  out->mutable_process()->set_timestamp(now);
+  out->mutable_process()->mutable_process_count()->set_value(counted.process_count);
+  FillIo(counted, now, out);
+  for (const runtime::ContainerRecord& container : containers) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto each, ListedStats(container, leave_out));
+    if (each.has_value()) *out->add_containers() = *std::move(each);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
+                                              v1::PodSandboxStatsResponse* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
+                            engine_->GetSandbox(request.pod_sandbox_id()));
+  return FillStats(record, LiveContainers(Of(record)), engine_->SandboxLinks({record.id}).front(),
+                   /*leave_out=*/false, response->mutable_stats());
+}
+
+absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
+                                                  v1::ListPodSandboxStatsResponse* response) {
+  const v1::PodSandboxStatsFilter& filter = request.filter();
+  std::map<std::string, Containers> containers;  // by sandbox
+  for (runtime::ContainerRecord& container : LiveContainers({})) {
+    containers[container.sandbox_id].push_back(std::move(container));
+  }
+  std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
+  std::erase_if(records, [&](const runtime::SandboxRecord& record) {
+    if (!Matches(record, filter)) return true;
+    const auto config = sandbox_configs_.Get(record.id, record.client_config);
+    return !HasLabels(config->labels(), filter.label_selector());
+  });
+  std::vector<std::string> ids;
+  for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
+  const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
+  for (size_t i = 0; i < records.size(); ++i) {
+    v1::PodSandboxStats stats;
+    const absl::Status filled =
+        FillStats(records[i], containers[ids[i]], links[i], /*leave_out=*/true, &stats);
+    if (IsListed(ids[i], "", filled)) *response->add_stats() = std::move(stats);
+  }
+  return absl::OkStatus();
+}
+
+PartSource<v1::StreamPodSandboxStatsResponse> RuntimeHandlers::StreamPodSandboxStats(
+    const v1::StreamPodSandboxStatsRequest& request) {
+  return InParts<v1::StreamPodSandboxStatsResponse>(
+      [this] { return SandboxIds(); },
+      [this, filter = request.filter()](
+          const std::string& id,
+          v1::StreamPodSandboxStatsResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetSandbox(id);
+        if (!record.ok() || !Matches(*record, filter)) return 0;
+        const auto config = sandbox_configs_.Get(id, record->client_config);
+        if (!HasLabels(config->labels(), filter.label_selector())) return 0;
+        v1::PodSandboxStats stats;
+        const absl::Status filled =
+            FillStats(*record, LiveContainers(Of(*record)), engine_->SandboxLinks({id}).front(),
+                      /*leave_out=*/true, &stats);
+        if (!IsListed(id, "", filled)) return 0;
+        v1::PodSandboxStats* const listed = part->add_pod_sandbox_stats();
+        *listed = std::move(stats);
+        return listed->ByteSizeLong();
+      });
+}
+
+}  // namespace plimsoll::cri
