@@ -222,6 +222,39 @@ TEST_F(EventsTest, ARestartEndsTheStreamAndTheNextGoesOn) {
   EXPECT_EQ(stopped.containers_statuses(0).exit_code(), 137);
 }
 
+// Between two daemons too, each end is in the list or told, and told once.
+TEST_F(EventsTest, WhatEndsBetweenTwoDaemonsIsInTheListOrTold) {
+  const std::string gate = absl::StrCat(node_.directory(), "/gate");
+  ASSERT_TRUE(Host().MakeDirs(gate, 0755).ok());
+  cri::ContainerConfig config =
+      Named(Shell("while [ ! -e /gate/open ]; do sleep 0.05; done; exit 9"), "main");
+  cri::Mount* const mount = config.add_mounts();
+  mount->set_host_path(gate);
+  mount->set_container_path("/gate");
+  const std::string pod = RunPod();
+  const std::string ended = Start(pod, config);
+  const std::string other = Start(pod, Named(Shell("sleep 1000"), "other"));
+  node_.KillDaemon();
+  ASSERT_TRUE(Host().ReplaceFile(gate + "/open", "").ok());
+  ASSERT_TRUE(Eventually([&] { return ProcessesWith("/gate/open").empty(); }));
+  ASSERT_TRUE(node_.StartDaemon().ok());
+
+  EventStream stream(node_);
+  const bool is_listed = Status(ended).state() == cri::CONTAINER_EXITED;
+  ASSERT_EQ(AwaitExit(ended).exit_code(), 9);
+  ASSERT_TRUE(StopContainer(other, 0).ok());
+  int told = 0;
+  while (!HasFailure()) {
+    const cri::ContainerEventResponse event = stream.Next();
+    EXPECT_EQ(event.container_event_type(), cri::CONTAINER_STOPPED_EVENT) << Text(event);
+    if (event.container_id() == other) break;
+    EXPECT_EQ(event.container_id(), ended) << Text(event);
+    ++told;
+  }
+  EXPECT_LE(told, 1);
+  EXPECT_TRUE(is_listed || told == 1);
+}
+
 // What kubelet reads instead of the events' own when it lists.
 TEST_F(EventsTest, APodsStatusHasItsContainersAndATime) {
   const std::string pod = RunPod();

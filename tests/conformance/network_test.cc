@@ -302,5 +302,65 @@ PROMISE_TEST(
   EXPECT_EQ(RunToEnd(Shell("cat /etc/resolv.conf"), pod), first);
 }
 
+PROMISE_TEST(NetworkTest, TrafficIsCounted,
+             "A pod's statistics have its network by interface with a default among them, not "
+             "loopback's, and grow with what it receives and sends") {
+  const std::string pod = RunPod(NetworkPodConfig());
+  Start(pod, Server("counted"));
+  const auto network = [&] {
+    cri::PodSandboxStatsRequest request;
+    request.set_pod_sandbox_id(pod);
+    const auto response = client_.Ask<cri::PodSandboxStatsResponse>(request);
+    EXPECT_TRUE(response.ok() || absl::IsUnimplemented(response.status())) << response.status();
+    return response.ok() ? response->stats().linux().network() : cri::NetworkUsage();
+  };
+  const cri::NetworkUsage before = network();
+  if (!before.has_default_interface()) GTEST_SKIP() << "the statistics have no network";
+  const std::string name = before.default_interface().name();
+  std::set<std::string> names;
+  for (const cri::NetworkInterfaceUsage& each : before.interfaces()) names.insert(each.name());
+  EXPECT_TRUE(names.contains(name)) << before.ShortDebugString();
+  EXPECT_FALSE(names.contains("lo")) << before.ShortDebugString();
+  ASSERT_TRUE(Answers(PodStatus(pod).network().ip(), kPort, "counted"));
+  // A request and its answer, each of which is longer than a packet's headers.
+  EXPECT_TRUE(Eventually([&] {
+    const cri::NetworkInterfaceUsage now = network().default_interface();
+    return (now.rx_bytes().value() > before.default_interface().rx_bytes().value() + 100 &&
+            now.tx_bytes().value() > before.default_interface().tx_bytes().value() + 100) ||
+           HasFailure();
+  })) << network().ShortDebugString();
+}
+
+PROMISE_TEST(NetworkTest, TrafficIsAMetric,
+             "Where there are metrics, those of a pod have its network by interface") {
+  const std::string pod = RunPod(NetworkPodConfig());
+  const auto described =
+      client_.Ask<cri::ListMetricDescriptorsResponse>(cri::ListMetricDescriptorsRequest());
+  if (absl::IsUnimplemented(described.status())) GTEST_SKIP() << described.status().message();
+  ASSERT_OK(described);
+  int interface_at = -1;
+  for (const cri::MetricDescriptor& descriptor : described->descriptors()) {
+    if (descriptor.name() != "container_network_receive_bytes_total") continue;
+    for (int i = 0; i < descriptor.label_keys_size(); ++i) {
+      if (descriptor.label_keys(i) == "interface") interface_at = i;
+    }
+  }
+  ASSERT_GE(interface_at, 0) << "container_network_receive_bytes_total has no such label";
+  const auto listed =
+      client_.Ask<cri::ListPodSandboxMetricsResponse>(cri::ListPodSandboxMetricsRequest());
+  ASSERT_OK(listed);
+  std::vector<std::string> interfaces;
+  for (const cri::PodSandboxMetrics& of_pod : listed->pod_metrics()) {
+    if (of_pod.pod_sandbox_id() != pod) continue;
+    for (const cri::Metric& metric : of_pod.metrics()) {
+      if (metric.name() != "container_network_receive_bytes_total") continue;
+      ASSERT_GT(metric.label_values_size(), interface_at);
+      interfaces.push_back(metric.label_values(interface_at));
+      EXPECT_EQ(metric.metric_type(), cri::COUNTER);
+    }
+  }
+  EXPECT_THAT(interfaces, Not(IsEmpty()));
+}
+
 }  // namespace
 }  // namespace plimsoll::conformance

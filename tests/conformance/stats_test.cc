@@ -1,6 +1,5 @@
-// Statistics of containers and pods, and the metrics that kubelet passes on.
+// Statistics of containers and pods.
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -223,40 +222,6 @@ PROMISE_TEST(StatsTest, StreamedOnesAreTheListed,
   }
   EXPECT_OK(stream->Finish());
   EXPECT_THAT(ids, UnorderedElementsAre(pod));
-}
-
-PROMISE_TEST(StatsTest, MetricsAreDescribed,
-             "Every metric of ListPodSandboxMetrics is one of ListMetricDescriptors, with a value "
-             "for each of its labels") {
-  const auto described =
-      client_.Ask<cri::ListMetricDescriptorsResponse>(cri::ListMetricDescriptorsRequest());
-  if (absl::IsUnimplemented(described.status())) GTEST_SKIP() << described.status().message();
-  ASSERT_OK(described);
-  std::map<std::string, int> labels;
-  for (const cri::MetricDescriptor& descriptor : described->descriptors()) {
-    EXPECT_THAT(descriptor.help(), Not(IsEmpty())) << descriptor.name();
-    labels[descriptor.name()] = descriptor.label_keys_size();
-  }
-  const std::string pod = RunPod();
-  const std::string id = Start(pod, Sleeper());
-  const auto metrics =
-      client_.Ask<cri::ListPodSandboxMetricsResponse>(cri::ListPodSandboxMetricsRequest());
-  ASSERT_OK(metrics);
-  std::set<std::string> seen;
-  const auto look = [&](const cri::Metric& metric) {
-    ASSERT_TRUE(labels.contains(metric.name())) << metric.name();
-    EXPECT_EQ(metric.label_values_size(), labels[metric.name()]) << metric.name();
-  };
-  for (const cri::PodSandboxMetrics& of_pod : metrics->pod_metrics()) {
-    seen.insert(of_pod.pod_sandbox_id());
-    for (const cri::Metric& metric : of_pod.metrics()) look(metric);
-    for (const cri::ContainerMetrics& each : of_pod.container_metrics()) {
-      seen.insert(each.container_id());
-      for (const cri::Metric& metric : each.metrics()) look(metric);
-    }
-  }
-  EXPECT_TRUE(seen.contains(pod));
-  EXPECT_TRUE(seen.contains(id));
 }
 
 }  // namespace
