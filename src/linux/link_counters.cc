@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -43,7 +44,9 @@ absl::StatusOr<LinkCounters> ParseLine(absl::string_view line) {
     if (!absl::SimpleAtoi(words[i], &counts[i])) return wrong();
   }
   return LinkCounters{
-      .name = std::string(absl::StripAsciiWhitespace(line.substr(0, colon))),
+      // A name may be of any bytes but blanks, '/' and ':' (dev_valid_name in net/core/dev.c), and
+      // whoever reads it may take nothing but UTF-8.
+      .name = absl::CHexEscape(absl::StripAsciiWhitespace(line.substr(0, colon))),
       .rx_bytes = counts[0],
       .rx_packets = counts[1],
       .rx_errors = counts[2],
@@ -84,7 +87,7 @@ Links ReadOne(const FsRoot& host, const FsRoot& directory, const std::string& na
 absl::StatusOr<std::vector<LinkCounters>> ParseLinkCounters(absl::string_view text) {
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
   std::vector<LinkCounters> links;
-  for (size_t i = kHeadings; i < lines.size(); ++i) {
+  for (size_t i = kHeadings; i < lines.size() && links.size() < kMostLinks; ++i) {
     PLIMSOLL_ASSIGN_OR_RETURN(LinkCounters link, ParseLine(lines[i]));
     links.push_back(std::move(link));
   }

@@ -5,6 +5,7 @@
 #ifndef PLIMSOLL_LINUX_LINK_COUNTERS_H_
 #define PLIMSOLL_LINUX_LINK_COUNTERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace plimsoll::linux {
 
 // Of one interface, since it was made.
 struct LinkCounters {
-  std::string name;  // "eth0"
+  std::string name;  // "eth0"; bytes that are not printable ASCII are escaped, as in "\xff"
   uint64_t rx_bytes = 0;
   uint64_t rx_packets = 0;
   uint64_t rx_errors = 0;
@@ -28,6 +29,9 @@ struct LinkCounters {
   uint64_t tx_dropped = 0;
   bool operator==(const LinkCounters&) const = default;
 };
+
+// Who may make interfaces may make thousands: the kernel's first so many are told.
+inline constexpr size_t kMostLinks = 256;
 
 // /proc/<pid>/net/dev (proc(5)): two lines of headings, then a line for each interface, in the
 // kernel's order.

@@ -10,6 +10,7 @@
 
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
@@ -57,6 +58,17 @@ TEST(ParseLinkCounters, RefusesOtherLines) {
     EXPECT_TRUE(absl::IsInternal(links.status())) << line;
     EXPECT_THAT(links.status().message(), HasSubstr(line));
   }
+}
+
+// A pod with the right to make interfaces names them as it likes.
+TEST(ParseLinkCounters, NamesAreHarmlessAndNotWithoutEnd) {
+  constexpr char kZeros[] = ": 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+  const auto named = ParseLinkCounters(absl::StrCat(kHeadings, "\xff\x01\"", kZeros));
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->front().name, "\\xff\\x01\\\"");
+  std::string many = kHeadings;
+  for (size_t i = 0; i < 2 * kMostLinks; ++i) absl::StrAppend(&many, "d", i, kZeros);
+  EXPECT_THAT(*ParseLinkCounters(many), SizeIs(kMostLinks));
 }
 
 class LinkCountersTest : public ::testing::Test {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/mounts.h"
@@ -113,7 +114,7 @@ absl::StatusOr<FileSystem> EngineImpl::WritableLayersFileSystem() const {
                             options_.state.OpenFile(".", O_PATH | O_DIRECTORY));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::MountInfo mount, linux::MountOf(options_.host, directory));
   FileSystem file_system;
-  file_system.device = mount.source;
+  file_system.device = absl::CHexEscape(mount.source);  // which may be of any bytes
   file_system.bytes = static_cast<uint64_t>(info.f_blocks) * info.f_frsize;
   file_system.inodes = info.f_files;
   file_system.inodes_free = info.f_ffree;
