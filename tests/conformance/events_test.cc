@@ -121,6 +121,24 @@ PROMISE_TEST(EventTest, AContainersLifeIsTold,
   EXPECT_TRUE(told) << "the event of its end has no status of it";
 }
 
+PROMISE_TEST(EventTest, APodsLifeIsTold,
+             "A pod's creation, start, stop and removal are one event each, in this order, with "
+             "the pod's id as the container's") {
+  const std::string pod = RunPod();
+  ASSERT_TRUE(Await(pod, 2));
+  ASSERT_OK(StopPod(pod));
+  ASSERT_TRUE(Await(pod, 3));
+  ASSERT_OK(RemovePod(pod));
+  ASSERT_TRUE(Await(pod, 4));
+  EXPECT_THAT(reader_->TypesOf(pod),
+              ElementsAre(cri::CONTAINER_CREATED_EVENT, cri::CONTAINER_STARTED_EVENT,
+                          cri::CONTAINER_STOPPED_EVENT, cri::CONTAINER_DELETED_EVENT));
+  const std::vector<Event> events = reader_->Of(pod);
+  for (const Event& event : events) EXPECT_EQ(event.pod_sandbox_status().id(), pod);
+  EXPECT_EQ(events[1].pod_sandbox_status().state(), cri::SANDBOX_READY);
+  EXPECT_EQ(events[2].pod_sandbox_status().state(), cri::SANDBOX_NOTREADY);
+}
+
 PROMISE_TEST(EventTest, AnOomKillIsTold,
              "The end of a container by its memory limit is told with the reason OOMKilled") {
   cri::ContainerConfig config = Shell("exec tail -c 1000000000 /dev/zero > /dev/null");
