@@ -71,7 +71,8 @@ class TwoVoices {
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
                                          const std::function<bool()>& cancelled,
-                                         const ProgressFn& progress) {
+                                         const ProgressFn& progress, uint64_t* bytes) {
+  *bytes = 0;
   PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest,
                             ParseManifest(image.manifest, "the image's manifest"));
   ImageContent content;
@@ -91,7 +92,10 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
       auto copy, BlobCopy::Start(std::move(blobs), [&](const std::function<bool()>& stopped) {
         return transport.Copy(
             image, known.digests, [&] { return stopped() || (cancelled && cancelled()); },
-            [&voices](const Progress& step) { voices.Copying(step); });
+            [&voices, bytes](const Progress& step) {
+              *bytes = step.done_bytes;
+              voices.Copying(step);
+            });
       }));
   BlobCopy* const copying = copy.get();
   // After what the copy refers to: it goes first, and ends the copy.

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_IMAGE_DOWNLOAD_H_
 #define PLIMSOLL_IMAGE_DOWNLOAD_H_
 
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/statusor.h"
@@ -21,11 +22,12 @@ struct DownloadedImage {
 
 // Layers that are in the store are not asked for; the others are unpacked as they come, while those
 // behind them are still on the way. `work` is the transport's. `progress` is called in two threads,
-// never at once. Errors are those of the transport and of UnpackImage.
+// never at once. `bytes` is set to what came, also when it fails. Errors are those of the transport
+// and of UnpackImage.
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
                                          const std::function<bool()>& cancelled,
-                                         const ProgressFn& progress);
+                                         const ProgressFn& progress, uint64_t* bytes);
 
 }  // namespace plimsoll::image
 

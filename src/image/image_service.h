@@ -95,10 +95,20 @@ struct ImageUsage {
   uint64_t inodes = 0;
 };
 
+// A pull that has ended; one that several callers have waited for is one.
+struct FinishedPull {
+  absl::Status status;
+  absl::Duration duration;
+  uint64_t bytes = 0;  // that came from the registry, of layers and config
+};
+
 struct ImageServiceOptions {
   // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf, which
   // need not be there.
   std::string registries_conf;
+  // Told of each pull from a registry, in its own thread; may be null. Must be quick.
+  std::function<void()> on_pull_start;
+  std::function<void(const FinishedPull&)> on_pull_end;
 };
 
 // Thread-safe. Long operations hold no lock; a pull runs in a thread of its own, which those who

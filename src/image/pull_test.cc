@@ -93,14 +93,16 @@ class PullTest : public ::testing::Test {
       EXPECT_THAT(proc.Read(absl::StrCat(pid, "/environ")).value_or(""), Not(HasSubstr(kPassword)));
     }
   }
-  // Opens the store anew, with a registries.conf of this text.
-  void Configure(const std::string& registries_conf) {
-    ASSERT_TRUE(dir_.root().ReplaceFile("registries.conf", registries_conf).ok());
+  void OpenAnew(const ImageServiceOptions& options) {
     service_.reset();
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_,
-                                      {.registries_conf = dir_.root().PathOf("registries.conf")});
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, options);
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
+  }
+  // With a registries.conf of this text.
+  void Configure(const std::string& registries_conf) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("registries.conf", registries_conf).ok());
+    OpenAnew({.registries_conf = dir_.root().PathOf("registries.conf")});
   }
   void ExpectNothingLeft() {
     EXPECT_THAT(service_->List(), IsEmpty());
@@ -149,6 +151,33 @@ TEST_F(PullTest, AgainCopiesNothing) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_THAT(steps, ElementsAre(HasSubstr("resolving")));
   EXPECT_THAT(service_->List(), SizeIs(1));
+}
+
+TEST_F(PullTest, EachIsToldOfWithWhatItBrought) {
+  int begun = 0;
+  std::vector<FinishedPull> ended;
+  OpenAnew({.on_pull_start = [&] { ++begun; },
+            .on_pull_end = [&](const FinishedPull& pull) { ended.push_back(pull); }});
+  const std::string name = Start().Name("hello:v1");
+  const TestLayout layout = Hello();
+  Push(layout, name);
+  EXPECT_FALSE(Pull(registry_->Name("hello:none")).ok());
+  EXPECT_FALSE(Pull("No Reference").ok());
+  ASSERT_TRUE(Pull(name).ok());
+  ASSERT_TRUE(Pull(name).ok());
+  EXPECT_EQ(begun, 3) << "what is no reference is no pull";
+  ASSERT_THAT(ended, SizeIs(3));
+  EXPECT_EQ(ended[0].status.code(), absl::StatusCode::kNotFound) << ended[0].status;
+  EXPECT_EQ(ended[0].bytes, 0u);
+  EXPECT_TRUE(ended[1].status.ok());
+  const std::string manifest_digest = layout.index["manifests"][0]["digest"];
+  const TestJson manifest = TestJson::parse(layout.files.at(TestLayout::PathOf(manifest_digest)));
+  uint64_t bytes = manifest["config"]["size"];
+  for (const TestJson& layer : manifest["layers"]) bytes += layer["size"].get<uint64_t>();
+  EXPECT_EQ(ended[1].bytes, bytes);
+  EXPECT_GT(ended[1].duration, absl::ZeroDuration());
+  EXPECT_TRUE(ended[2].status.ok());
+  EXPECT_EQ(ended[2].bytes, 0u) << "it was there already";
 }
 
 TEST_F(PullTest, ByDigestOfAnIndex) {

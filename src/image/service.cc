@@ -128,7 +128,10 @@ class Service : public ImageService {
   absl::StatusOr<Image> JoinPull(const Reference& name, const PullOptions& options,
                                  absl::Time deadline, const ProgressFn& progress);
   absl::StatusOr<Image> PullNow(const Reference& name, const TransportOptions& options,
-                                const ProgressFn& progress);
+                                const ProgressFn& progress, uint64_t* bytes);
+  // PullNow, told of to whoever counts pulls.
+  absl::StatusOr<Image> PullAndTell(const Reference& name, const TransportOptions& options,
+                                    const ProgressFn& progress);
   // An image that is here already, with names that it may not have had. Nothing if it isn't.
   absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const RegistryImage& found);
   absl::StatusOr<ImageIndex::Match> FindMatch(absl::string_view reference) const
@@ -284,12 +287,22 @@ absl::StatusOr<Image> Service::JoinPull(const Reference& name, const PullOptions
                                                      const ProgressFn& publish) {
     TransportOptions with_end = transport;
     with_end.cancelled = cancelled;
-    return PullNow(name, with_end, publish);
+    return PullAndTell(name, with_end, publish);
   });
 }
 
+absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const TransportOptions& options,
+                                           const ProgressFn& progress) {
+  if (options_.on_pull_start) options_.on_pull_start();
+  const absl::Time start = absl::Now();
+  uint64_t bytes = 0;
+  absl::StatusOr<Image> image = PullNow(name, options, progress, &bytes);
+  if (options_.on_pull_end) options_.on_pull_end({image.status(), absl::Now() - start, bytes});
+  return image;
+}
+
 absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOptions& options,
-                                       const ProgressFn& progress) {
+                                       const ProgressFn& progress, uint64_t* bytes) {
   std::string work_name;
   absl::Cleanup remove_work = [&] {
     if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
@@ -306,7 +319,7 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   if (known.has_value()) return *std::move(known);
 
   absl::StatusOr<DownloadedImage> got =
-      Download(*transport, found, work, *layers_, options.cancelled, progress);
+      Download(*transport, found, work, *layers_, options.cancelled, progress, bytes);
   if (!got.ok()) {
     // The transport's own errors say it already.
     if (absl::StartsWith(got.status().message(), "pull ")) return got.status();
