@@ -6,6 +6,13 @@
 
 namespace plimsoll::cri {
 
+MethodName SplitMethod(absl::string_view method) {
+  const size_t slash = method.rfind('/');
+  if (slash == absl::string_view::npos) return {"", method};
+  const absl::string_view full = method.substr(0, slash);
+  return {full.substr(full.find_last_of("./") + 1), method.substr(slash + 1)};
+}
+
 absl::Status Calls::Unsupported(absl::string_view method, absl::string_view why) {
   return absl::UnimplementedError(
       absl::StrCat(method.substr(method.rfind('/') + 1),

@@ -34,6 +34,13 @@ struct CallContext {
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
+// "/runtime.v1.RuntimeService/Version" in its parts, without the package.
+struct MethodName {
+  absl::string_view service;  // "RuntimeService"
+  absl::string_view name;     // "Version"
+};
+MethodName SplitMethod(absl::string_view method);
+
 struct FinishedCall {
   absl::string_view method;  // "/runtime.v1.RuntimeService/Version"
   grpc::StatusCode code = grpc::StatusCode::OK;

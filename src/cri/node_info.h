@@ -34,6 +34,9 @@ struct NodeInfo {
   // Whether a pod could be started now: OK, or an error whose message is "<Reason>: <why>", the
   // reason being one word in CamelCase. May be null. Thread-safe, and cheap.
   std::function<absl::Status()> ready;
+  // What keeps the daemon from being ready, one sentence each. May be null. Thread-safe, and cheap.
+  std::function<std::vector<std::string>()> not_ready;
+  std::string metrics_url;  // empty: metrics are not served
   // Whether a pod would get a network, with an error as `ready`'s. Null: there is none.
   // Thread-safe; may wait some seconds for network plugins.
   std::function<absl::Status()> network_ready;

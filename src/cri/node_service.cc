@@ -105,6 +105,10 @@ class NodeHandlers {
     for (std::string& trouble : options_.engine->RecoveryTroubles()) {
       response->add_troubles(std::move(trouble));
     }
+    if (info.not_ready) {
+      for (std::string& missing : info.not_ready()) response->add_not_ready(std::move(missing));
+    }
+    response->set_metrics_url(info.metrics_url);
     Count(response);
     return absl::OkStatus();
   }

@@ -1,6 +1,7 @@
 #include "cri/server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "cri/runtime_handlers.h"
 #include "cri/services.h"
 #include "cri/socket_file.h"
+#include "cri/unknown_methods.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -23,6 +25,9 @@ namespace {
 constexpr int kMaxMessageBytes = 16 * 1024 * 1024;
 // What all calls together may hold in gRPC's buffers.
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
+// By these names grpc.health.v1.Health tells of them.
+constexpr const char* kServices[] = {"runtime.v1.RuntimeService", "runtime.v1.ImageService",
+                                     "plimsoll.v1.NodeService"};
 // For calls that were cancelled.
 constexpr absl::Duration kCancelGrace = absl::Seconds(3);
 
@@ -47,13 +52,15 @@ class GrpcServer final : public Server {
                                            topology_feed_.get())),
         image_service_(NewImageService(&calls_, &image_handlers_)),
         node_service_(NewNodeService(&calls_, {options_.engine, options_.events, options_.images,
-                                               options_.info, &runtime_handlers_})) {}
+                                               options_.info, &runtime_handlers_})),
+        unknown_methods_(NewUnknownMethods(&calls_)) {}
 
   ~GrpcServer() override { static_cast<void>(Shutdown(absl::ZeroDuration())); }
 
   absl::Status Listen() {
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket_path));
     const std::string unfinished = UnfinishedSocket(options_.socket_path);
+    grpc::EnableDefaultHealthCheckService(true);  // of every server that is built from now on
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("plimsoll");
     quota.Resize(kMaxBufferBytes);
@@ -65,6 +72,7 @@ class GrpcServer final : public Server {
     builder.RegisterService(runtime_service_.get());
     builder.RegisterService(image_service_.get());
     builder.RegisterService(node_service_.get());
+    builder.RegisterCallbackGenericService(unknown_methods_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) {
       return absl::FailedPreconditionError(
@@ -76,12 +84,16 @@ class GrpcServer final : public Server {
         PublishSocket({options_.socket_path, options_.socket_mode, options_.socket_group}));
     std::move(remove).Cancel();
     published_ = true;
+    for (const char* service : kServices) {
+      server_->GetHealthCheckService()->SetServingStatus(service, true);
+    }
     return absl::OkStatus();
   }
 
   bool Shutdown(absl::Duration grace) override {
     if (server_ == nullptr) return true;
     if (published_) unlink(options_.socket_path.c_str());
+    server_->GetHealthCheckService()->SetServingStatus(false);
     // Not left to gRPC, which also waits for every idle client to say goodbye.
     if (!calls_.Drain(absl::Now() + grace)) {
       if (options_.abandon_calls) options_.abandon_calls();
@@ -113,6 +125,7 @@ class GrpcServer final : public Server {
   std::unique_ptr<grpc::Service> runtime_service_;
   std::unique_ptr<grpc::Service> image_service_;
   std::unique_ptr<grpc::Service> node_service_;
+  std::unique_ptr<grpc::CallbackGenericService> unknown_methods_;
   std::unique_ptr<grpc::Server> server_;
   bool published_ = false;
 };

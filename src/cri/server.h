@@ -1,4 +1,6 @@
-// The gRPC server: RuntimeService, ImageService and NodeService on one unix socket.
+// The gRPC server: RuntimeService, ImageService and NodeService on one unix socket. Beside them
+// gRPC's own grpc.health.v1.Health says SERVING for each of them, and for "", from the socket's
+// appearance to the beginning of the shutdown.
 //
 //   cri::ServerOptions options;
 //   options.socket_path = "/run/plimsoll/plimsoll.sock";

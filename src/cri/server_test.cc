@@ -19,12 +19,14 @@
 #include "cri/grpc_status.h"
 #include "cri/mocks_for_test.h"
 #include "google/protobuf/empty.pb.h"
+#include "google/protobuf/wrappers.pb.h"
 
 namespace plimsoll::cri {
 namespace {
 
 namespace v1 = ::runtime::v1;
 using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Invoke;
 using ::testing::Return;
@@ -141,6 +143,80 @@ TEST_F(ServerTest, NoCallIsForgotten) {
       EXPECT_THAT(status.error_message(), HasSubstr("not supported")) << name;
     }
   }
+}
+
+// Requests and answers of grpc.health.v1.Health are on the wire what these two are.
+TEST_F(ServerTest, HealthIsToldAsGrpcToolsAskForIt) {
+  enum { kServing = 1, kNotServing = 2 };
+  Start();
+  const auto ask = [this](const std::string& service, int* health) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    google::protobuf::StringValue request;
+    google::protobuf::Int32Value response;
+    request.set_value(service);
+    const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    const grpc::Status status = grpc::internal::BlockingUnaryCall<google::protobuf::StringValue,
+                                                                  google::protobuf::Int32Value>(
+        channel_.get(), method, &context, request, &response);
+    *health = response.value();
+    return status;
+  };
+  int health = 0;
+  for (const char* service :
+       {"", "runtime.v1.RuntimeService", "runtime.v1.ImageService", "plimsoll.v1.NodeService"}) {
+    const grpc::Status status = ask(service, &health);
+    EXPECT_TRUE(status.ok()) << service << ": " << status.error_message();
+    EXPECT_EQ(health, kServing) << service;
+  }
+  EXPECT_EQ(ask("runtime.v1.Other", &health).error_code(), grpc::StatusCode::NOT_FOUND);
+
+  // While the last calls are waited for it isn't served any more.
+  absl::Notification working;
+  absl::Notification go_on;
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillOnce(Invoke([&](auto, auto) {
+    working.Notify();
+    go_on.WaitForNotification();
+    return absl::OkStatus();
+  }));
+  std::thread caller([&] { EXPECT_TRUE(Stop("c").ok()); });
+  working.WaitForNotification();
+  std::thread stopper([&] { EXPECT_TRUE(server_->Shutdown(absl::Seconds(60))); });
+  EXPECT_TRUE(WaitUntil([&] { return ask("", &health).ok() && health == kNotServing; }));
+  go_on.Notify();
+  caller.join();
+  stopper.join();
+}
+
+TEST_F(ServerTest, WhatNoServiceHasIsNamedAndObserved) {
+  absl::Mutex mutex;
+  std::vector<std::string> seen;
+  options_.calls.observer = [&](const FinishedCall& call) {
+    absl::MutexLock lock(&mutex);
+    const MethodName method = SplitMethod(call.method);
+    seen.push_back(absl::StrCat(method.service, " ", method.name, " ", CodeName(call.code)));
+  };
+  Start();
+  const auto ask = [this](const std::string& name) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    const google::protobuf::Empty request;
+    google::protobuf::Empty response;
+    const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+    return grpc::internal::BlockingUnaryCall<google::protobuf::Empty, google::protobuf::Empty>(
+        channel_.get(), method, &context, request, &response);
+  };
+  const grpc::Status method = ask("/runtime.v1.RuntimeService/Teleport");
+  EXPECT_EQ(method.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(method.error_message(),
+              HasSubstr("there is no method /runtime.v1.RuntimeService/Teleport"));
+  EXPECT_EQ(ask("/runtime.v1alpha2.RuntimeService/Version").error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(Version().ok());
+  absl::MutexLock lock(&mutex);
+  EXPECT_THAT(seen, ElementsAre("unknown unknown UNIMPLEMENTED", "unknown unknown UNIMPLEMENTED",
+                                "RuntimeService Version OK"));
 }
 
 TEST_F(ServerTest, CallsRunSideBySide) {

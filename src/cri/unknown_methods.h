@@ -1,0 +1,19 @@
+// Calls of methods that no service has.
+#ifndef PLIMSOLL_CRI_UNKNOWN_METHODS_H_
+#define PLIMSOLL_CRI_UNKNOWN_METHODS_H_
+
+#include <grpcpp/generic/async_generic_service.h>
+
+#include <memory>
+
+#include "cri/calls.h"
+
+namespace plimsoll::cri {
+
+// Answers each with UNIMPLEMENTED and the method's name, and tells the observer of `calls`, which
+// must outlive it: as method "/unknown/unknown", since a client may make up any number of names.
+std::unique_ptr<grpc::CallbackGenericService> NewUnknownMethods(const Calls* calls);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_UNKNOWN_METHODS_H_
