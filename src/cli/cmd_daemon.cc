@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/command.h"
@@ -36,6 +37,9 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
                        absl::StrCat(condition.status() ? "yes" : "no",
                                     condition.message().empty() ? "" : ": ", condition.message()));
   }
+  const std::string missing = Printable(absl::StrJoin(status.not_ready(), "; "));
+  facts.emplace_back("ready", missing.empty() ? "yes" : absl::StrCat("no: ", missing));
+  if (!status.metrics_url().empty()) facts.emplace_back("metrics", Printable(status.metrics_url()));
   std::string text = absl::StrCat(
       "plimsolld ", status.version(), ", process ", status.pid(), ", up ",
       HumanAge(absl::Now() - absl::FromUnixNanos(status.started_at())), "\n", AlignedPairs(facts));

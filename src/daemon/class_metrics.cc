@@ -11,69 +11,46 @@ namespace {
 
 constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
 
-using Labels = std::vector<prometheus::ClientMetric::Label>;
-
-prometheus::MetricFamily Family(const std::string& name, const std::string& help,
-                                prometheus::MetricType type) {
-  prometheus::MetricFamily family;
-  family.name = name;
-  family.help = help;
-  family.type = type;
-  return family;
-}
-
-void Add(prometheus::MetricFamily* family, Labels labels, uint64_t value) {
-  prometheus::ClientMetric metric;
-  metric.label = std::move(labels);
-  if (family->type == prometheus::MetricType::Counter) {
-    metric.counter.value = static_cast<double>(value);
-  } else {
-    metric.gauge.value = static_cast<double>(value);
-  }
-  family->metric.push_back(std::move(metric));
-}
-
 }  // namespace
 
-std::vector<prometheus::MetricFamily> ClassMetrics(const qos::Registry& registry,
-                                                   qos::DriftWatch& drift) {
-  auto holders = Family("plimsoll_class_holders", "Pods or containers that hold a QoS class",
-                        prometheus::MetricType::Gauge);
-  auto capacity = Family("plimsoll_class_capacity", "How many may hold a QoS class at once",
-                         prometheus::MetricType::Gauge);
-  auto refusals = Family("plimsoll_class_refusals_total", "Refused requests for a QoS class",
-                         prometheus::MetricType::Counter);
-  auto drifted =
-      Family("plimsoll_class_drift", "Holders of a QoS class that are not in it as last looked at",
-             prometheus::MetricType::Gauge);
+MetricFamilies ClassMetrics(const qos::Registry& registry, qos::DriftWatch& drift) {
+  auto holders = MakeFamily("plimsoll_class_holders", "Pods or containers that hold a QoS class",
+                            prometheus::MetricType::Gauge);
+  auto capacity = MakeFamily("plimsoll_class_capacity", "How many may hold a QoS class at once",
+                             prometheus::MetricType::Gauge);
+  auto refusals = MakeFamily("plimsoll_class_refusals_total", "Refused requests for a QoS class",
+                             prometheus::MetricType::Counter);
+  auto drifted = MakeFamily("plimsoll_class_drift",
+                            "Holders of a QoS class that are not in it as last looked at",
+                            prometheus::MetricType::Gauge);
   const std::map<qos::DriftWatch::Key, uint64_t> differ = drift.Look(kTimeForDrift);
   for (const qos::TypeReport& type : registry.Describe()) {
     const std::string level = type.level == qos::Level::kPod ? "pod" : "container";
     for (const qos::ClassUse& use : type.classes) {
-      const Labels labels = {{"level", level}, {"type", type.name}, {"class", use.info.name}};
-      Add(&holders, labels, use.holders.size());
-      if (use.info.capacity != 0) Add(&capacity, labels, use.info.capacity);
+      const MetricLabels labels = {{"level", level}, {"type", type.name}, {"class", use.info.name}};
+      AddValue(&holders, labels, use.holders.size());
+      if (use.info.capacity != 0) AddValue(&capacity, labels, use.info.capacity);
       const auto count = differ.find({type.level, type.name, use.info.name});
-      Add(&drifted, labels, count == differ.end() ? 0 : count->second);
+      AddValue(&drifted, labels, count == differ.end() ? 0 : count->second);
     }
   }
   for (const auto& [key, count] : registry.Refusals()) {
-    Add(&refusals, {{"type", key.first}, {"reason", key.second}}, count);
+    AddValue(&refusals, {{"type", key.first}, {"reason", key.second}}, count);
   }
   std::map<std::string, prometheus::MetricFamily> measured;
   for (const qos::Registry::Measurement& one : registry.Measure()) {
     auto [at, is_new] = measured.try_emplace(one.metric);
     if (is_new) {
-      at->second = Family(absl::StrCat("plimsoll_class_", one.metric),
-                          "Measured by the class's type, of a holder or of a class as a whole",
-                          prometheus::MetricType::Gauge);
+      at->second = MakeFamily(absl::StrCat("plimsoll_class_", one.metric),
+                              "Measured by the class's type, of a holder or of a class as a whole",
+                              prometheus::MetricType::Gauge);
     }
-    Labels labels = {{"type", one.type}, {"class", one.class_name}};
+    MetricLabels labels = {{"type", one.type}, {"class", one.class_name}};
     if (!one.id.empty()) labels.push_back({"id", one.id});
-    Add(&at->second, std::move(labels), one.value);
+    AddValue(&at->second, std::move(labels), one.value);
   }
-  std::vector<prometheus::MetricFamily> families = {std::move(holders), std::move(capacity),
-                                                    std::move(refusals), std::move(drifted)};
+  MetricFamilies families = {std::move(holders), std::move(capacity), std::move(refusals),
+                             std::move(drifted)};
   for (auto& [name, family] : measured) families.push_back(std::move(family));
   return families;
 }

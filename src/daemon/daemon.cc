@@ -32,8 +32,10 @@
 #include "daemon/find_group.h"
 #include "daemon/held_news.h"
 #include "daemon/metrics.h"
+#include "daemon/node_health.h"
 #include "daemon/node_resources.h"
 #include "daemon/run_directory.h"
+#include "daemon/status_pages.h"
 #include "image/image_service.h"
 #include "linux/cgroup.h"
 #include "linux/uevents.h"
@@ -104,9 +106,6 @@ cri::LaneOptions LanesFor(int workers) {
   return lanes;
 }
 
-// A call that waits this long for a worker that does nothing but look or start will not be served.
-constexpr absl::Duration kStuck = absl::Seconds(30);
-
 ImageSettings ImageSettingsOf(const Config& config) {
   return {config.insecure_registries, config.pinned_images};
 }
@@ -137,12 +136,14 @@ class DaemonImpl final : public Daemon {
     absl::Cleanup undo = [&] { run_->Undo().IgnoreError(); };
 
     PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(*state_, sandboxes));
+    PLIMSOLL_RETURN_IF_ERROR(OpenParts());
+    PLIMSOLL_RETURN_IF_ERROR(StartStatusPages());
     PLIMSOLL_RETURN_IF_ERROR(OpenEngine());
     PLIMSOLL_ASSIGN_OR_RETURN(
         node_, NodeResources::Start(config.node_resources, host_, config.run_dir, *state_,
                                     engine_.get(), log_));
-    PLIMSOLL_RETURN_IF_ERROR(StartMetrics());
     PLIMSOLL_RETURN_IF_ERROR(StartStreaming());
+    health_->Recovered(engine_.get(), [this] { return node_->Ready(); });
     PLIMSOLL_RETURN_IF_ERROR(StartServer());
     std::move(undo).Cancel();
     return absl::OkStatus();
@@ -170,7 +171,7 @@ class DaemonImpl final : public Daemon {
   }
 
   bool Stop(absl::Duration grace) override {
-    serving_ = false;
+    health_->Stopping();
     // Streams have no end that could be waited for.
     if (streaming_ != nullptr) streaming_->Stop();
     return server_->Shutdown(grace);
@@ -185,6 +186,7 @@ class DaemonImpl final : public Daemon {
  private:
   // What asks the engine goes before it.
   void CloseEngine() {
+    pages_.reset();
     std::unique_ptr<cri::Server> server;
     {
       absl::MutexLock lock(&server_mutex_);
@@ -195,6 +197,7 @@ class DaemonImpl final : public Daemon {
     node_.reset();
     if (listener_.has_value()) events_->Unlisten(*listener_);
     listener_.reset();
+    health_.reset();
     metrics_.reset();
     devices_.reset();
     // Before the engine, which now asks it for nothing more: containers that go on keep their
@@ -206,14 +209,19 @@ class DaemonImpl final : public Daemon {
     runtime_.reset();
   }
 
-  absl::Status OpenEngine() {
+  // What the engine is made from, and what counts and watches it.
+  absl::Status OpenParts() {
     const Config& config = options_.config;
+    OpenMetrics();
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot image_root,
                               FsRoot::OpenOrCreate(state_->PathOf("images")));
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        std::unique_ptr<image::ImageService> images,
-        image::ImageService::Open(image_root, store_.get(),
-                                  {.registries_conf = config.registries_file}));
+    image::ImageServiceOptions image_options{.registries_conf = config.registries_file};
+    image_options.on_pull_start = [this] { metrics_->ObservePullStart(); };
+    image_options.on_pull_end = [this](const image::FinishedPull& pull) {
+      metrics_->ObservePullEnd(pull.status, pull.duration, pull.bytes);
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<image::ImageService> images,
+                              image::ImageService::Open(image_root, store_.get(), image_options));
     events_.emplace(static_cast<size_t>(config.event_log_capacity));
     images_ = std::make_unique<ConfiguredImages>(
         runtime::WithImageEvents(std::move(images), &*events_), ImageSettingsOf(config));
@@ -235,12 +243,19 @@ class DaemonImpl final : public Daemon {
 
     PLIMSOLL_RETURN_IF_ERROR(OpenNetwork());
 
-    metrics_.emplace(
-        options_.version, [this] { return CountStates(*engine_); }, [this] { return Health(); });
     metrics_->SetClasses(classes_.get());
-    metrics_->SetLanes([this] { return CountLanes(); });
-    listener_ = events_->Listen(
-        [this](const runtime::Event& event, const runtime::EventSubject&) { OnEvent(event); });
+    listener_ =
+        events_->Listen([this](const runtime::Event& event, const runtime::EventSubject& subject) {
+          OnEvent(event, subject);
+        });
+    OpenHealth();
+    return absl::OkStatus();
+  }
+
+  // Finds again what there is.
+  absl::Status OpenEngine() {
+    const Config& config = options_.config;
+    const absl::Time start = absl::Now();
     runtime::EngineOptions engine{
         .host = host_,
         .state = *state_,
@@ -262,6 +277,8 @@ class DaemonImpl final : public Daemon {
       metrics_->ObservePhase(phase, duration);
     };
     PLIMSOLL_ASSIGN_OR_RETURN(engine_, runtime::Engine::Create(std::move(engine)));
+    found_ = engine_.get();
+    CountRecovery(absl::Now() - start);
     // What is known only of containers that run already.
     class_warnings_.Tell(classes_->Describe(/*look=*/true));
     device_news_.Listen([this] { LookAtDevicesAgain(); });
@@ -309,9 +326,44 @@ class DaemonImpl final : public Daemon {
     return absl::OkStatus();
   }
 
-  absl::Status StartMetrics() {
+  void OpenMetrics() {
+    metrics_.emplace(options_.version, [this] {
+      const runtime::Engine* engine = found_;
+      return engine == nullptr ? StateCounts() : CountStates(*engine);
+    });
+    metrics_->SetLanes([this] { return CountLanes(); });
+    metrics_->SetHost(host_);
+  }
+
+  void CountRecovery(absl::Duration duration) {
+    RecoveryCounts counts;
+    counts.duration = duration;
+    counts.sandboxes = engine_->ListSandboxes().size();
+    engine_->VisitContainers([&counts](const runtime::ContainerRecord&) { ++counts.containers; });
+    counts.troubles = engine_->RecoveryTroubles().size();
+    metrics_->ObserveRecovery(counts);
+  }
+
+  void OpenHealth() {
+    health_.emplace(NodeHealth::Parts{.host = host_,
+                                      .state = *state_,
+                                      .state_directory = options_.config.state_dir,
+                                      .run_directory = options_.config.run_dir,
+                                      .runtime = runtime_.get(),
+                                      .cgroups = driver_.cgroups.get(),
+                                      .network = [this] { return network_->Ready(); },
+                                      .lanes = [this] { return Lanes(); }});
+  }
+
+  // Before anything is found again, so that it can be told that this is under way.
+  absl::Status StartStatusPages() {
     if (options_.config.metrics_address.empty()) return absl::OkStatus();
-    return metrics_->Serve(options_.config.metrics_address);
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        pages_, ServeStatusPages(options_.config.metrics_address,
+                                 {.metrics = [this] { return metrics_->Text(); },
+                                  .alive = [this] { return health_->Alive(); },
+                                  .conditions = [this] { return health_->Conditions(); }}));
+    return absl::OkStatus();
   }
 
   absl::Status StartStreaming() {
@@ -372,11 +424,12 @@ class DaemonImpl final : public Daemon {
       absl::MutexLock lock(&server_mutex_);
       server_ = std::move(started);
     }
-    serving_ = true;
+    health_->Serving();
     return absl::OkStatus();
   }
 
   cri::NodeInfo DescribeNode() const {
+    const Config& config = options_.config;
     cri::NodeInfo info;
     info.version = options_.version;
     info.started_unix_nanos = Clock::Real().NowUnixNanos();
@@ -394,7 +447,11 @@ class DaemonImpl final : public Daemon {
       if (ClassesAreOn()) AddUnavailableClasses(&all);
       return all;
     };
-    info.ready = [this] { return Ready(); };
+    info.ready = [this] { return health_->RuntimeReady(); };
+    info.not_ready = [this] { return health_->NotReady(); };
+    if (!config.metrics_address.empty()) {
+      info.metrics_url = absl::StrCat("http://", config.metrics_address, "/metrics");
+    }
     info.network_ready = [this] { return network_->Ready(); };
     info.set_pod_cidr = [this](const std::string& cidr) { return network_->SetPodCidr(cidr); };
     info.node_resources = [this] { return node_->Ready(); };
@@ -493,50 +550,22 @@ class DaemonImpl final : public Daemon {
     return counts;
   }
 
-  // Whether a pod could be started: what that needs is there. Each costs a system call or two.
-  absl::Status Ready() const {
-    if (const absl::Status status = runtime_->Ready(); !status.ok()) {
-      return NotReady("RuntimeProgramMissing", status);
+  void CountEvent(const runtime::Event& event, const runtime::EventSubject& subject) {
+    metrics_->ObserveEvent(runtime::EventTypeName(event.type));
+    if (event.type == runtime::EventType::kSandboxStarted && subject.sandbox != nullptr) {
+      metrics_->ObserveSandboxStart(subject.sandbox->spec.attempt);
     }
-    for (const auto& [what, path] :
-         {std::pair<const char*, const std::string&>("state directory", options_.config.state_dir),
-          {"run directory", options_.config.run_dir}}) {
-      const std::string relative = path.substr(path.find_first_not_of('/'));
-      if (faccessat(host_.fd(), relative.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0) continue;
-      return NotReady("DirectoryUnusable", ErrnoStatus(errno, absl::StrCat(what, " ", path)));
+    if (subject.container == nullptr) return;
+    if (event.type == runtime::EventType::kContainerStarted) {
+      metrics_->ObserveContainerStart(subject.container->spec.attempt);
+    } else if (event.type == runtime::EventType::kContainerStopped) {
+      metrics_->ObserveContainerExit(subject.container->reason);
     }
-    const absl::StatusOr<bool> cgroups = driver_.cgroups->Exists("/");
-    if (!cgroups.ok()) return NotReady("CgroupsUnusable", cgroups.status());
-    if (!*cgroups) {
-      return NotReady("CgroupsUnusable", absl::NotFoundError("/sys/fs/cgroup is not mounted"));
-    }
-    return absl::OkStatus();
   }
 
-  // FAILED_PRECONDITION "<Reason>: <message>".
-  static absl::Status NotReady(absl::string_view reason, const absl::Status& status) {
-    return absl::FailedPreconditionError(absl::StrCat(reason, ": ", status.message()));
-  }
-
-  // Serving, calls that don't wait for others get their turn, and the engine's locks are free
-  // enough to look at everything.
-  absl::Status Health() const {
-    if (!serving_) return absl::UnavailableError("not serving: starting or stopping");
-    for (const cri::LaneState& lane : Lanes()) {
-      const bool waits_for_others = lane.lane != cri::Lane::kLook && lane.lane != cri::Lane::kWork;
-      if (waits_for_others || lane.longest_wait < kStuck) continue;
-      return absl::UnavailableError(absl::StrCat(
-          "all ", lane.workers, " workers for calls of kind '", cri::LaneName(lane.lane),
-          "' are taken, and ", lane.waiting, " calls wait, one of them for ",
-          absl::FormatDuration(absl::Floor(lane.longest_wait, absl::Seconds(1)))));
-    }
-    static_cast<void>(engine_->ListSandboxes());
-    return absl::OkStatus();
-  }
-
-  void OnEvent(const runtime::Event& event) {
+  void OnEvent(const runtime::Event& event, const runtime::EventSubject& subject) {
+    CountEvent(event, subject);
     const char* type = runtime::EventTypeName(event.type);
-    metrics_->ObserveEvent(type);
     const bool bad = event.type == runtime::EventType::kWarning ||
                      event.type == runtime::EventType::kContainerOom;
     std::vector<LogField> fields = {{"event", type}};
@@ -569,9 +598,10 @@ class DaemonImpl final : public Daemon {
   }
 
   void OnCall(const cri::FinishedCall& call) {
-    const std::string name(call.method.substr(call.method.rfind('/') + 1));
+    const cri::MethodName method = cri::SplitMethod(call.method);
+    const std::string name(method.name);
     const std::string code_name(cri::CodeName(call.code));
-    metrics_->ObserveRpc(name, code_name, call.latency);
+    metrics_->ObserveRpc(method.service, method.name, code_name, call.latency);
     const bool ok = call.code == grpc::StatusCode::OK;
     std::vector<LogField> fields = {
         {"method", name},
@@ -604,13 +634,15 @@ class DaemonImpl final : public Daemon {
   HeldNews device_news_;                           // asks `classes_`
   std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`
   std::optional<Metrics> metrics_;
+  std::optional<NodeHealth> health_;   // asks all of the above but the metrics
+  std::unique_ptr<HttpServer> pages_;  // asks both
   std::optional<int> listener_;
   std::unique_ptr<NodeResources> node_;           // asks `engine_`
   std::unique_ptr<streaming::Backend> streamed_;  // asks `engine_`
   std::unique_ptr<streaming::Server> streaming_;  // asks `streamed_`
   std::unique_ptr<cri::Server> server_;           // changed with the mutex held, by one thread
   mutable absl::Mutex server_mutex_;
-  std::atomic<bool> serving_ = false;
+  std::atomic<const runtime::Engine*> found_ = nullptr;  // `engine_`, for other threads
   RateLimit exhausted_log_{0.1, 2, &Clock::Real()};
 };
 

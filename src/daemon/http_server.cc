@@ -135,7 +135,8 @@ void HttpServer::Loop() {
 }
 
 void HttpServer::Accept() {
-  while (true) {
+  // Not all at once: who is let in now must still be there when its request is looked for.
+  for (size_t accepted = 0; accepted <= limits_.connections / 2; ++accepted) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.valid()) {
       // Out of descriptors it would be asked again and again: give one back, or wait a little.

@@ -94,6 +94,53 @@ TEST_F(HttpServerTest, SilentConnectionsAreInNobodysWay) {
   EXPECT_EQ(ReadAll(silent.front()), "");
 }
 
+// Each of them has megabytes to read that it leaves lying.
+TEST_F(HttpServerTest, WhoNeverReadsIsInNobodysWay) {
+  Start({.connections = 8});
+  std::vector<UniqueFd> lazy;
+  for (int i = 0; i < 20; ++i) {
+    lazy.push_back(Connect());
+    Send(lazy.back(), "GET /long HTTP/1.1\r\n\r\n");
+    EXPECT_THAT(Ask("GET /a HTTP/1.1\r\n\r\n"), EndsWith("at /a")) << i;
+  }
+}
+
+TEST_F(HttpServerTest, WhoDripsItsRequestIsInNobodysWay) {
+  Start({.connections = 8, .patience = absl::Minutes(1)});
+  const std::string request = "GET /drop HTTP/1.1\r\n\r\n";
+  std::vector<UniqueFd> slow;
+  for (int i = 0; i < 6; ++i) slow.push_back(Connect());
+  for (const char byte : request) {
+    for (const UniqueFd& fd : slow) Send(fd, std::string(1, byte));
+    EXPECT_THAT(Ask("GET /a HTTP/1.1\r\n\r\n"), EndsWith("at /a"));
+  }
+  for (const UniqueFd& fd : slow) EXPECT_THAT(ReadAll(fd), EndsWith("at /drop"));
+}
+
+TEST_F(HttpServerTest, GarbageIsRefusedAndNothingElseHappens) {
+  Start();
+  const std::string end = "\r\n\r\n";
+  const std::string zeros(64, '\0');
+  const std::string tls("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  for (const std::string& garbage :
+       {end, zeros + end, tls + end, "GET " + end, "GET /a HTTP/9.9 x" + end, "GET /a" + end,
+        "PRI * HTTP/2.0" + end, "\xff\xfe\xfd /a HTTP/1.1" + end, "get /a HTTP/1.1" + end,
+        std::string(2000, ' ') + end}) {
+    const std::string answer = Ask(garbage);
+    EXPECT_THAT(answer, ::testing::AnyOf(StartsWith("HTTP/1.1 400 "), StartsWith("HTTP/1.1 405 ")))
+        << testing::PrintToString(garbage);
+  }
+  // What never ends is cut off.
+  const UniqueFd endless = Connect();
+  const std::string header = "X: " + std::string(1000, 'y') + "\r\n";
+  Send(endless, "GET /a HTTP/1.1\r\n");
+  for (int i = 0; i < 9; ++i) {
+    if (send(endless.get(), header.data(), header.size(), MSG_NOSIGNAL) < 0) break;
+  }
+  EXPECT_THAT(ReadAll(endless), Not(HasSubstr("200 OK")));
+  EXPECT_THAT(Ask("GET /a HTTP/1.1\r\n\r\n"), EndsWith("at /a"));
+}
+
 TEST_F(HttpServerTest, WhoSaysNothingIsHungUpOn) {
   Start({.connections = 4, .patience = absl::Milliseconds(50)});
   const UniqueFd silent = Connect();

@@ -1,58 +1,55 @@
 #include "daemon/metrics.h"
 
-#include <optional>
-
-#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/algorithm/container.h"
 #include "daemon/class_metrics.h"
-#include "daemon/http_server.h"
+#include "daemon/metric_family.h"
+#include "daemon/process_metrics.h"
 
 namespace plimsoll::daemon {
 namespace {
 
-const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
-  static const auto* const kBuckets = new prometheus::Histogram::BucketBoundaries{
-      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+// In seconds.
+const Buckets& CallBuckets() {
+  static const auto* const kBuckets =
+      new Buckets{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return *kBuckets;
+}
+const Buckets& PullBuckets() {
+  static const auto* const kBuckets =
+      new Buckets{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600};
   return *kBuckets;
 }
 
+// All that the engine gives (runtime/container_exit.cc).
+constexpr const char* kExitReasons[] = {"Completed",  "Error",   "OOMKilled",
+                                        "StartError", "Unknown", "Other"};
+
 prometheus::MetricFamily GaugeByState(const std::string& name, const std::string& help,
                                       const std::map<std::string, uint64_t>& counts) {
-  prometheus::MetricFamily family;
-  family.name = name;
-  family.help = help;
-  family.type = prometheus::MetricType::Gauge;
+  prometheus::MetricFamily family = MakeFamily(name, help, prometheus::MetricType::Gauge);
   for (const auto& [state, count] : counts) {
-    prometheus::ClientMetric metric;
-    metric.label.push_back({"state", state});
-    metric.gauge.value = static_cast<double>(count);
-    family.metric.push_back(std::move(metric));
+    AddValue(&family, {{"state", state}}, static_cast<double>(count));
   }
   return family;
 }
 
-std::vector<prometheus::MetricFamily> LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
+MetricFamilies LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
   const auto family = [&](const char* name, const char* help, prometheus::MetricType type,
                           const auto& value) {
-    prometheus::MetricFamily made;
-    made.name = name;
-    made.help = help;
-    made.type = type;
+    prometheus::MetricFamily made = MakeFamily(name, help, type);
     for (const auto& [lane, counts] : lanes) {
-      prometheus::ClientMetric metric;
-      metric.label.push_back({"calls", lane});
-      const auto number = static_cast<double>(value(counts));
-      (type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value) = number;
-      made.metric.push_back(std::move(metric));
+      AddValue(&made, {{"calls", lane}}, static_cast<double>(value(counts)));
     }
     return made;
   };
@@ -68,71 +65,76 @@ std::vector<prometheus::MetricFamily> LaneMetrics(const std::map<std::string, La
                  [](const LaneCounts& lane) { return lane.exhausted; })};
 }
 
-// Counted when asked, so that nothing has to be kept in step.
-class StateCollector : public prometheus::Collectable {
- public:
-  explicit StateCollector(std::function<StateCounts()> count) : count_(std::move(count)) {}
+prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry, const char* name,
+                                                  const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
 
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    const StateCounts counts = count_();
-    return {GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes),
-            GaugeByState("plimsoll_containers", "Containers by state", counts.containers)};
-  }
+prometheus::Family<prometheus::Gauge>& Gauges(prometheus::Registry& registry, const char* name,
+                                              const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
 
- private:
-  const std::function<StateCounts()> count_;
-};
+prometheus::Family<prometheus::Histogram>& Histograms(prometheus::Registry& registry,
+                                                      const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
 
 }  // namespace
 
 struct Metrics::State {
-  State(std::function<StateCounts()> count, std::function<absl::Status()> is_healthy)
-      : health(std::move(is_healthy)),
-        registry(std::make_shared<prometheus::Registry>()),
-        states(std::make_shared<StateCollector>(std::move(count))),
-        rpc_total(prometheus::BuildCounter()
-                      .Name("plimsoll_rpc_total")
-                      .Help("Calls that have ended, by method and status code")
-                      .Register(*registry)),
-        rpc_duration(prometheus::BuildHistogram()
-                         .Name("plimsoll_rpc_duration_seconds")
-                         .Help("Time from a call's arrival to its answer")
-                         .Register(*registry)),
-        events_total(prometheus::BuildCounter()
-                         .Name("plimsoll_events_total")
-                         .Help("Entries of the event log by type")
-                         .Register(*registry)),
-        phases(prometheus::BuildHistogram()
-                   .Name("plimsoll_start_phase_duration_seconds")
-                   .Help("Time that each part of starting a pod or container took")
-                   .Register(*registry)),
-        topologies_sent(prometheus::BuildCounter()
-                            .Name("cri_dynamic_runtime_config_responses_total")
-                            .Help("Node topologies sent to clients of GetDynamicRuntimeConfig")
-                            .Register(*registry)
-                            .Add({})) {}
+  explicit State(std::function<StateCounts()> count_states) : count(std::move(count_states)) {
+    // What has not happened yet is 0, not absent.
+    pulls_total.Add({{"code", "OK"}});
+    for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
+  }
 
-  const std::function<absl::Status()> health;
-  std::shared_ptr<prometheus::Registry> registry;
-  std::shared_ptr<StateCollector> states;
-  prometheus::Family<prometheus::Counter>& rpc_total;
-  prometheus::Family<prometheus::Histogram>& rpc_duration;
-  prometheus::Family<prometheus::Counter>& events_total;
-  prometheus::Family<prometheus::Histogram>& phases;
-  prometheus::Counter& topologies_sent;
+  const std::function<StateCounts()> count;
+  prometheus::Registry registry;
+  prometheus::Family<prometheus::Counter>& rpc_total = Counters(
+      registry, "plimsoll_rpc_total", "Calls that have ended, by service, method and status code");
+  prometheus::Family<prometheus::Histogram>& rpc_duration = Histograms(
+      registry, "plimsoll_rpc_duration_seconds", "Time from a call's arrival to its answer");
+  prometheus::Family<prometheus::Counter>& events_total =
+      Counters(registry, "plimsoll_events_total", "Entries of the event log by type");
+  prometheus::Family<prometheus::Histogram>& phases =
+      Histograms(registry, "plimsoll_start_phase_duration_seconds",
+                 "Time that each part of starting a pod or container took");
+  prometheus::Counter& topologies_sent =
+      Counters(registry, "cri_dynamic_runtime_config_responses_total",
+               "Node topologies sent to clients of GetDynamicRuntimeConfig")
+          .Add({});
+  prometheus::Counter& sandbox_restarts =
+      Counters(registry, "plimsoll_sandbox_restarts_total",
+               "Pod sandboxes started in place of an earlier one of their pod")
+          .Add({});
+  prometheus::Counter& container_restarts =
+      Counters(registry, "plimsoll_container_restarts_total",
+               "Containers started in place of an earlier one of their name")
+          .Add({});
+  prometheus::Family<prometheus::Counter>& exits_total =
+      Counters(registry, "plimsoll_container_exits_total", "Containers that have ended, by reason");
+  prometheus::Family<prometheus::Counter>& pulls_total = Counters(
+      registry, "plimsoll_image_pulls_total", "Image pulls that have ended, by status code");
+  prometheus::Histogram& pull_duration =
+      Histograms(registry, "plimsoll_image_pull_duration_seconds",
+                 "Time that image pulls took, failed ones included")
+          .Add({}, PullBuckets());
+  prometheus::Counter& pull_bytes = Counters(registry, "plimsoll_image_pull_bytes_total",
+                                             "Bytes of layers that came from registries")
+                                        .Add({});
+  prometheus::Gauge& pulls_running =
+      Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({});
+
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // with `classes`
-  std::unique_ptr<HttpServer> server;
+  std::optional<FsRoot> host;
 };
 
-Metrics::Metrics(const std::string& version, std::function<StateCounts()> count,
-                 std::function<absl::Status()> health)
-    : state_(std::make_unique<State>(std::move(count), std::move(health))) {
-  prometheus::BuildGauge()
-      .Name("plimsoll_build_info")
-      .Help("Always 1; the label says which build this is")
-      .Register(*state_->registry)
+Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
+    : state_(std::make_unique<State>(std::move(count))) {
+  Gauges(state_->registry, "plimsoll_build_info", "Always 1; the label says which build this is")
       .Add({{"version", version}})
       .Set(1);
 }
@@ -148,11 +150,18 @@ void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes)
   state_->lanes = std::move(lanes);
 }
 
-void Metrics::ObserveRpc(const std::string& method, const std::string& code,
-                         absl::Duration duration) {
-  state_->rpc_total.Add({{"method", method}, {"code", code}}).Increment();
-  state_->rpc_duration.Add({{"method", method}}, DurationBuckets())
-      .Observe(absl::ToDoubleSeconds(duration));
+void Metrics::SetHost(const FsRoot& host) {
+  state_->host = host;
+}
+
+void Metrics::ObserveRpc(absl::string_view service, absl::string_view method,
+                         absl::string_view code, absl::Duration duration) {
+  const prometheus::Labels labels = {{"service", std::string(service)},
+                                     {"method", std::string(method)}};
+  prometheus::Labels with_code = labels;
+  with_code["code"] = std::string(code);
+  state_->rpc_total.Add(with_code).Increment();
+  state_->rpc_duration.Add(labels, CallBuckets()).Observe(absl::ToDoubleSeconds(duration));
 }
 
 void Metrics::ObserveEvent(const std::string& type) {
@@ -163,49 +172,62 @@ void Metrics::ObserveTopologySent() {
   state_->topologies_sent.Increment();
 }
 
-std::string Metrics::Text() const {
-  std::vector<prometheus::MetricFamily> families = state_->registry->Collect();
-  for (prometheus::MetricFamily& family : state_->states->Collect()) {
-    families.push_back(std::move(family));
-  }
-  if (state_->lanes) {
-    for (prometheus::MetricFamily& family : LaneMetrics(state_->lanes())) {
-      families.push_back(std::move(family));
-    }
-  }
-  if (state_->classes != nullptr) {
-    for (prometheus::MetricFamily& family : ClassMetrics(*state_->classes, *state_->drift)) {
-      families.push_back(std::move(family));
-    }
-  }
-  return prometheus::TextSerializer().Serialize(families);
-}
-
 void Metrics::ObservePhase(const std::string& phase, absl::Duration duration) {
-  state_->phases.Add({{"phase", phase}}, DurationBuckets())
-      .Observe(absl::ToDoubleSeconds(duration));
+  state_->phases.Add({{"phase", phase}}, CallBuckets()).Observe(absl::ToDoubleSeconds(duration));
 }
 
-absl::Status Metrics::Serve(const std::string& address) {
-  const auto answer = [this](absl::string_view path) -> HttpResponse {
-    if (path == "/metrics") return {200, Text()};
-    if (path != "/healthz") return {404, "there is /metrics and /healthz\n"};
-    const absl::Status health = state_->health ? state_->health() : absl::OkStatus();
-    if (health.ok()) return {200, "ok\n"};
-    return {503, absl::StrCat(health.message(), "\n")};
-  };
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(address, answer, {});
-  if (!server.ok()) {
-    return absl::UnavailableError(absl::StrCat(
-        "metrics.address: cannot listen on ", address,
-        " (is it this machine's, and the port not in use?): ", server.status().message()));
+void Metrics::ObserveSandboxStart(uint32_t attempt) {
+  if (attempt > 0) state_->sandbox_restarts.Increment();
+}
+
+void Metrics::ObserveContainerStart(uint32_t attempt) {
+  if (attempt > 0) state_->container_restarts.Increment();
+}
+
+void Metrics::ObserveContainerExit(const std::string& reason) {
+  const bool known = absl::c_linear_search(kExitReasons, reason);
+  state_->exits_total.Add({{"reason", known ? reason : "Other"}}).Increment();
+}
+
+void Metrics::ObservePullStart() {
+  state_->pulls_running.Increment();
+}
+
+void Metrics::ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes) {
+  state_->pulls_running.Decrement();
+  state_->pulls_total.Add({{"code", absl::StatusCodeToString(result.code())}}).Increment();
+  state_->pull_duration.Observe(absl::ToDoubleSeconds(duration));
+  state_->pull_bytes.Increment(static_cast<double>(bytes));
+}
+
+void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {
+  Gauges(state_->registry, "plimsoll_recovery_duration_seconds",
+         "Time that the daemon took at its start to find everything again")
+      .Add({})
+      .Set(absl::ToDoubleSeconds(recovery.duration));
+  prometheus::Family<prometheus::Gauge>& objects =
+      Gauges(state_->registry, "plimsoll_recovered_objects",
+             "Pod sandboxes and containers that the daemon found again at its start");
+  objects.Add({{"kind", "sandbox"}}).Set(static_cast<double>(recovery.sandboxes));
+  objects.Add({{"kind", "container"}}).Set(static_cast<double>(recovery.containers));
+  Gauges(state_->registry, "plimsoll_recovery_troubles",
+         "What the daemon could not put in order at its start")
+      .Add({})
+      .Set(static_cast<double>(recovery.troubles));
+}
+
+std::string Metrics::Text() const {
+  MetricFamilies families = state_->registry.Collect();
+  const StateCounts counts = state_->count();
+  families.push_back(
+      GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes));
+  families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
+  if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
+  if (state_->classes != nullptr) {
+    Append(&families, ClassMetrics(*state_->classes, *state_->drift));
   }
-  state_->server = *std::move(server);
-  return absl::OkStatus();
-}
-
-int Metrics::port() const {
-  return state_->server == nullptr ? 0 : state_->server->port();
+  if (state_->host.has_value()) Append(&families, ProcessMetrics(*state_->host));
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace plimsoll::daemon

@@ -1,30 +1,5 @@
-// What the daemon counts, for Prometheus.
-//
-//   plimsoll_build_info{version}             1
-//   plimsoll_rpc_total{method,code}          calls that have ended
-//   plimsoll_rpc_duration_seconds{method}    histogram
-//   plimsoll_start_phase_duration_seconds{phase}
-//                                            histogram of each part of a start, see StartPhase in
-//                                            runtime/start_phase.h
-//   plimsoll_sandboxes{state}                now
-//   plimsoll_containers{state}               now
-//   plimsoll_call_workers{calls}             threads that calls of a kind may have: look, work, end
-//                                            (stop and remove), exec, fetch (images)
-//   plimsoll_calls_running{calls}            now
-//   plimsoll_calls_waiting{calls}            for a thread, now
-//   plimsoll_calls_delayed_total{calls}      that came when all threads of their kind were taken
-//   plimsoll_events_total{type}              entries of the event log
-//   cri_dynamic_runtime_config_responses_total
-//                                            topologies that clients of GetDynamicRuntimeConfig
-//                                            were sent (KEP-5224 names it)
-//   plimsoll_class_holders{level,type,class}     pods or containers that hold a QoS class now
-//   plimsoll_class_capacity{level,type,class}    how many may; absent: any number
-//   plimsoll_class_refusals_total{type,reason}   requests for a class that were refused
-//   plimsoll_class_drift{level,type,class}       holders that were not in their class when looked
-//   at
-//                                                last, twice; some are looked at in each scrape
-//   plimsoll_class_<metric>{type,class,id}       what a type measures, of a holder or, without id,
-//                                                of a class as a whole
+// What the daemon counts, for Prometheus. docs/metrics.md has the list, with labels and units, and
+// is held against this by metrics_doc_test.cc.
 #ifndef PLIMSOLL_DAEMON_METRICS_H_
 #define PLIMSOLL_DAEMON_METRICS_H_
 
@@ -37,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/fs_root.h"
 #include "qos/registry.h"
 
 namespace plimsoll::daemon {
@@ -55,36 +31,53 @@ struct LaneCounts {
   uint64_t exhausted = 0;
 };
 
-// Thread-safe.
+// How the start of this daemon went.
+struct RecoveryCounts {
+  absl::Duration duration;
+  uint64_t sandboxes = 0;  // that were found again
+  uint64_t containers = 0;
+  uint64_t troubles = 0;  // that could not be put in order
+};
+
+// Thread-safe, but for the Set functions, which come before Text is called for the first time.
+//
+// Each different value of a label is kept for ever: none may come from a client or a registry.
 class Metrics {
  public:
-  // `count` is called once for each request of the endpoint, in a thread of its own.
-  // `health`: asked for each request of /healthz; null is always healthy.
-  Metrics(const std::string& version, std::function<StateCounts()> count,
-          std::function<absl::Status()> health = nullptr);
+  // `count` is called once for each Text, in its thread.
+  Metrics(const std::string& version, std::function<StateCounts()> count);
   ~Metrics();
 
-  // Has the QoS classes shown from now on; `registry` must outlive this. Before Serve.
+  // Has the QoS classes shown from now on; `registry` must outlive this.
   void SetClasses(const qos::Registry* registry);
-
-  // `lanes` gives them by name, for each request of the endpoint. Before Serve.
+  // `lanes` gives them by name, for each Text.
   void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
+  // Has this process shown, by /proc below `host`.
+  void SetHost(const FsRoot& host);
 
-  // `method` is a name from the contract ("RunPodSandbox"), `code` that of the status ("OK").
-  // Neither may come from a client: each different one is kept.
-  void ObserveRpc(const std::string& method, const std::string& code, absl::Duration duration);
+  // A call that has ended. `service` and `method` are names from the contract ("RuntimeService",
+  // "RunPodSandbox"), `code` is that of the status ("OK").
+  void ObserveRpc(absl::string_view service, absl::string_view method, absl::string_view code,
+                  absl::Duration duration);
   void ObserveEvent(const std::string& type);
   void ObserveTopologySent();
   void ObservePhase(const std::string& phase, absl::Duration duration);
 
+  // That one was started. `attempt`: Kubernetes' count of those that it stands in for.
+  void ObserveSandboxStart(uint32_t attempt);
+  void ObserveContainerStart(uint32_t attempt);
+  // `reason` as in ContainerStatus; one that isn't known is counted as "Other".
+  void ObserveContainerExit(const std::string& reason);
+
+  // Each pull under way is told of twice, in any thread. `bytes` is what came from the registry.
+  void ObservePullStart();
+  void ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes);
+
+  // Once.
+  void ObserveRecovery(const RecoveryCounts& recovery);
+
   // The exposition format's text.
   std::string Text() const;
-
-  // Serves Text at http://<address>/metrics until destruction, and at /healthz "ok", or 503 and
-  // what is wrong. "127.0.0.1:0" takes a free port. UNAVAILABLE.
-  absl::Status Serve(const std::string& address);
-  // Where it is served; 0 before Serve.
-  int port() const;
 
  private:
   struct State;

@@ -1,20 +1,14 @@
 #include "daemon/metrics.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::daemon {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -22,41 +16,31 @@ StateCounts SomePods() {
   return {.sandboxes = {{"ready", 2}, {"not_ready", 0}}, .containers = {{"running", 3}}};
 }
 
-std::string Get(int port, const std::string& path) {
-  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return "";
-  const std::string request =
-      absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  if (write(fd.get(), request.data(), request.size()) < 0) return "";
-  std::string answer;
-  char buffer[4096];
-  ssize_t length = 0;
-  while ((length = read(fd.get(), buffer, sizeof(buffer))) > 0) {
-    answer.append(buffer, static_cast<size_t>(length));
-  }
-  return answer;
-}
-
 TEST(MetricsTest, TextHasCallsStatesAndEvents) {
   Metrics metrics("1.2.3", SomePods);
-  metrics.ObserveRpc("StartContainer", "OK", absl::Milliseconds(3));
-  metrics.ObserveRpc("StartContainer", "OK", absl::Milliseconds(30));
-  metrics.ObserveRpc("StartContainer", "NOT_FOUND", absl::Microseconds(100));
+  metrics.ObserveRpc("RuntimeService", "StartContainer", "OK", absl::Milliseconds(3));
+  metrics.ObserveRpc("RuntimeService", "StartContainer", "OK", absl::Milliseconds(30));
+  metrics.ObserveRpc("RuntimeService", "StartContainer", "NOT_FOUND", absl::Microseconds(100));
+  metrics.ObserveRpc("ImageService", "PullImage", "OK", absl::Milliseconds(3));
+  metrics.ObserveRpc("NodeService", "PullImage", "OK", absl::Milliseconds(3));
   metrics.ObserveEvent("ContainerOom");
   metrics.ObservePhase("container_create", absl::Milliseconds(7));
   const std::string text = metrics.Text();
   for (const char* line :
        {"plimsoll_build_info{version=\"1.2.3\"} 1\n",
-        "plimsoll_rpc_total{code=\"OK\",method=\"StartContainer\"} 2\n",
-        "plimsoll_rpc_total{code=\"NOT_FOUND\",method=\"StartContainer\"} 1\n",
-        "plimsoll_rpc_duration_seconds_count{method=\"StartContainer\"} 3\n",
-        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",le=\"0.001\"} 1\n",
-        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",le=\"0.005\"} 2\n",
-        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",le=\"+Inf\"} 3\n",
+        "plimsoll_rpc_total{code=\"OK\",method=\"StartContainer\",service=\"RuntimeService\"} 2\n",
+        "plimsoll_rpc_total{code=\"NOT_FOUND\",method=\"StartContainer\",service="
+        "\"RuntimeService\"} 1\n",
+        "plimsoll_rpc_duration_seconds_count{method=\"StartContainer\",service=\"RuntimeService\"} "
+        "3\n",
+        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",service=\"RuntimeService\","
+        "le=\"0.001\"} 1\n",
+        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",service=\"RuntimeService\","
+        "le=\"0.005\"} 2\n",
+        "plimsoll_rpc_duration_seconds_bucket{method=\"StartContainer\",service=\"RuntimeService\","
+        "le=\"+Inf\"} 3\n",
+        "plimsoll_rpc_total{code=\"OK\",method=\"PullImage\",service=\"ImageService\"} 1\n",
+        "plimsoll_rpc_total{code=\"OK\",method=\"PullImage\",service=\"NodeService\"} 1\n",
         "plimsoll_sandboxes{state=\"ready\"} 2\n", "plimsoll_sandboxes{state=\"not_ready\"} 0\n",
         "plimsoll_containers{state=\"running\"} 3\n",
         "plimsoll_start_phase_duration_seconds_bucket{phase=\"container_create\",le=\"0.01\"} 1\n",
@@ -81,39 +65,66 @@ TEST(MetricsTest, TellsHowBusyEachKindOfCallIs) {
   }
 }
 
-TEST(MetricsTest, ServesTheText) {
+TEST(MetricsTest, TellsOfPulls) {
   Metrics metrics("1", SomePods);
-  EXPECT_EQ(metrics.port(), 0);
-  const absl::Status status = metrics.Serve("127.0.0.1:0");
-  ASSERT_TRUE(status.ok()) << status;
-  ASSERT_GT(metrics.port(), 0);
-  metrics.ObserveRpc("Version", "OK", absl::Milliseconds(1));
-  const std::string answer = Get(metrics.port(), "/metrics");
-  EXPECT_THAT(answer, HasSubstr("200 OK"));
-  EXPECT_THAT(answer, HasSubstr("plimsoll_rpc_total{code=\"OK\",method=\"Version\"} 1\n"));
-  EXPECT_THAT(answer, HasSubstr("plimsoll_containers{state=\"running\"} 3\n"));
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("plimsoll_image_pulls_total{code=\"OK\"} 0\n"),
+                                    HasSubstr("plimsoll_image_pulls_running 0\n")));
+  metrics.ObservePullStart();
+  metrics.ObservePullStart();
+  EXPECT_THAT(metrics.Text(), HasSubstr("plimsoll_image_pulls_running 2\n"));
+  metrics.ObservePullEnd(absl::OkStatus(), absl::Seconds(20), 1000);
+  metrics.ObservePullEnd(absl::NotFoundError("no such tag"), absl::Milliseconds(200), 24);
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"plimsoll_image_pulls_running 0\n", "plimsoll_image_pulls_total{code=\"OK\"} 1\n",
+        "plimsoll_image_pulls_total{code=\"NOT_FOUND\"} 1\n",
+        "plimsoll_image_pull_bytes_total 1024\n",
+        "plimsoll_image_pull_duration_seconds_bucket{le=\"0.25\"} 1\n",
+        "plimsoll_image_pull_duration_seconds_bucket{le=\"30\"} 2\n",
+        "plimsoll_image_pull_duration_seconds_count 2\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
-TEST(MetricsTest, HealthIsAskedForEachTime) {
-  absl::Status health;
-  Metrics metrics("1", SomePods, [&health] { return health; });
-  ASSERT_TRUE(metrics.Serve("127.0.0.1:0").ok());
-  EXPECT_THAT(Get(metrics.port(), "/healthz"), HasSubstr("200 OK"));
-  health = absl::UnavailableError("it is stopping");
-  const std::string answer = Get(metrics.port(), "/healthz");
-  EXPECT_THAT(answer, HasSubstr("503 Service Unavailable"));
-  EXPECT_THAT(answer, HasSubstr("\r\n\r\nit is stopping\n"));
-  EXPECT_THAT(Get(metrics.port(), "/"), HasSubstr("404 Not Found"));
+TEST(MetricsTest, OnlyWhatStandsInForAnEarlierOneIsARestart) {
+  Metrics metrics("1", SomePods);
+  metrics.ObserveSandboxStart(0);
+  metrics.ObserveContainerStart(0);
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("plimsoll_sandbox_restarts_total 0\n"),
+                                    HasSubstr("plimsoll_container_restarts_total 0\n")));
+  metrics.ObserveSandboxStart(1);
+  metrics.ObserveContainerStart(1);
+  metrics.ObserveContainerStart(17);
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("plimsoll_sandbox_restarts_total 1\n"),
+                                    HasSubstr("plimsoll_container_restarts_total 2\n")));
 }
 
-TEST(MetricsTest, AnAddressInUseIsAnError) {
-  Metrics first("1", SomePods);
-  ASSERT_TRUE(first.Serve("127.0.0.1:0").ok());
-  Metrics second("1", SomePods);
-  const absl::Status status = second.Serve(absl::StrCat("127.0.0.1:", first.port()));
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("metrics.address: cannot listen on 127.0.0.1:"));
-  EXPECT_EQ(second.port(), 0);
+// However many reasons there may be, there are no more labels than these.
+TEST(MetricsTest, ExitsAreCountedByKnownReasons) {
+  Metrics metrics("1", SomePods);
+  metrics.ObserveContainerExit("OOMKilled");
+  metrics.ObserveContainerExit("Moonshine");
+  metrics.ObserveContainerExit("");
+  const std::string text = metrics.Text();
+  for (const char* line : {"plimsoll_container_exits_total{reason=\"OOMKilled\"} 1\n",
+                           "plimsoll_container_exits_total{reason=\"Completed\"} 0\n",
+                           "plimsoll_container_exits_total{reason=\"Other\"} 2\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("Moonshine")));
+}
+
+TEST(MetricsTest, TellsHowTheStartWent) {
+  Metrics metrics("1", SomePods);
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("plimsoll_recover")));
+  metrics.ObserveRecovery({absl::Milliseconds(1500), 3, 5, 1});
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"plimsoll_recovery_duration_seconds 1.5\n",
+        "plimsoll_recovered_objects{kind=\"sandbox\"} 3\n",
+        "plimsoll_recovered_objects{kind=\"container\"} 5\n", "plimsoll_recovery_troubles 1\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace plimsoll::runtime {
 //   sandbox_pid_namespace  plimsoll-pause is started (pods that share a PID namespace)
 //   container_image        the image is found and its layers are leased
 //   container_create       spec, root filesystem, monitor, the OCI runtime's create
+//   container_classes      QoS classes and what no OCI field can say are written
 //   container_start        the container's process is let go
 using PhaseObserver = std::function<void(const char* phase, absl::Duration duration)>;
 

@@ -24,14 +24,20 @@ std::string MetricsConfig() {
   return absl::StrCat("metrics: {address: \"", Host(), ":", kPort, "\"}\n");
 }
 
-std::string ReadMetrics() {
-  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd ConnectToPages() {
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(kPort);
   inet_pton(AF_INET, Host().c_str(), &address.sin_addr);
   EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  return fd;
+}
+
+std::string ReadPage(const std::string& path) {
+  const UniqueFd fd = ConnectToPages();
+  const std::string request =
+      absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(request.size()));
   std::string answer;

@@ -1,8 +1,10 @@
-// What a node under test shows at /metrics.
+// What a node under test shows over HTTP.
 #ifndef PLIMSOLL_TESTS_HARNESS_METRICS_H_
 #define PLIMSOLL_TESTS_HARNESS_METRICS_H_
 
 #include <string>
+
+#include "base/unique_fd.h"
 
 namespace plimsoll::testing {
 
@@ -10,7 +12,15 @@ namespace plimsoll::testing {
 std::string MetricsConfig();
 
 // The answer of the daemon that has it, headers included; a failure of the test when there is none.
-std::string ReadMetrics();
+// `path`: "/metrics", "/readyz".
+std::string ReadPage(const std::string& path);
+inline std::string ReadMetrics() {
+  return ReadPage("/metrics");
+}
+
+// A connection of the test's own to where the pages are; invalid, and a failure of the test, when
+// nobody listens.
+UniqueFd ConnectToPages();
 
 }  // namespace plimsoll::testing
 

@@ -1,0 +1,28 @@
+// Families of metrics that are made when they are asked for, rather than kept.
+#ifndef PLIMSOLL_DAEMON_METRIC_FAMILY_H_
+#define PLIMSOLL_DAEMON_METRIC_FAMILY_H_
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+
+#include <string>
+#include <vector>
+
+namespace plimsoll::daemon {
+
+using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
+using MetricFamilies = std::vector<prometheus::MetricFamily>;
+
+// One without values yet; a counter or a gauge.
+prometheus::MetricFamily MakeFamily(const std::string& name, const std::string& help,
+                                    prometheus::MetricType type);
+void AddValue(prometheus::MetricFamily* family, MetricLabels labels, double value);
+// A family of one value without labels.
+prometheus::MetricFamily OneValue(const std::string& name, const std::string& help,
+                                  prometheus::MetricType type, double value);
+// Moves `more` to the end of `families`.
+void Append(MetricFamilies* families, MetricFamilies more);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_METRIC_FAMILY_H_

@@ -1,0 +1,35 @@
+// What the daemon tells over HTTP.
+//
+//   /metrics   what it counts, in Prometheus' text format
+//   /healthz   200 while it is alive, 503 when a restart would mend it
+//   /readyz    200 while it is ready for pods, else 503; a line for each condition in either case
+#ifndef PLIMSOLL_DAEMON_STATUS_PAGES_H_
+#define PLIMSOLL_DAEMON_STATUS_PAGES_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/http_server.h"
+#include "daemon/node_health.h"
+
+namespace plimsoll::daemon {
+
+// Asked in the server's thread, which serves one request after the other.
+struct StatusSources {
+  std::function<std::string()> metrics;
+  std::function<absl::Status()> alive;
+  std::function<std::vector<HealthCondition>()> conditions;
+};
+
+// Serves them at http://<address> until it is destroyed. "127.0.0.1:0" takes a free port.
+// UNAVAILABLE.
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatusPages(const std::string& address,
+                                                             StatusSources sources);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_STATUS_PAGES_H_
