@@ -30,6 +30,8 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
   options_.info.state_directory = "/state";
   options_.info.programs = {{"crun", "1.8.1"}};
   options_.info.limitations = [] { return std::vector<std::string>{"no CAP_SYS_RESOURCE"}; };
+  options_.info.not_ready = [] { return std::vector<std::string>{"Serving: it is stopping"}; };
+  options_.info.metrics_url = "http://127.0.0.1:9464/metrics";
   runtime::SandboxRecord ready;
   ready.state = runtime::SandboxState::kReady;
   ON_CALL(engine_, ListSandboxes())
@@ -53,6 +55,8 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
   EXPECT_EQ(response.images(), 4u);
   EXPECT_THAT(response.limitations(), ElementsAre("no CAP_SYS_RESOURCE"));
   EXPECT_EQ(response.programs().at("crun"), "1.8.1");
+  EXPECT_THAT(response.not_ready(), ElementsAre("Serving: it is stopping"));
+  EXPECT_EQ(response.metrics_url(), "http://127.0.0.1:9464/metrics");
 }
 
 TEST_F(NodeServiceTest, InspectGivesFindingsAndTroubles) {
