@@ -15,9 +15,26 @@ constexpr char kContainers[] = "containers";
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Read(absl::Duration max_age) {
+  const absl::Time oldest = absl::Now() - max_age;
+  {
+    absl::MutexLock lock(&mutex_);
+    while (true) {
+      if (last_ != nullptr && last_->measured >= oldest) return last_;
+      if (!is_walking_) break;
+      const auto is_over = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !is_walking_; };
+      mutex_.Await(absl::Condition(&is_over));
+    }
+    is_walking_ = true;
+  }
+  auto layers = Walk();
   absl::MutexLock lock(&mutex_);
+  is_walking_ = false;
+  if (layers.ok()) last_ = *layers;
+  return layers;
+}
+
+absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Walk() const {
   const absl::Time now = absl::Now();
-  if (last_ != nullptr && now - last_->measured <= max_age) return last_;
   auto layers = std::make_shared<WritableLayers>();
   layers->directory = state_.PathOf(kContainers);
   layers->measured = now;
@@ -29,13 +46,12 @@ absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Read(absl::
     const absl::StatusOr<FsRoot> upper = state_.Sub(absl::StrCat(kContainers, "/", id, "/upper"));
     if (absl::IsNotFound(upper.status())) continue;  // gone, or not made yet
     PLIMSOLL_RETURN_IF_ERROR(upper.status());
-    PLIMSOLL_ASSIGN_OR_RETURN(const DiskUsage usage, MeasureTree(*upper));
+    PLIMSOLL_ASSIGN_OR_RETURN(const DiskUsage usage, measure_(*upper));
     layers->total.bytes += usage.bytes;
     layers->total.inodes += usage.inodes;
     layers->by_container[id] = usage;
   }
-  last_ = std::move(layers);
-  return last_;
+  return layers;
 }
 
 }  // namespace plimsoll::runtime

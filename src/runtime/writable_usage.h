@@ -3,6 +3,7 @@
 #define PLIMSOLL_RUNTIME_WRITABLE_USAGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,14 +30,24 @@ struct WritableLayers {
 // don't need it fresher. Thread-safe.
 class WritableUsage {
  public:
-  explicit WritableUsage(FsRoot state) : state_(std::move(state)) {}
+  using MeasureFn = std::function<absl::StatusOr<DiskUsage>(const FsRoot& directory)>;
 
-  // Not older than `max_age`; of several that ask at once one walks.
+  // `measure`: what one layer takes; asked in the thread of whoever reads, by one at a time.
+  explicit WritableUsage(FsRoot state, MeasureFn measure = MeasureTree)
+      : state_(std::move(state)), measure_(std::move(measure)) {}
+
+  // Of a walk that began no longer than `max_age` before this call. Of several that ask at once one
+  // walks, and the others take what it finds where that is fresh enough for them. Nobody waits for
+  // a walk who can do with the last.
   absl::StatusOr<std::shared_ptr<const WritableLayers>> Read(absl::Duration max_age);
 
  private:
+  absl::StatusOr<std::shared_ptr<const WritableLayers>> Walk() const;
+
   const FsRoot state_;
-  absl::Mutex mutex_;  // held over the walk
+  const MeasureFn measure_;
+  absl::Mutex mutex_;  // never held over a walk
+  bool is_walking_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const WritableLayers> last_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,7 +1,10 @@
 #include "runtime/writable_usage.h"
 
 #include <string>
+#include <thread>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,6 +44,55 @@ TEST(WritableUsageTest, WalksAgainOnlyForThoseWhoNeedItFresh) {
   EXPECT_EQ(*usage.Read(absl::Hours(1)), *first);
   EXPECT_EQ((*usage.Read(absl::ZeroDuration()))->by_container.size(), 1u);
   EXPECT_EQ((*usage.Read(absl::Hours(1)))->by_container.size(), 1u);
+}
+
+// A disk whose walk number `slow` takes until it is let.
+struct SlowDisk {
+  explicit SlowDisk(int slow_walk) : slow(slow_walk) {}
+
+  const int slow;
+  absl::Notification asked;
+  absl::Notification let;
+  int walks = 0;  // by one thread at a time
+
+  absl::StatusOr<DiskUsage> Measure() {
+    if (++walks == slow) {
+      asked.Notify();
+      let.WaitForNotification();
+    }
+    return DiskUsage{static_cast<uint64_t>(walks), 1};
+  }
+};
+
+TEST(WritableUsageTest, OneThatWalksHoldsUpNobodyWhoCanDoWithTheLast) {
+  TestDir dir;
+  SlowDisk disk(2);
+  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  const auto first = usage.Read(absl::ZeroDuration());
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::thread walker([&usage] { EXPECT_TRUE(usage.Read(absl::ZeroDuration()).ok()); });
+  disk.asked.WaitForNotification();
+  // With the walk under way: this would never come back if it waited for that.
+  EXPECT_EQ(*usage.Read(absl::Hours(1)), *first);
+  disk.let.Notify();
+  walker.join();
+  EXPECT_EQ((*usage.Read(absl::Hours(1)))->total.bytes, 2u);
+}
+
+TEST(WritableUsageTest, SeveralThatAskAtOnceShareAWalk) {
+  TestDir dir;
+  SlowDisk disk(1);
+  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  const auto read = [&usage] { EXPECT_TRUE(usage.Read(absl::Hours(1)).ok()); };
+  std::thread walker(read);
+  disk.asked.WaitForNotification();
+  std::thread sharer(read);
+  disk.let.Notify();
+  walker.join();
+  sharer.join();
+  EXPECT_EQ(disk.walks, 1);
 }
 
 }  // namespace
