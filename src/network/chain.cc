@@ -11,7 +11,8 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr char kValidAttachments[] = "cni.dev/valid-attachments";
+// Plugins were written to either name: one text of the specification has the second.
+constexpr const char* kValidAttachments[] = {"cni.dev/valid-attachments", "cni.dev/attachments"};
 
 Json InputObject(const NetworkConfig& config, const PluginConfig& plugin) {
   Json input = Json::parse(plugin.json, nullptr, /*allow_exceptions=*/false);
@@ -114,7 +115,7 @@ absl::Status CollectGarbage(const Plugins& plugins, const NetworkConfig& config,
   absl::Status status;
   for (const PluginConfig& plugin : config.plugins) {
     Json input = InputObject(config, plugin);
-    input[kValidAttachments] = attachments;
+    for (const char* key : kValidAttachments) input[key] = attachments;
     PluginCall call;
     call.command = "GC";
     call.input = Dump(input);

@@ -162,6 +162,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   }
   PLIMSOLL_RETURN_IF_ERROR(config.status());
   added.warnings = Unserved(config->get(), attachment.capabilities);
+  const Turns::Turn turn = turns_.Take(attachment.id);
 
   Record record;
   record.id = attachment.id;
@@ -184,20 +185,23 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   const absl::Time start = absl::Now();
   PLIMSOLL_ASSIGN_OR_RETURN(record.result, network::Add(plugins_, record));
   added.in_plugins = absl::Now() - start;
+  {
+    absl::MutexLock lock(&mutex_);
+    records_.insert_or_assign(record.id, record);  // for the DEL, whatever comes now
+  }
   added.addresses = PodAddresses(*record.result, options_.interfaces, kInterface);
   if (added.addresses.empty() && !options_.interfaces.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "network ", record.config.name, ": its plugins gave no address to an interface ",
         absl::StrJoin(options_.interfaces, " or "), ", which network.interfaces asks for"));
   }
-  added.is_attached = true;
   PLIMSOLL_RETURN_IF_ERROR(store_.PutResult(record.id, *record.result));
-  absl::MutexLock lock(&mutex_);
-  records_.insert_or_assign(attachment.id, std::move(record));
+  added.is_attached = true;
   return added;
 }
 
 absl::Status Network::Delete(const std::string& id) {
+  const Turns::Turn turn = turns_.Take(id);
   absl::StatusOr<Record> record = absl::NotFoundError("");
   {
     absl::MutexLock lock(&mutex_);
@@ -216,6 +220,7 @@ absl::Status Network::Delete(const std::string& id) {
 }
 
 absl::Status Network::Check(const std::string& id) {
+  const Turns::Turn turn = turns_.Take(id);
   absl::StatusOr<Record> record = absl::NotFoundError("");
   {
     absl::MutexLock lock(&mutex_);
@@ -231,6 +236,9 @@ absl::Status Network::CollectGarbage() {
   const auto config = Usable();
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(config.status());
+  if (!HasGarbageCollection((*config)->version) || (*config)->disable_gc) return absl::OkStatus();
+  const auto turn = turns_.TakeAll(options_.garbage_patience);
+  if (!turn.ok()) return Annotate(turn.status(), "plugins can't be told what is in use");
   std::vector<std::pair<std::string, std::string>> valid;
   {
     absl::MutexLock lock(&mutex_);

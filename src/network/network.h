@@ -24,6 +24,7 @@
 #include "network/config_directory.h"
 #include "network/plugins.h"
 #include "network/record_store.h"
+#include "network/turns.h"
 
 namespace plimsoll::network {
 
@@ -33,6 +34,8 @@ struct Options {
   std::string config_directory;  // empty: no configuration, and so no network
   std::vector<std::string> plugin_directories;
   absl::Duration plugin_timeout = absl::Seconds(60);  // of each execution
+  // How long CollectGarbage waits for a moment without an ADD or DEL.
+  absl::Duration garbage_patience = absl::Minutes(1);
   // Interfaces of the pod whose addresses are its; empty: all of them.
   std::vector<std::string> interfaces;
   // A network that could not be used is as none: for a daemon that nobody has set up.
@@ -50,7 +53,7 @@ struct Added {
   absl::Duration in_plugins;  // of the time it took
 };
 
-// Thread-safe. Calls for different pods run side by side; those for one pod must not.
+// Thread-safe. Calls for different pods run side by side, those for one pod one after the other.
 class Network {
  public:
   // Reads the records, and ends plugins that a daemon before has left at an ADD. What can't be read
@@ -72,7 +75,8 @@ class Network {
   // Asks the plugins whether all is as it was made. OK where they can't be asked.
   absl::Status Check(const std::string& id);
   // Tells plugins of version 1.1.0 which attachments there are, so that they let go of all others
-  // of that network, those of other runtimes included.
+  // of that network, those of other runtimes included. Add and Delete wait meanwhile. UNAVAILABLE:
+  // there was no moment without one.
   absl::Status CollectGarbage();
 
   bool IsAttached(const std::string& id) const;  // something is on record
@@ -96,6 +100,7 @@ class Network {
   const Plugins plugins_;
   RecordStore store_;
   ConfigDirectory directory_;
+  Turns turns_;
 
   mutable absl::Mutex mutex_;
   // An error: it could not be read.

@@ -1,6 +1,10 @@
 #include "network/network.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "base/random_id.h"
 #include "base/subprocess.h"
@@ -34,6 +38,7 @@ class NetworkTest : public ::testing::Test {
     options.plugin_directories = {scripts_.bin()};
     options.interfaces = interfaces_;
     options.is_optional = is_optional_;
+    options.garbage_patience = absl::ZeroDuration();
     auto network = Network::Open(std::move(options));
     ASSERT_TRUE(network.ok()) << network.status();
     network_ = *std::move(network);
@@ -340,8 +345,38 @@ TEST_F(NetworkTest, GarbageCollectionNamesWhatIsInUse) {
   EXPECT_THAT(scripts_.calls(), Not(Contains("GC first")));
   WriteChain("1.1.0");
   ASSERT_TRUE(network_->CollectGarbage().ok());
-  EXPECT_EQ(scripts_.InputOf("second", "GC")["cni.dev/valid-attachments"],
-            Json::parse(absl::StrCat(R"([{"containerID": ")", id_, R"(", "ifname": "eth0"}])")));
+  const Json valid =
+      Json::parse(absl::StrCat(R"([{"containerID": ")", id_, R"(", "ifname": "eth0"}])"));
+  EXPECT_EQ(scripts_.InputOf("second", "GC")["cni.dev/valid-attachments"], valid);
+  EXPECT_EQ(scripts_.InputOf("second", "GC")["cni.dev/attachments"], valid);
+}
+
+// It might take for garbage what an ADD has just made.
+TEST_F(NetworkTest, NothingIsCollectedBesideAnAdd) {
+  WriteChain("1.1.0");
+  const std::string begun = scripts_.path() + "/begun";
+  const std::string let = scripts_.path() + "/let";
+  ASSERT_EQ(mkfifo(begun.c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo(let.c_str(), 0600), 0);
+  scripts_.Write("first", absl::StrCat("[ $CNI_COMMAND != ADD ] || { : > ", begun, "; : > ", let,
+                                       "; echo '", kResult, "'; }"));
+  std::thread adder([this] { EXPECT_TRUE(network_->Add(Pod()).ok()); });
+  const UniqueFd in_add(open(begun.c_str(), O_RDONLY | O_CLOEXEC));  // waits for who writes
+  EXPECT_TRUE(absl::IsUnavailable(network_->CollectGarbage()));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD first"));
+  const UniqueFd go_on(open(let.c_str(), O_RDONLY | O_CLOEXEC));
+  adder.join();
+  EXPECT_TRUE(network_->CollectGarbage().ok());
+  EXPECT_THAT(scripts_.calls(), Contains("GC second"));
+}
+
+TEST_F(NetworkTest, ADelHasTheResultOfAnAddThatCameToNothing) {
+  WriteChain();
+  interfaces_ = {"net7"};
+  Open();
+  EXPECT_TRUE(absl::IsFailedPrecondition(network_->Add(Pod()).status()));
+  ASSERT_TRUE(network_->Delete(id_).ok());
+  EXPECT_TRUE(scripts_.InputOf("first", "DEL").contains("prevResult"));
 }
 
 TEST_F(NetworkTest, ARecordThatCanNotBeReadIsToldAndCanBeRemoved) {
