@@ -1,5 +1,6 @@
 // The command line, as a person uses it: real program, no daemon beforehand.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -20,6 +21,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -93,6 +95,25 @@ TEST_F(CliTest, AFailedInitContainerStopsThePod) {
                                            "  containers:\n", ContainerOf("a", "echo never")))});
   EXPECT_NE(result.exit.code, 0);
   EXPECT_THAT(result.out, Not(HasSubstr("never")));
+}
+
+TEST_F(CliTest, WithoutTheHostsUsersAPodHasIdsOfItsOwn) {
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0711), 0);  // the way to the run directory
+  const std::string script =
+      "tr -s ' ' < /proc/self/uid_map; touch /data/made; stat -c owner=%u /data/made";
+  const RunResult result = Plimsoll(
+      {"run",
+       Manifest("mapped", absl::StrCat("  hostUsers: false\n"
+                                       "  volumes: [{name: data, emptyDir: {}}]\n"
+                                       "  containers:\n",
+                                       ContainerOf("a", script),
+                                       "    volumeMounts: [{name: data, mountPath: /data}]\n"))});
+  if (absl::StrContains(result.err, "a user namespace of its own can't be had here")) {
+    GTEST_SKIP() << "this machine has no user namespaces for pods: " << result.err;
+  }
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("0 (18|19|20|21)[0-9]{8} 65536"));
+  EXPECT_THAT(result.out, HasSubstr("owner=0"));
 }
 
 TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {

@@ -103,7 +103,6 @@ void ReadClusterFields(YamlMapping& spec) {
   }
   spec.Refuse("imagePullSecrets", "pull with `plimsoll image pull --authfile` beforehand");
   spec.Refuse("ephemeralContainers", "not in a manifest");
-  spec.Refuse("hostUsers", "no user namespaces yet");
   spec.Refuse("hostAliases", "no /etc/hosts entries yet");
   spec.Refuse("runtimeClassName", "there is one runtime handler");
   spec.Refuse("overhead", "there is one runtime handler");
@@ -136,6 +135,13 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   spec.Bool("hostNetwork", pod.host_network);
   spec.Bool("hostPID", pod.host_pid);
   spec.Bool("hostIPC", pod.host_ipc);
+  spec.Bool("hostUsers", pod.host_users);
+  if (!pod.host_users && (pod.host_network || pod.host_pid || pod.host_ipc)) {
+    reader.Fail(
+        node, "spec.hostUsers",
+        "false cannot be beside hostNetwork, hostPID or hostIPC: in a user namespace of its "
+        "own, a pod can't use the host's");
+  }
   spec.Bool("shareProcessNamespace", pod.share_pid);
   if (pod.share_pid && pod.host_pid) {
     reader.Fail(node, "spec.shareProcessNamespace", "cannot be beside hostPID: choose one of them");

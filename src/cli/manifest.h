@@ -126,6 +126,7 @@ struct PodManifest {
   bool host_pid = false;
   bool share_pid = false;  // one PID namespace for all containers
   bool host_ipc = false;
+  bool host_users = true;  // false: a user namespace of the pod's own
   PodSecurity security;
 
   // What was read and is not acted upon, one sentence each.

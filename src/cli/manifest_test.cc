@@ -219,7 +219,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"container", "command: [\"a\\0b\"]",
                 "spec.containers[0].command[0]: must not have a NUL"},
         BadCase{"spec", "initContainers: [{name: c, image: i}]", "two containers are named \"c\""},
-        BadCase{"spec", "hostPID: true\n  shareProcessNamespace: true", "choose one of them"}));
+        BadCase{"spec", "hostPID: true\n  shareProcessNamespace: true", "choose one of them"},
+        BadCase{"spec", "hostIPC: true\n  hostUsers: false", "spec.hostUsers: false cannot be"}));
 
 INSTANTIATE_TEST_SUITE_P(
     NotSupported, BadManifestTest,

@@ -40,9 +40,27 @@ absl::StatusOr<PodNameLock> PodNameLock::Take(const FsRoot& root,
                                               absl::string_view name, absl::Duration patience,
                                               const std::function<bool()>& give_up) {
   const std::string pod = absl::StrCat(pod_namespace, "/", name);
+  const std::string file = absl::StrCat("name-", absl::Hex(HashOf(pod), absl::kZeroPad16), ".lock");
+  return TakeFile(root, state_directory, file,
+                  absl::StrCat("pod ", pod, ": another plimsoll is making a pod of this name"),
+                  patience, give_up);
+}
+
+absl::StatusOr<PodNameLock> PodNameLock::TakeForUserIds(const FsRoot& root,
+                                                        const std::string& state_directory,
+                                                        absl::Duration patience,
+                                                        const std::function<bool()>& give_up) {
+  return TakeFile(root, state_directory, "user-ids.lock",
+                  "hostUsers: another plimsoll is choosing user ids", patience, give_up);
+}
+
+absl::StatusOr<PodNameLock> PodNameLock::TakeFile(const FsRoot& root,
+                                                  const std::string& state_directory,
+                                                  absl::string_view file, absl::string_view another,
+                                                  absl::Duration patience,
+                                                  const std::function<bool()>& give_up) {
   const std::string directory = absl::StrCat(state_directory, "/cli");
-  const std::string path =
-      absl::StrCat(directory, "/name-", absl::Hex(HashOf(pod), absl::kZeroPad16), ".lock");
+  const std::string path = absl::StrCat(directory, "/", file);
   PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(directory, 0700));
   const absl::Time deadline = absl::Now() + patience;
   for (;;) {
@@ -55,10 +73,7 @@ absl::StatusOr<PodNameLock> PodNameLock::Take(const FsRoot& root,
     if (give_up && give_up()) return absl::CancelledError("interrupted");
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("pod ", pod,
-                       ": another plimsoll is making a pod of this name and does not "
-                       "get done (it holds ",
-                       path, ")"));
+          absl::StrCat(another, " and does not get done (it holds ", path, ")"));
     }
     absl::SleepFor(kPollInterval);
   }

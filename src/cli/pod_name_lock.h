@@ -1,6 +1,6 @@
 // Who is about to make a pod of some name, so that no second `plimsoll run` does so too between
 // looking whether it is there and making it. (The daemon knows pods by their uid as well, as the
-// CRI has it, and each run makes a new one.)
+// CRI has it, and each run makes a new one.) Likewise who chooses the ids of a user namespace.
 #ifndef PLIMSOLL_CLI_POD_NAME_LOCK_H_
 #define PLIMSOLL_CLI_POD_NAME_LOCK_H_
 
@@ -15,8 +15,8 @@
 
 namespace plimsoll::cli {
 
-// An flock(2) on <state directory>/cli/name-<hash>.lock, which goes with its holder, however that
-// ends. Let go of, and the file removed, when destroyed.
+// An flock(2) on <state directory>/cli/name-<hash>.lock or user-ids.lock, which goes with its
+// holder, however that ends. Let go of, and the file removed, when destroyed.
 class PodNameLock {
  public:
   // Waits for another holder: at most `patience` (DEADLINE_EXCEEDED), or until `give_up` says so
@@ -25,11 +25,21 @@ class PodNameLock {
                                           absl::string_view pod_namespace, absl::string_view name,
                                           absl::Duration patience,
                                           const std::function<bool()>& give_up);
+  // As Take, for whoever chooses ids for a pod: held until the daemon has the pod and says them.
+  static absl::StatusOr<PodNameLock> TakeForUserIds(const FsRoot& root,
+                                                    const std::string& state_directory,
+                                                    absl::Duration patience,
+                                                    const std::function<bool()>& give_up);
   ~PodNameLock();
   PodNameLock(PodNameLock&&) = default;
   PodNameLock& operator=(PodNameLock&&) = delete;
 
  private:
+  static absl::StatusOr<PodNameLock> TakeFile(const FsRoot& root,
+                                              const std::string& state_directory,
+                                              absl::string_view file, absl::string_view another,
+                                              absl::Duration patience,
+                                              const std::function<bool()>& give_up);
   PodNameLock(FsRoot root, std::string path, UniqueFd fd)
       : root_(std::move(root)), path_(std::move(path)), fd_(std::move(fd)) {}
 

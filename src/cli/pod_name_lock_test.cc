@@ -32,6 +32,20 @@ TEST(PodNameLock, OneHolderAndNothingIsLeft) {
   EXPECT_TRUE(dir.root().List("state/cli")->empty());
 }
 
+TEST(PodNameLock, WhoChoosesUserIdsIsAloneToo) {
+  TestDir dir;
+  const auto take = [&dir] {
+    return PodNameLock::TakeForUserIds(dir.root(), "state", absl::ZeroDuration(), nullptr);
+  };
+  {
+    const auto held = take();
+    ASSERT_TRUE(held.ok()) << held.status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(take().status()));
+    EXPECT_TRUE(Take(dir, "web", absl::ZeroDuration()).ok()) << "names are others'";
+  }
+  EXPECT_TRUE(take().ok());
+}
+
 TEST(PodNameLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
   TestDir dir;
   std::atomic<int> inside = 0;

@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/random_id.h"
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/host.h"
 #include "cli/pod_name_lock.h"
 #include "cli/sub_path.h"
 #include "cli/text.h"
+#include "cli/user_ids.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -116,6 +120,18 @@ absl::Status PodRunner::StartSandbox() {
   context.log_directory = dir_.log_directory;
   context.volumes = dir_.volumes;
   context.pod_class_types = options_.pod_class_types;
+  std::optional<PodNameLock> ids;  // held until the daemon has the pod, and so its ids
+  bool given_up = false;
+  if (!pod_.host_users) {
+    absl::StatusOr<PodNameLock> lock = PodNameLock::TakeForUserIds(
+        root_, options_.state_directory, kNamePatience, [this] { return Interrupted(); });
+    given_up = absl::IsCancelled(lock.status());
+    if (!given_up) {
+      PLIMSOLL_RETURN_IF_ERROR(lock.status());
+      ids.emplace(*std::move(lock));
+      PLIMSOLL_ASSIGN_OR_RETURN(context.first_id, ChooseIds());
+    }
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, MemoryCapacityBytes(root_));
   // A machine without the file has no DNS to add to.
   context.host_dns = ParseResolvConf(root_.Read("etc/resolv.conf").value_or(""));
@@ -131,7 +147,15 @@ absl::Status PodRunner::StartSandbox() {
     container.config = configs_.containers[i];
     outcome_.containers.push_back(std::move(container));
   }
-  return MakeSandbox();
+  return given_up ? absl::OkStatus() : MakeSandbox();
+}
+
+// From a random one on, so that pods of another daemon, which this one can't know of, are not
+// likely to have the same.
+absl::StatusOr<uint32_t> PodRunner::ChooseIds() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<IdRange> taken, TakenIds(client_));
+  const unsigned long chance = std::stoul(RandomId().substr(0, 8), nullptr, 16);
+  return FreeIds(taken, static_cast<uint32_t>(chance % kPodIdRanges));
 }
 
 // Its name may have been free a while ago, before images were pulled. From looking again until it

@@ -83,6 +83,7 @@ class PodRunner {
 
   absl::Status Start();
   absl::Status StartSandbox();
+  absl::StatusOr<uint32_t> ChooseIds();  // of a user namespace
   absl::Status MakeSandbox();
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/pod_env.h"
+#include "cli/user_ids.h"
 #include "qos/pod_qos.h"
 #include "resources/requirements.h"
 
@@ -61,10 +62,22 @@ void SetPortMappings(const PodManifest& pod, cri::PodSandboxConfig* sandbox) {
   }
 }
 
-void SetNamespaces(const PodManifest& pod, cri::NamespaceOption* options) {
+void SetIds(const PodContext& context, cri::IDMapping* out) {
+  out->set_container_id(0);
+  out->set_host_id(context.first_id);
+  out->set_length(kIdsOfAPod);
+}
+
+void SetNamespaces(const PodManifest& pod, const PodContext& context,
+                   cri::NamespaceOption* options) {
   options->set_network(pod.host_network ? cri::NODE : cri::POD);
   options->set_pid(pod.host_pid ? cri::NODE : pod.share_pid ? cri::POD : cri::CONTAINER);
   options->set_ipc(pod.host_ipc ? cri::NODE : cri::POD);
+  if (pod.host_users) return;
+  cri::UserNamespace* user = options->mutable_userns_options();
+  user->set_mode(cri::POD);
+  SetIds(context, user->add_uids());
+  SetIds(context, user->add_gids());
 }
 
 void SetSeccomp(const SeccompProfile& profile, cri::SecurityProfile* out) {
@@ -135,9 +148,9 @@ void SetSelinux(const SelinuxParts& parts, cri::SELinuxOption* out) {
 }
 
 void SetSecurity(const PodManifest& pod, const ContainerManifest& container,
-                 cri::LinuxContainerSecurityContext* out) {
+                 const PodContext& context, cri::LinuxContainerSecurityContext* out) {
   const ContainerSecurity& own = container.security;
-  SetNamespaces(pod, out->mutable_namespace_options());
+  SetNamespaces(pod, context, out->mutable_namespace_options());
   SetIdentity(pod, own, out);
   out->set_privileged(own.privileged);
   out->set_readonly_rootfs(own.read_only_root);
@@ -182,6 +195,10 @@ absl::Status SetMounts(const PodManifest& pod, const ContainerManifest& containe
                          : mount.propagation == "HostToContainer"
                              ? cri::PROPAGATION_HOST_TO_CONTAINER
                              : cri::PROPAGATION_PRIVATE);
+    if (pod.host_users) continue;
+    // Else what belongs to root on the host is nobody's in the container.
+    SetIds(context, out->add_uidmappings());
+    SetIds(context, out->add_gidmappings());
   }
   return absl::OkStatus();
 }
@@ -261,7 +278,7 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
   SetDevices(pod, container.name, &config);
-  SetSecurity(pod, container, config.mutable_linux()->mutable_security_context());
+  SetSecurity(pod, container, context, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
   return config;
 }
@@ -341,7 +358,7 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   if (pod.security.selinux) {
     SetSelinux(*pod.security.selinux, security->mutable_selinux_options());
   }
-  SetNamespaces(pod, security->mutable_namespace_options());
+  SetNamespaces(pod, context, security->mutable_namespace_options());
   security->set_privileged(privileged);
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;

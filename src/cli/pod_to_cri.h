@@ -33,6 +33,9 @@ struct PodContext {
   std::map<std::string, std::string> volumes;  // name -> host path
   int64_t memory_capacity_bytes = 0;
   ResolvConf host_dns;  // for dnsConfig on top of the host's
+  // Of the host's ids that are the pod's, where it has a user namespace of its own (see
+  // user_ids.h).
+  uint32_t first_id = 0;
   // Class types of pods that the daemon has. With "pod-qos" among them the pod's QoS class is said
   // in the request, for the daemon doesn't see what Kubernetes derives it from. Not for a pod whose
   // annotations name classes of the pod as a whole: beside a message no annotation is read.

@@ -223,6 +223,34 @@ TEST(PodToCri, HostNamespacesAndPrivilege) {
   EXPECT_EQ(security.masked_paths_size(), 0);
 }
 
+TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
+  PodContext context = Context();
+  context.first_id = 700000;
+  const auto configs =
+      ToCri(Parse(Replaced(kPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  cri::IDMapping expected;
+  expected.set_host_id(700000);
+  expected.set_length(65536);
+  const auto is_range = [&](const auto& mappings) {
+    return mappings.size() == 1 &&
+           mappings.Get(0).SerializeAsString() == expected.SerializeAsString();
+  };
+  const cri::ContainerConfig& app = configs->containers[1];
+  for (const auto* options : {&configs->sandbox.linux().security_context().namespace_options(),
+                              &app.linux().security_context().namespace_options()}) {
+    EXPECT_EQ(options->userns_options().mode(), cri::POD);
+    EXPECT_TRUE(is_range(options->userns_options().uids()));
+    EXPECT_TRUE(is_range(options->userns_options().gids()));
+  }
+  EXPECT_TRUE(is_range(app.mounts(0).uidmappings()));
+  EXPECT_TRUE(is_range(app.mounts(0).gidmappings()));
+  const auto without = ToCri(Parse(kPod), context);
+  EXPECT_FALSE(
+      without->sandbox.linux().security_context().namespace_options().has_userns_options());
+  EXPECT_EQ(without->containers[1].mounts(0).uidmappings_size(), 0);
+}
+
 TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
   const auto pid = [](const std::string& text) {
     return ToCri(Parse(text), Context())
