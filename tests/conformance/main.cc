@@ -17,6 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "conformance/bound_program.h"
 #include "conformance/cri_test.h"
 #include "conformance/own_plimsolld.h"
 #include "conformance/session.h"
@@ -162,5 +163,6 @@ int Main(int argc, char** argv) {
 }  // namespace plimsoll::conformance
 
 int main(int argc, char** argv) {
+  plimsoll::conformance::BecomeBoundProgram(argc, argv);
   return plimsoll::conformance::Main(argc, argv);
 }

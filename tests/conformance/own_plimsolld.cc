@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "conformance/bound_program.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -27,6 +28,7 @@ class OwnPlimsolld : public OwnRuntime {
   explicit OwnPlimsolld(const std::string& config) : node_(config) {
     // Ctrl-C is for the suite, which then needs the daemon to clean up.
     node_.OwnSession();
+    node_.StartBy(BoundToThisProcess());
     // The way to the run directory must be open to the roots of user namespaces.
     chmod(node_.directory().c_str(), 0711);
   }

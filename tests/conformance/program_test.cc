@@ -14,6 +14,7 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/watched_program.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -109,6 +110,37 @@ TEST(ConformanceProgramTest, CtrlCLeavesNothing) {
   EXPECT_FALSE(Host().Exists(node));
   EXPECT_TRUE(
       Eventually([&] { return ProcessesWith(directory).empty() && ProcessesWith(node).empty(); }));
+}
+
+TEST(ConformanceProgramTest, KilledItTakesItsDaemonAndRegistriesAlong) {
+  if (geteuid() != 0) GTEST_SKIP() << "containers need root";
+  if (!FindProgram("docker-registry").ok()) {
+    GTEST_SKIP() << "no docker-registry here: apt-get install docker-registry";
+  }
+  WatchedProgram suite(
+      Argv({"--gtest_filter=ImageTest.APulledOneIsNotPinned", "--gtest_repeat=1000"}), OpenPipe());
+  ASSERT_TRUE(suite.Await([](const std::string& printed) {
+    return absl::StrContains(printed, "plimsoll.sock\n");
+  })) << suite.printed();
+  const std::string run = Between(suite.printed(), "run ", " of ");
+  const std::string node = Between(suite.printed(), "unix://", "/run/plimsoll.sock\n");
+  ASSERT_THAT(run, Not(IsEmpty())) << suite.printed();
+  ASSERT_THAT(node, Not(IsEmpty())) << suite.printed();
+  const std::string directory = absl::StrCat("/tmp/plimsoll-conformance-", run);
+  EXPECT_TRUE(Eventually([&] { return !ProcessesWith(directory + "/registry").empty(); }))
+      << suite.printed();
+  EXPECT_THAT(ProcessesWith(node), Not(IsEmpty()));
+  const std::string group = absl::StrCat("/plimsoll-test-", suite.pid());
+  suite.Kill();
+  EXPECT_TRUE(Eventually([&] {
+    return ProcessesWith(directory).empty() && ProcessesWith(node).empty();
+  })) << ::testing::PrintToString(ProcessesWith(node));
+  // What no process is goes with nobody.
+  linux::UnmountBelow(Host(), node).IgnoreError();
+  Cgroups().Remove(group).IgnoreError();
+  for (const std::string& left : {node, directory}) {
+    EXPECT_TRUE(Host().RemoveTree(left).ok()) << left;
+  }
 }
 
 }  // namespace

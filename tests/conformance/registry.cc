@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "conformance/bound_program.h"
 
 namespace plimsoll::conformance {
 namespace {
@@ -96,7 +97,8 @@ absl::StatusOr<std::unique_ptr<Registry>> Registry::Start(const FsRoot& director
   }
   std::unique_ptr<Registry> registry(new Registry(options));
   Command command;
-  command.argv = {program, "serve", directory.PathOf("registry.yml")};
+  command.argv = BoundToThisProcess();
+  command.argv.insert(command.argv.end(), {program, "serve", directory.PathOf("registry.yml")});
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   registry->child_ = std::move(child);

@@ -93,6 +93,7 @@ absl::Status Node::SpawnDaemon() {
     command.argv.insert(command.argv.end(),
                         {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
   }
+  command.argv.insert(command.argv.begin(), started_by_.begin(), started_by_.end());
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
   command.new_session = own_session_;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -53,6 +54,9 @@ class Node {
   void UseDaemon(std::string program) { program_ = std::move(program); }
   // From the next start on, the daemon has a session of its own: a terminal's Ctrl-C is not for it.
   void OwnSession() { own_session_ = true; }
+  // From the next start on, these words stand before the daemon's command line: of a program that
+  // becomes it.
+  void StartBy(std::vector<std::string> words) { started_by_ = std::move(words); }
   // The two halves of it: the process, and the wait until it serves.
   absl::Status SpawnDaemon();
   absl::Status AwaitReady();
@@ -89,6 +93,7 @@ class Node {
   std::optional<Child> daemon_;
   UniqueFd ready_;
   bool own_session_ = false;
+  std::vector<std::string> started_by_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
   std::unique_ptr<cri::ImageService::Stub> images_;

@@ -60,6 +60,11 @@ int WatchedProgram::Interrupt() {
   return AwaitEnd();
 }
 
+void WatchedProgram::Kill() {
+  EXPECT_TRUE(child_->Signal(SIGKILL).ok());
+  AwaitEnd();
+}
+
 int WatchedProgram::AwaitEnd() {
   absl::StatusOr<ExitStatus> exit;
   // Read meanwhile: a terminal holds no more than some lines.

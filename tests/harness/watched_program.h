@@ -33,6 +33,9 @@ class WatchedProgram {
   bool Await(const std::function<bool(const std::string& printed)>& enough);
   // Ctrl-C. The exit code; -1: it doesn't end.
   int Interrupt();
+  // SIGKILL, and its end.
+  void Kill();
+  pid_t pid() const { return child_->pid(); }
   // The exit code of one that ends by itself; -1: it doesn't.
   int AwaitEnd();
   const std::string& printed() const { return printed_; }
