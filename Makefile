@@ -45,6 +45,12 @@ kill-test: setup ## kill daemon and monitors at random instants of a busy node (
 	@cmake --build --preset dev -j $(JOBS) --target kill_test plimsolld
 	@build/dev/bin/kill_test --kills $(KILLS) --monitors $(MONITORS) --seed $(SEED)
 
+PODS ?= 2000
+soak: setup ## live through many pods with random operations; finds what is lost, left or grows (PODS, SEED, SOAK_FLAGS)
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target soak_test plimsolld
+	@build/dev/bin/soak_test --pods $(PODS) --seed $(SEED) --rounds 10 --seconds 1800 --max-growth 5 $(SOAK_FLAGS)
+
 vm-kill-test: setup ## the same in a virtual machine with cgroup v2 (KILLS=50, MONITORS, SEED)
 	@tests/vm/kernel.sh >/dev/null
 	@cmake --preset dev >/dev/null
@@ -82,5 +88,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench kill-test vm-kill-test vm-systemd-test asan tsan clang fuzz install clean \
+.PHONY: help demo check build release lint lint-all format bench kill-test soak vm-kill-test vm-systemd-test asan tsan clang fuzz install clean \
 	setup setup-build

@@ -1,0 +1,120 @@
+// Runs many pods, ten at once, with random operations in each, while lists are asked for and one
+// stream of events is followed; then looks for what was lost, left or has grown.
+//
+//   soak_test --pods 2000 --seed 1 --max-growth 5
+//
+// The seed decides what is done to each pod, and so brings a fault back with good odds; how the
+// pods' steps mix is the machine's affair.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "base/status.h"
+#include "base/test_dir.h"
+#include "soak/own_network.h"
+#include "soak/soak.h"
+
+namespace plimsoll::testing {
+namespace {
+
+struct Flags {
+  SoakOptions soak;
+  double seconds = 0;
+  double max_growth_percent = 0;
+  std::string network;  // "bridge", or a file
+  std::string json;
+};
+
+absl::Status SetUpNetwork(const Flags& flags, const TestDir& directory, SoakOptions* options) {
+  if (flags.network.empty()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(EnterOwnNetwork());
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      options->network_config,
+      WriteNetwork(directory.path(), flags.network == "bridge" ? "" : flags.network));
+  options->has_network = true;
+  return absl::OkStatus();
+}
+
+// Whether all is as it must be.
+bool Run(const Flags& flags) {
+  SoakOptions options = flags.soak;
+  if (flags.seconds > 0) options.most = absl::Seconds(flags.seconds);
+  options.max_growth = flags.max_growth_percent / 100;
+  const TestDir directory;
+  absl::Status status = SetUpNetwork(flags, directory, &options);
+  if (!status.ok()) {
+    std::printf("FAULT: %s\n", status.ToString().c_str());
+    return false;
+  }
+  Soak soak(options);
+  status = soak.Run();
+  if (!status.ok()) std::printf("FAULT: %s\n", status.ToString().c_str());
+  const SoakReport report = soak.report();
+  if (!status.ok() || report.faults > 0) {
+    std::printf("--- the daemon's log:\n%s---\n", soak.LogTail().c_str());
+  }
+  std::fputs(ToTable(report).c_str(), stdout);
+  if (!flags.json.empty()) {
+    std::FILE* file = std::fopen(flags.json.c_str(), "w");
+    if (file == nullptr || std::fputs(ToJson(report).c_str(), file) < 0 || std::fclose(file) != 0) {
+      std::printf("FAULT: can't write %s\n", flags.json.c_str());
+      return false;
+    }
+  }
+  return status.ok() && report.faults == 0;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  SoakOptions& soak = flags.soak;
+  CLI::App app("Lives through many pods and looks for what is lost, left or grows.", "soak_test");
+  app.add_option("--seed", soak.seed, "decides what is done; 0: a random one");
+  app.add_option("--pods", soak.pods, "how many, all in all")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--at-once", soak.at_once, "how many at a time")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--rounds", soak.rounds, "in how many parts; memory is looked at after each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "no pod is begun later; 0: no limit")
+      ->capture_default_str();
+  app.add_option("--at-least", soak.at_least, "pods that must have lived by then; 0: all of them")
+      ->capture_default_str();
+  app.add_option("--max-growth", flags.max_growth_percent,
+                 "by how many per cent the daemon's resident memory may grow from the first tenth "
+                 "of the pods to the end; 0: it is shown only")
+      ->capture_default_str();
+  app.add_option("--network", flags.network,
+                 "pods have networks of their own: \"bridge\", or a file with a network "
+                 "configuration list; default: the host's network");
+  app.add_option("--json", flags.json, "write the report to this file, too");
+  CLI11_PARSE(app, argc, argv);
+  if (geteuid() != 0) {
+    std::puts("skipped: containers need root");
+    return 77;
+  }
+  if (soak.seed == 0) soak.seed = std::random_device()();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(soak.seed));
+  std::fflush(stdout);
+  const bool good = Run(flags);
+  if (!good) {
+    std::printf("again: soak_test --seed %llu --pods %d --at-once %d%s%s\n",
+                static_cast<unsigned long long>(soak.seed), soak.pods, soak.at_once,
+                flags.network.empty() ? "" : " --network ", flags.network.c_str());
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest();  // the harness expects it
+  return plimsoll::testing::Main(argc, argv);
+}
