@@ -154,10 +154,13 @@ PartSource<v1::StreamContainersResponse> RuntimeHandlers::StreamContainers(
       });
 }
 
-std::vector<std::string> RuntimeHandlers::ContainerIds() const {
+std::vector<std::string> RuntimeHandlers::ContainerIds() {
   std::vector<std::string> ids;
   engine_->VisitContainers(
       [&ids](const runtime::ContainerRecord& record) { ids.push_back(record.id); });
+  // As the List calls do, which a client of streams never asks.
+  if (container_configs_.size() > ids.size()) container_configs_.Retain({ids.begin(), ids.end()});
+  ForgetRates(ids.size());
   return ids;
 }
 

@@ -173,15 +173,19 @@ class RuntimeHandlers {
   absl::Status FillMetrics(const runtime::SandboxRecord& pod,
                            const runtime::ContainerRecord& record, const LayersOnDisk& disk,
                            ::runtime::v1::ContainerMetrics* metrics);
-  std::vector<std::string> SandboxIds() const;
-  std::vector<std::string> ContainerIds() const;
+  // Of all that there are. What is kept of others is forgotten.
+  std::vector<std::string> SandboxIds();
+  std::vector<std::string> ContainerIds();
+  // The CPU rates of what has gone, once they are most. `there`: how many containers there are.
+  void ForgetRates(size_t there);
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
-  // Whether what was `read` belongs into a list. Where it could not be read, that is told, once
-  // until it can be again. An empty `container_id`: the sandbox's own. `what` of it, if not
-  // all.
+  // Parts of what is listed.
   static constexpr absl::string_view kTheNetwork = "the network is ";
   static constexpr absl::string_view kItsMetrics = "metrics are ";
+  // Whether what was `read` belongs into a list. Where it could not be read, that is told, once
+  // until it can be again. An empty `container_id`: the sandbox's own. `what`: the part that it is
+  // of; empty: it is all.
   bool IsListed(const std::string& sandbox_id, const std::string& container_id,
                 const absl::Status& read, absl::string_view what = "");
   // nullopt: it has just ended, or it can't be read and is to be left out then.

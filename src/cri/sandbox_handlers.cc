@@ -216,9 +216,11 @@ PartSource<v1::StreamPodSandboxesResponse> RuntimeHandlers::StreamPodSandboxes(
       });
 }
 
-std::vector<std::string> RuntimeHandlers::SandboxIds() const {
+std::vector<std::string> RuntimeHandlers::SandboxIds() {
   std::vector<std::string> ids;
   for (const runtime::SandboxRecord& record : engine_->ListSandboxes()) ids.push_back(record.id);
+  // As ListPodSandbox does, which a client of streams never asks.
+  if (sandbox_configs_.size() > ids.size()) sandbox_configs_.Retain({ids.begin(), ids.end()});
   return ids;
 }
 

@@ -105,16 +105,19 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
       return !HasLabels(config->labels(), filter.label_selector());
     });
   }
-  // Each has one, its sandbox another: else most are of what has gone.
-  if (cpu_rates_.size() > 4 * there + 100) {
-    absl::flat_hash_set<std::string> ids;
-    engine_->VisitContainers([&ids](const runtime::ContainerRecord& record) {
-      ids.insert(record.id);
-      ids.insert(record.sandbox_id);
-    });
-    cpu_rates_.Retain(ids);
-  }
+  ForgetRates(there);
   return records;
+}
+
+void RuntimeHandlers::ForgetRates(size_t there) {
+  // Each has one, its sandbox another: else most are of what has gone.
+  if (cpu_rates_.size() <= 4 * there + 100) return;
+  absl::flat_hash_set<std::string> ids;
+  engine_->VisitContainers([&ids](const runtime::ContainerRecord& record) {
+    ids.insert(record.id);
+    ids.insert(record.sandbox_id);
+  });
+  cpu_rates_.Retain(ids);
 }
 
 bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
