@@ -104,7 +104,7 @@ class MetricsTest : public ServerFixture {
     ON_CALL(engine_, Counters(_)).WillByDefault(Return(Counted()));
     ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
       const linux::LinkCounters loopback{.name = "lo", .rx_bytes = 99};
-      const linux::LinkCounters main{.name = "eth0",
+      const linux::LinkCounters eth0{.name = "eth0",
                                      .rx_bytes = 1,
                                      .rx_packets = 2,
                                      .rx_errors = 3,
@@ -113,7 +113,7 @@ class MetricsTest : public ServerFixture {
                                      .tx_packets = 6,
                                      .tx_errors = 7,
                                      .tx_dropped = 8};
-      return std::vector<runtime::Engine::Links>(ids.size(), std::vector{loopback, main});
+      return std::vector<runtime::Engine::Links>(ids.size(), std::vector{loopback, eth0});
     });
     auto layers = std::make_shared<runtime::WritableLayers>();
     layers->unix_nanos = 42;

@@ -226,9 +226,9 @@ TEST_F(StatsTest, APodsNetworkIsByInterface) {
   };
   const linux::LinkCounters loopback{.name = "lo", .rx_bytes = 99};
   const linux::LinkCounters first{.name = "net1", .rx_bytes = 5};
-  const linux::LinkCounters main{
+  const linux::LinkCounters eth0{
       .name = "eth0", .rx_bytes = 1, .rx_errors = 2, .tx_bytes = 3, .tx_errors = 4};
-  const v1::NetworkUsage network = stats_of({loopback, first, main}).network();
+  const v1::NetworkUsage network = stats_of({loopback, first, eth0}).network();
   EXPECT_GT(network.timestamp(), 0);
   EXPECT_EQ(network.default_interface().name(), "eth0");
   EXPECT_EQ(network.default_interface().rx_bytes().value(), 1u);
