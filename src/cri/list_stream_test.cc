@@ -224,6 +224,36 @@ TEST_F(ListStreamTest, WhatGoesMeanwhileIsLeftOut) {
   EXPECT_THAT(Containers({}), ElementsAre("c0", "c1", "c3"));
 }
 
+// For a client that never asks for a list: ids come once, so only here something of that id shows
+// whether the message of what was removed is still kept.
+TEST_F(ListStreamTest, WhatHasGoneIsForgotten) {
+  Have(/*containers=*/3, /*bytes=*/1);
+  HavePods();
+  Start();
+  EXPECT_THAT(Containers({}), SizeIs(3));
+  EXPECT_THAT(Pods({}), SizeIs(3));
+  ContainerRecord container = containers_.back();
+  containers_.pop_back();
+  SandboxRecord pod = pods_.back();
+  pods_.pop_back();
+  EXPECT_THAT(Containers({}), SizeIs(2));
+  EXPECT_THAT(Pods({}), SizeIs(2));
+  v1::ContainerConfig config;
+  (*config.mutable_labels())["kind"] = "new";
+  container.client_config = config.SerializeAsString();
+  containers_.push_back(container);
+  v1::PodSandboxConfig pod_config;
+  (*pod_config.mutable_labels())["kind"] = "new";
+  pod.client_config = pod_config.SerializeAsString();
+  pods_.push_back(pod);
+  v1::ContainerFilter containers;
+  (*containers.mutable_label_selector())["kind"] = "new";
+  EXPECT_THAT(Containers(containers), ElementsAre(container.id));
+  v1::PodSandboxFilter pods;
+  (*pods.mutable_label_selector())["kind"] = "new";
+  EXPECT_THAT(Pods(pods), ElementsAre(pod.id));
+}
+
 TEST_F(ListStreamTest, ManyAreSentInParts) {
   Have(/*containers=*/100, /*bytes=*/100'000);
   Start();
