@@ -97,7 +97,7 @@ TEST_F(MetricsTest, WhatIsServedIsDocumented) {
 }
 
 TEST_F(MetricsTest, CallsAreCountedWhateverBecomesOfThem) {
-  const auto call = [this](auto& stub, auto method, const auto& request, auto response) {
+  const auto call = [](auto& stub, auto method, const auto& request, auto response) {
     grpc::ClientContext context;
     return (stub.*method)(&context, request, &response);
   };
