@@ -1,0 +1,40 @@
+// What happens in the daemon, told to the log and the metrics.
+#ifndef PLIMSOLL_DAEMON_ACTIVITY_H_
+#define PLIMSOLL_DAEMON_ACTIVITY_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "cri/calls.h"
+#include "cri/lanes.h"
+#include "daemon/logging.h"
+#include "daemon/metrics.h"
+#include "runtime/event_log.h"
+
+namespace plimsoll::daemon {
+
+// Thread-safe; all of it is quick.
+class Activity {
+ public:
+  // Both outlive it.
+  Activity(Log* log, Metrics* metrics) : log_(log), metrics_(metrics) {}
+
+  // A request has come, as text without secrets.
+  void OnRequest(absl::string_view method, const std::string& request);
+  void OnCall(const cri::FinishedCall& call);
+  void OnEvent(const runtime::Event& event, const runtime::EventSubject& subject);
+  // A call has found all threads of its kind taken. Told now and then.
+  void OnExhausted(const cri::LaneState& lane);
+
+ private:
+  void Count(const runtime::Event& event, const runtime::EventSubject& subject);
+
+  Log* const log_;
+  Metrics* const metrics_;
+  RateLimit exhausted_log_{0.1, 2, &Clock::Real()};
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_ACTIVITY_H_

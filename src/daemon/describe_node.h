@@ -1,0 +1,36 @@
+// What the CRI services tell about the node and the daemon, gathered from its parts.
+#ifndef PLIMSOLL_DAEMON_DESCRIBE_NODE_H_
+#define PLIMSOLL_DAEMON_DESCRIBE_NODE_H_
+
+#include "cdi/registry.h"
+#include "cri/node_info.h"
+#include "daemon/cgroup_driver.h"
+#include "daemon/daemon.h"
+#include "daemon/node_classes.h"
+#include "daemon/node_health.h"
+#include "daemon/node_resources.h"
+#include "network/network.h"
+#include "runtime/oci/container_runtime.h"
+
+namespace plimsoll::daemon {
+
+// All of it outlives what asks the description.
+struct NodeParts {
+  const DaemonOptions& options;
+  const CgroupDriver& driver;
+  const runtime::ContainerRuntime* runtime = nullptr;
+  NodeClasses* classes = nullptr;
+  cdi::Registry* cdi = nullptr;
+  network::Network* network = nullptr;
+  const NodeResources* node = nullptr;
+  const NodeHealth* health = nullptr;
+};
+cri::NodeInfo DescribeNode(const NodeParts& parts);
+
+// Feature gates: whether hooks are shown what a pod needs, and whether there are QoS classes.
+bool PicturesAreOn(const Config& config);
+bool ClassesAreOn(const Config& config);
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_DESCRIBE_NODE_H_

@@ -1,0 +1,67 @@
+// The daemon's QoS classes: made at its start, read again when told to, and kept in step with the
+// machine's disks.
+#ifndef PLIMSOLL_DAEMON_NODE_CLASSES_H_
+#define PLIMSOLL_DAEMON_NODE_CLASSES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "daemon/class_warnings.h"
+#include "daemon/config.h"
+#include "daemon/held_news.h"
+#include "daemon/logging.h"
+#include "linux/cgroup.h"
+#include "linux/uevents.h"
+#include "qos/container_freezer.h"
+#include "qos/registry.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::daemon {
+
+// Thread-safe once it is open.
+class NodeClasses {
+ public:
+  // All of them outlive it. Errors as those of MakeClasses.
+  static absl::StatusOr<std::unique_ptr<NodeClasses>> Open(const FsRoot& host, const Config& config,
+                                                           linux::CgroupManager* cgroups,
+                                                           runtime::Store* store, Log* log);
+  NodeClasses(const NodeClasses&) = delete;
+  NodeClasses& operator=(const NodeClasses&) = delete;
+
+  qos::Registry* registry() { return registry_.get(); }
+  // Which types this machine can't have, one sentence each.
+  std::vector<std::string> Unavailable() const;
+
+  // The engine is there, and its containers hold their classes: tells of what is known only of
+  // containers that run already, and follows the disks from now on.
+  void Follow();
+  // Hears no more of disks. Before the engine goes.
+  void StopFollowing() { devices_.reset(); }
+  // Reads the class files again, and says in the log what became of it.
+  void Reload();
+
+ private:
+  NodeClasses(linux::CgroupManager* cgroups, runtime::Store* store, Log* log)
+      : log_(log), warnings_(log), freezer_(cgroups, store) {}
+
+  absl::Status Make(const FsRoot& host, const Config& config, linux::CgroupManager* cgroups,
+                    runtime::Store* store);
+  void HearOfDevices();
+  void LookAtDevicesAgain();
+
+  Log* const log_;
+  ClassWarnings warnings_;
+  // Each uses those above it.
+  qos::ContainerFreezer freezer_;
+  std::unique_ptr<qos::Registry> registry_;
+  HeldNews device_news_;
+  std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_NODE_CLASSES_H_

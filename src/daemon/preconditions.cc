@@ -1,0 +1,31 @@
+#include "daemon/preconditions.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/subprocess.h"
+
+namespace plimsoll::daemon {
+
+absl::Status CheckPrograms(const Config& config) {
+  if (!config.crun.empty()) return absl::OkStatus();  // looked at by ValidateConfig
+  const absl::Status found = FindProgram("crun").status();
+  if (found.ok()) return found;
+  return absl::Status(found.code(), absl::StrCat(found.message(),
+                                                 "; install it (Debian: apt-get install crun) or "
+                                                 "set crun in the configuration"));
+}
+
+absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
+  const runtime::DescriptorLimit found = {.soft = limit.rlim_cur, .hard = limit.rlim_max};
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
+  return found;
+}
+
+}  // namespace plimsoll::daemon

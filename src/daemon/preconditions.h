@@ -1,0 +1,23 @@
+// What a start needs before it makes anything.
+#ifndef PLIMSOLL_DAEMON_PRECONDITIONS_H_
+#define PLIMSOLL_DAEMON_PRECONDITIONS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/config.h"
+#include "runtime/oci/container_runtime.h"
+
+namespace plimsoll::daemon {
+
+// NOT_FOUND when a program is missing that containers can't do without. Asked before anything is
+// made, so that on such a machine nothing is left behind.
+absl::Status CheckPrograms(const Config& config);
+
+// Each container costs some descriptors (monitor, exec, streams): from now on this process may have
+// as many as are allowed. Returns the limit that was found, which is for containers: programs that
+// use select(2), or that close every descriptor they may have, don't bear a high one.
+absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_PRECONDITIONS_H_
