@@ -96,7 +96,7 @@ TEST_F(HttpServerTest, SilentConnectionsAreInNobodysWay) {
 
 // Each of them has megabytes to read that it leaves lying.
 TEST_F(HttpServerTest, WhoNeverReadsIsInNobodysWay) {
-  Start({.connections = 8});
+  Start({.connections = 8, .patience = absl::Minutes(1)});
   std::vector<UniqueFd> lazy;
   for (int i = 0; i < 20; ++i) {
     lazy.push_back(Connect());

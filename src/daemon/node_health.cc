@@ -17,7 +17,6 @@ namespace {
 
 // A call that waits this long for a worker that does nothing but look or start will not be served.
 constexpr absl::Duration kStuck = absl::Seconds(30);
-constexpr absl::Duration kNetworkPatience = absl::Seconds(2);
 // SQLite's log grows to 4 MiB before it starts over.
 constexpr uint64_t kLeastRoomBytes = 4 << 20;
 
@@ -65,7 +64,7 @@ absl::Status HasRoomToRecord(const FsRoot& directory) {
 
 NodeHealth::NodeHealth(Parts parts)
     : parts_(std::move(parts)),
-      network_("network plugins have not answered", parts_.network, kNetworkPatience) {}
+      network_("network plugins have not answered", parts_.network, parts_.network_patience) {}
 
 void NodeHealth::Recovered(const runtime::Engine* engine,
                            std::function<absl::Status()> node_resources) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "cri/lanes.h"
 #include "daemon/slow_question.h"
@@ -46,6 +47,7 @@ class NodeHealth {
     linux::CgroupManager* cgroups = nullptr;
     // With an error whose message is "<Reason>: <why>"; may wait for network plugins.
     std::function<absl::Status()> network;
+    absl::Duration network_patience = absl::Seconds(2);
     // Empty while nothing is served.
     std::function<std::vector<cri::LaneState>()> lanes;
   };
@@ -63,7 +65,7 @@ class NodeHealth {
   absl::Status Alive() const;
   // Whether a pod could be started: FAILED_PRECONDITION "<Reason>: <why>". Costs some system calls.
   absl::Status RuntimeReady() const;
-  // All conditions. May take two seconds, where network plugins take longer.
+  // All conditions. May take as long as the network is waited for.
   std::vector<HealthCondition> Conditions();
   // The required ones that don't hold, "<name>: <why>". Quick.
   std::vector<std::string> NotReady() const;

@@ -47,6 +47,7 @@ class NodeHealthTest : public ::testing::Test {
                                       .runtime = &runtime_,
                                       .cgroups = &cgroups_,
                                       .network = [this] { return network_; },
+                                      .network_patience = absl::Minutes(1),
                                       .lanes = [this] { return lanes_; }});
   }
   void Serve() {
