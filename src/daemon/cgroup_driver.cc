@@ -85,6 +85,12 @@ bool WantsSystemd(const FsRoot& host, const Config& config, linux::CgroupLayout 
          PodParent(config, /*systemd=*/true).ok();
 }
 
+absl::Status CheckCgroupDriver(const Config& config) {
+  if (config.cgroup_driver != "systemd") return absl::OkStatus();
+  const absl::Status status = PodParent(config, /*systemd=*/true).status();
+  return status.ok() ? status : Refused(status);
+}
+
 absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& config,
                                               bool standalone) {
   CgroupDriver driver;

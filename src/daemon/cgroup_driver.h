@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "daemon/config.h"
@@ -28,6 +29,9 @@ absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& 
 // alone, its bus is there and cgroup_parent can be a slice; in a standalone daemon, never.
 bool WantsSystemd(const FsRoot& host, const Config& config, linux::CgroupLayout layout,
                   bool standalone);
+
+// What of it can be told without the machine. As OpenCgroupDriver.
+absl::Status CheckCgroupDriver(const Config& config);
 
 // CgroupDriver::pod_parent. INVALID_ARGUMENT: it must be a slice and can't.
 absl::StatusOr<std::string> PodParent(const Config& config, bool systemd);

@@ -66,6 +66,18 @@ TEST_F(CgroupDriverTest, ThePodsParentIsASliceForSystemd) {
   }
 }
 
+TEST_F(CgroupDriverTest, OnlyAWantedDriverIsHeldAgainstTheParent) {
+  config_.cgroup_parent = "/a/b";
+  for (const char* driver : {"auto", "cgroupfs"}) {
+    config_.cgroup_driver = driver;
+    EXPECT_TRUE(CheckCgroupDriver(config_).ok()) << driver;
+  }
+  config_.cgroup_driver = "systemd";
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckCgroupDriver(config_)));
+  config_.cgroup_parent = "/plimsoll";
+  EXPECT_TRUE(CheckCgroupDriver(config_).ok());
+}
+
 TEST_F(CgroupDriverTest, RefusesADriverThatCantBeHad) {
   MakeV2();
   config_.cgroup_driver = "systemd";

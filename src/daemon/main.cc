@@ -21,6 +21,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "daemon/cgroup_driver.h"
 #include "daemon/classes.h"
 #include "daemon/daemon.h"
 #include "daemon/directory_lock.h"
@@ -168,7 +169,8 @@ int Main(int argc, char** argv) {
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
-    absl::Status fits = CheckClasses(settings->config.classes);
+    absl::Status fits =
+        FirstError(CheckClasses(settings->config.classes), CheckCgroupDriver(settings->config));
     if (flags.check_config) {
       fits = FirstError(fits, CheckNodeResources(settings->config.node_resources));
     }

@@ -139,6 +139,22 @@ TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   EXPECT_FALSE(dir_.root().Exists("state"));
 }
 
+TEST_F(ProgramTest, CheckConfigKnowsWhatCanBeASlice) {
+  const std::string file = dir_.path() + "/config.yaml";
+  ASSERT_TRUE(
+      dir_.root()
+          .ReplaceFile("config.yaml", "cgroup_driver: systemd\ncgroup_parent: /pods.slice\n")
+          .ok());
+  EXPECT_EQ(Run({PLIMSOLLD, "--config", file, "--check-config"}).exit.code, 0);
+  // The flags have another parent.
+  const RunResult wrong = Run(Flags({"--check-config"}));
+  EXPECT_EQ(wrong.exit.code, 2);
+  EXPECT_THAT(wrong.err,
+              HasSubstr("cgroup_driver systemd: cgroup_parent /plimsoll-test-daemon must "
+                        "be a slice in its place"));
+  EXPECT_EQ(Run(Flags()).err, wrong.err);
+}
+
 TEST_F(ProgramTest, CheckConfigHoldsThePartitionAgainstTheMachine) {
   ASSERT_TRUE(
       dir_.root().ReplaceFile("config.yaml", "nodeResources: {cpus: {list: \"4000\"}}\n").ok());
