@@ -80,7 +80,10 @@ absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run) {
         "Linux ", kernel.release, " has no overlays of id-mapped layers: it needs 5.19 or newer"));
   }
   PLIMSOLL_RETURN_IF_ERROR(linux::CheckIdMappedMounts(state));
-  // crun looks for the root filesystem as the user namespace's root, who is nobody here.
+  return CheckOpenToOthers(run);
+}
+
+absl::Status CheckOpenToOthers(const FsRoot& run) {
   const std::vector<std::string> parts = absl::StrSplit(run.path(), '/', absl::SkipEmpty());
   std::string path;
   for (const std::string& part : parts) {

@@ -48,6 +48,9 @@ void LookAtSelinux(const FsRoot& host, Machine* machine);
 // Whether user namespaces work with root filesystems made in these two: `state` has their layers,
 // `run` their mount points. FAILED_PRECONDITION says what is missing.
 absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run);
+// The part of that which the administrator can see to: crun looks for the root filesystem as the
+// user namespace's root, who is nobody on the host, so every directory of the way has "x" for all.
+absl::Status CheckOpenToOthers(const FsRoot& run);
 
 // What it lacks and what that costs, one sentence each.
 std::vector<std::string> LimitationsOf(const Machine& machine);

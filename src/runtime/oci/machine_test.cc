@@ -51,16 +51,17 @@ TEST(MachineTest, SelinuxNeedsLabelsForContainers) {
 
 TEST(MachineTest, UserNamespacesNeedAnOpenWay) {
   TestDir dir;  // which others can't enter
-  const absl::Status closed = CheckUserNamespaces(dir.root(), dir.root());
+  ASSERT_TRUE(dir.root().MakeDirs("a/run", 0755).ok());
+  const absl::StatusOr<FsRoot> run = dir.root().Sub("a/run");
+  ASSERT_TRUE(run.ok()) << run.status();
+  const absl::Status closed = CheckOpenToOthers(*run);
   EXPECT_TRUE(absl::IsFailedPrecondition(closed)) << closed;
+  EXPECT_THAT(std::string(closed.message()), HasSubstr(dir.path() + " lacks the permission \"x\""));
   ASSERT_EQ(chmod(dir.path().c_str(), 0711), 0);
-  const absl::Status open = CheckUserNamespaces(dir.root(), dir.root());
-  if (open.ok()) {
-    EXPECT_THAT(std::string(closed.message()), HasSubstr(dir.path() + " lacks the permission"));
-  } else {
-    // The kernel or the file system stands in the way, as before.
-    EXPECT_EQ(open, closed);
-  }
+  EXPECT_TRUE(CheckOpenToOthers(*run).ok()) << CheckOpenToOthers(*run);
+  ASSERT_EQ(chmod((dir.path() + "/a").c_str(), 0766), 0);
+  EXPECT_THAT(std::string(CheckOpenToOthers(*run).message()),
+              HasSubstr(dir.path() + "/a lacks the permission \"x\""));
 }
 
 }  // namespace
