@@ -25,7 +25,8 @@ namespace plimsoll::bench {
 namespace {
 
 constexpr size_t kMaxRequest = 4096;
-constexpr char kLog[] = "stderr";  // what crun says
+constexpr size_t kMaxArguments = 32;
+constexpr char kLog[] = "stderr";  // what the program says
 constexpr char kControllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
 
 // What the runner answers to one request.
@@ -50,8 +51,8 @@ bool HideControllers() {
 }
 
 // The runner's whole life. Only plain system calls: it is a fork, and what it costs is measured. A
-// request is crun's arguments, each ended by a NUL byte.
-[[noreturn]] void Serve(int socket, const std::string& crun, const std::string& log) {
+// request is a program's path and its arguments, each ended by a NUL byte.
+[[noreturn]] void Serve(int socket, const std::string& log) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Answer answer;
   if (!HideControllers()) answer.error = errno;
@@ -68,15 +69,15 @@ bool HideControllers() {
   static char request[kMaxRequest];
   for (ssize_t size = read(socket, request, sizeof request); size > 0;
        size = read(socket, request, sizeof request)) {
-    char* arguments[16] = {};
+    char* arguments[kMaxArguments + 1] = {};
     size_t count = 0;
-    for (char* at = request; at < request + size && count < 15; at += strlen(at) + 1) {
+    for (char* at = request; at < request + size && count < kMaxArguments; at += strlen(at) + 1) {
       arguments[count++] = at;
     }
     answer = Answer();
     pid_t pid = -1;
     const int64_t start = NowNanos();
-    answer.error = posix_spawn(&pid, crun.c_str(), &actions, nullptr, arguments, environment);
+    answer.error = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments, environment);
     if (answer.error == 0) waitpid(pid, &answer.wait_status, 0);
     answer.nanoseconds = NowNanos() - start;
     if (write(socket, &answer, sizeof answer) != sizeof answer) break;
@@ -108,7 +109,7 @@ absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const FsRoot& dire
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) {
     ours.Reset();
-    Serve(theirs.get(), crun, own.PathOf(kLog));
+    Serve(theirs.get(), own.PathOf(kLog));
   }
   theirs.Reset();
   PLIMSOLL_ASSIGN_OR_RETURN(const Answer ready, ReadAnswer(ours.get()));
@@ -121,28 +122,38 @@ absl::StatusOr<std::unique_ptr<BareRunner>> BareRunner::Start(const FsRoot& dire
 absl::StatusOr<absl::Duration> BareRunner::Time(const std::vector<std::string>& arguments) {
   std::string request;
   for (const std::string& argument : arguments) request.append(argument).push_back('\0');
-  if (request.size() > kMaxRequest || write(socket_.get(), request.data(), request.size()) !=
-                                          static_cast<ssize_t>(request.size())) {
-    return absl::InternalError("can't ask for a run of crun");
+  if (arguments.size() > kMaxArguments || request.size() > kMaxRequest ||
+      write(socket_.get(), request.data(), request.size()) !=
+          static_cast<ssize_t>(request.size())) {
+    return absl::InternalError(absl::StrCat("can't ask for a run of ", arguments.front()));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const Answer answer, ReadAnswer(socket_.get()));
-  if (answer.error != 0) return ErrnoStatus(answer.error, absl::StrCat("start ", crun_));
+  if (answer.error != 0)
+    return ErrnoStatus(answer.error, absl::StrCat("start ", arguments.front()));
   if (!WIFEXITED(answer.wait_status) || WEXITSTATUS(answer.wait_status) != 0) {
-    return absl::InternalError(absl::StrCat("crun ended with wait status ", answer.wait_status,
-                                            ": ", directory_.Read(kLog).value_or("")));
+    return absl::InternalError(absl::StrCat(arguments.front(), " ended with wait status ",
+                                            answer.wait_status, ": ",
+                                            directory_.Read(kLog).value_or("")));
   }
   return absl::Nanoseconds(answer.nanoseconds);
 }
 
 absl::StatusOr<absl::Duration> BareRunner::Run() {
-  return Time({"crun", absl::StrCat("--root=", directory_.PathOf("state")), "run",
-               absl::StrCat("--bundle=", directory_.PathOf("bundle")),
+  return Time({crun_, absl::StrCat("--root=", state()), "run", absl::StrCat("--bundle=", bundle()),
                absl::StrCat("plimsoll-bench-", number_++)});
 }
 
 absl::StatusOr<absl::Duration> BareRunner::Exec(const std::string& state,
                                                 const std::string& container) {
-  return Time({"crun", absl::StrCat("--root=", state), "exec", container, "/bin/true"});
+  return Time({crun_, absl::StrCat("--root=", state), "exec", container, "/bin/true"});
+}
+
+absl::Status BareRunner::SetCommand(const std::vector<std::string>& command) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, directory_.Sub("bundle"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, bundle.Read("config.json"));
+  nlohmann::json config = nlohmann::json::parse(text);  // as MakeBundle has written it
+  config["process"]["args"] = command;
+  return bundle.ReplaceFile("config.json", config.dump(1), 0644);
 }
 
 absl::Status BareRunner::MakeBundle(const std::string& image_tar, const std::string& cgroup_path) {

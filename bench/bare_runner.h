@@ -26,17 +26,23 @@ class BareRunner {
   // A bundle that runs /bin/true of the image on the host's network, without a seccomp filter, in
   // `cgroup_path`.
   absl::Status MakeBundle(const std::string& image_tar, const std::string& cgroup_path);
+  // What the bundle runs from now on.
+  absl::Status SetCommand(const std::vector<std::string>& command);
   // `crun run` of that bundle: from before crun is started to its end, container run and removed.
   absl::StatusOr<absl::Duration> Run();
   // `crun exec` of /bin/true in a container that another one runs, whose crun has its state there.
   absl::StatusOr<absl::Duration> Exec(const std::string& state, const std::string& container);
 
+  // Another program in crun's place, from before it is started to its end, which must be a success;
+  // arguments[0] is its path. The error has its words.
+  absl::StatusOr<absl::Duration> Time(const std::vector<std::string>& arguments);
+  const std::string& crun() const { return crun_; }
+  std::string state() const { return directory_.PathOf("state"); }
+  std::string bundle() const { return directory_.PathOf("bundle"); }
+
  private:
   BareRunner(std::string crun, FsRoot directory, UniqueFd socket)
       : crun_(std::move(crun)), directory_(std::move(directory)), socket_(std::move(socket)) {}
-
-  // The error has crun's words.
-  absl::StatusOr<absl::Duration> Time(const std::vector<std::string>& arguments);
 
   const std::string crun_;
   const FsRoot directory_;

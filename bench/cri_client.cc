@@ -143,4 +143,38 @@ absl::StatusOr<int> CriClient::List(absl::Duration* took) {
   return response.containers_size();
 }
 
+absl::StatusOr<int> CriClient::ListSandboxes(absl::Duration* took) {
+  cri::ListPodSandboxRequest request;
+  cri::ListPodSandboxResponse response;
+  PLIMSOLL_RETURN_IF_ERROR(
+      Call(&cri::RuntimeService::Stub::ListPodSandbox, "ListPodSandbox", request, &response, took));
+  return response.items_size();
+}
+
+absl::StatusOr<int> CriClient::ListContainerStats(absl::Duration* took) {
+  cri::ListContainerStatsRequest request;
+  cri::ListContainerStatsResponse response;
+  PLIMSOLL_RETURN_IF_ERROR(Call(&cri::RuntimeService::Stub::ListContainerStats,
+                                "ListContainerStats", request, &response, took));
+  return response.stats_size();
+}
+
+absl::StatusOr<int> CriClient::ListSandboxStats(absl::Duration* took) {
+  cri::ListPodSandboxStatsRequest request;
+  cri::ListPodSandboxStatsResponse response;
+  PLIMSOLL_RETURN_IF_ERROR(Call(&cri::RuntimeService::Stub::ListPodSandboxStats,
+                                "ListPodSandboxStats", request, &response, took));
+  return response.stats_size();
+}
+
+absl::StatusOr<cri::ContainerStatus> CriClient::Status(const std::string& container) {
+  cri::ContainerStatusRequest request;
+  request.set_container_id(container);
+  cri::ContainerStatusResponse response;
+  absl::Duration ignored;
+  PLIMSOLL_RETURN_IF_ERROR(Call(&cri::RuntimeService::Stub::ContainerStatus, "ContainerStatus",
+                                request, &response, &ignored));
+  return response.status();
+}
+
 }  // namespace plimsoll::bench

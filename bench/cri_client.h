@@ -56,8 +56,14 @@ class CriClient {
   absl::Status RemoveContainer(const std::string& container, absl::Duration* took);
   // StopPodSandbox and RemovePodSandbox.
   absl::Status RemoveSandbox(const std::string& sandbox, absl::Duration* took);
-  // How many containers there are.
-  absl::StatusOr<int> List(absl::Duration* took);
+  // Lists of all there is, and how many entries the answer has.
+  absl::StatusOr<int> List(absl::Duration* took);  // containers
+  absl::StatusOr<int> ListSandboxes(absl::Duration* took);
+  absl::StatusOr<int> ListContainerStats(absl::Duration* took);
+  absl::StatusOr<int> ListSandboxStats(absl::Duration* took);
+  absl::StatusOr<cri::ContainerStatus> Status(const std::string& container);
+  const std::string& log_directory() const { return log_directory_; }
+  cri::RuntimeService::Stub& stub() { return *stub_; }
 
  private:
   template <typename Request, typename Response>

@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "bench/process.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -23,19 +24,6 @@ constexpr absl::Duration kSettle = absl::Seconds(1);
 const std::set<std::string>& MonitorNames() {
   static const std::set<std::string> names = {"plimsoll-monito", "conmon", "containerd-shim"};
   return names;
-}
-
-// "Name:   123 kB" in a file of proc.
-absl::StatusOr<int64_t> ReadKib(const FsRoot& host, const std::string& file,
-                                absl::string_view name) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read(file));
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!absl::ConsumePrefix(&line, name)) continue;
-    int64_t value = 0;
-    absl::ConsumeSuffix(&line, " kB");
-    if (absl::SimpleAtoi(line, &value)) return value;
-  }
-  return absl::NotFoundError(absl::StrCat("no ", name, " in ", file));
 }
 
 // CPU time of all processes since boot, idle excluded.
@@ -148,27 +136,41 @@ std::map<pid_t, int64_t> Endpoint::MonitorPss() const {
     if (!absl::SimpleAtoi(name, &pid)) continue;
     const std::string comm = host_.Read(absl::StrCat("proc/", name, "/comm")).value_or("");
     if (!MonitorNames().contains(std::string(absl::StripSuffix(comm, "\n")))) continue;
-    const auto pss = ReadKib(host_, absl::StrCat("proc/", name, "/smaps_rollup"), "Pss:");
+    const auto pss = ReadNumber(host_, absl::StrCat("proc/", name, "/smaps_rollup"), "Pss:");
     if (pss.ok()) found[pid] = *pss;
   }
   return found;
 }
 
 absl::StatusOr<int64_t> Endpoint::DaemonResidentKib() const {
-  return ReadKib(host_, absl::StrCat("proc/", daemon_, "/status"), "VmRSS:");
+  return ReadNumber(host_, absl::StrCat("proc/", daemon_, "/status"), "VmRSS:");
 }
 
-absl::Status Endpoint::MeasureLists(int calls, int expected, Series* series) {
+absl::Status Endpoint::MeasureList(ListCall call, int calls, int expected, Series* series) {
   for (int i = 0; i < calls; ++i) {
     absl::Duration took;
-    PLIMSOLL_ASSIGN_OR_RETURN(const int listed, client_->List(&took));
+    PLIMSOLL_ASSIGN_OR_RETURN(const int listed, (client_->*call)(&took));
     if (listed < expected) {
       return absl::InternalError(
-          absl::StrCat("the list has ", listed, " containers instead of ", expected));
+          absl::StrCat(series->name, ": the list has ", listed, " entries instead of ", expected));
     }
     series->Add(took);
   }
   return absl::OkStatus();
+}
+
+absl::Status Endpoint::MeasureLists(const Workload& workload) {
+  const int calls = workload.lists;
+  const int pods = workload.resident;
+  PLIMSOLL_RETURN_IF_ERROR(MeasureList(&CriClient::List, calls, pods, &figures_.list_short));
+  PLIMSOLL_RETURN_IF_ERROR(
+      MeasureList(&CriClient::ListSandboxes, calls, pods, &figures_.list_pods));
+  // The first has no rates yet, and reads what the others know.
+  absl::Duration ignored;
+  client_->ListContainerStats(&ignored).IgnoreError();
+  PLIMSOLL_RETURN_IF_ERROR(
+      MeasureList(&CriClient::ListContainerStats, calls, pods, &figures_.list_stats));
+  return MeasureList(&CriClient::ListSandboxStats, calls, pods, &figures_.list_pod_stats);
 }
 
 // Containers that have run and stay as exited ones.
@@ -182,13 +184,13 @@ absl::Status Endpoint::FillList(const std::vector<Sandbox>& sandboxes, const Wor
         client_->Create(pod, absl::StrCat("done-", i), {"/bin/true"}, kSeccomp, &ignored));
     PLIMSOLL_RETURN_IF_ERROR(client_->Start(container, &ignored));
   }
-  return MeasureLists(workload.lists, workload.listed, &figures_.list_long);
+  return MeasureList(&CriClient::List, workload.lists, workload.listed, &figures_.list_long);
 }
 
 absl::Status Endpoint::Resident(const Workload& workload) {
   const std::map<pid_t, int64_t> others = MonitorPss();
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t available,
-                            ReadKib(host_, "proc/meminfo", "MemAvailable:"));
+                            ReadNumber(host_, "proc/meminfo", "MemAvailable:"));
   std::vector<Sandbox> pods;
   const auto measure = [&]() -> absl::Status {
     for (int i = 0; i < workload.resident; ++i) {
@@ -197,7 +199,8 @@ absl::Status Endpoint::Resident(const Workload& workload) {
       pods.push_back(std::move(pod));
     }
     absl::SleepFor(kSettle);
-    PLIMSOLL_ASSIGN_OR_RETURN(const int64_t now, ReadKib(host_, "proc/meminfo", "MemAvailable:"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const int64_t now,
+                              ReadNumber(host_, "proc/meminfo", "MemAvailable:"));
     figures_.memory.available_fall_kib = available - now;
     PLIMSOLL_ASSIGN_OR_RETURN(figures_.memory.daemon_resident_kib, DaemonResidentKib());
     for (const auto& [pid, pss] : MonitorPss()) {
@@ -205,7 +208,7 @@ absl::Status Endpoint::Resident(const Workload& workload) {
       ++figures_.memory.monitors;
       figures_.memory.monitors_kib += pss;
     }
-    PLIMSOLL_RETURN_IF_ERROR(MeasureLists(workload.lists, workload.resident, &figures_.list_short));
+    PLIMSOLL_RETURN_IF_ERROR(MeasureLists(workload));
     return workload.listed > workload.resident ? FillList(pods, workload) : absl::OkStatus();
   };
   absl::Status status = measure();

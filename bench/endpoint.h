@@ -44,7 +44,11 @@ struct Figures {
   Series remove{"RemoveContainer", {}};
   Series remove_sandbox{"Stop+RemovePodSandbox", {}};
   Series pod{"sandbox+create+start", {}};  // sums of the first three
+  // Lists: of Workload::resident pods, the last of Workload::listed containers.
   Series list_short{"ListContainers, short", {}};
+  Series list_pods{"ListPodSandbox", {}};
+  Series list_stats{"ListContainerStats", {}};
+  Series list_pod_stats{"ListPodSandboxStats", {}};
   Series list_long{"ListContainers, long", {}};
   double pods_per_second = 0;
   double cpu_milliseconds_per_pod = 0;  // of the whole machine while pods start in parallel
@@ -52,6 +56,9 @@ struct Figures {
 
   std::vector<const Series*> calls() const {
     return {&sandbox, &create, &start, &exec, &stop, &remove, &remove_sandbox, &pod};
+  }
+  std::vector<const Series*> lists() const {
+    return {&list_short, &list_pods, &list_stats, &list_pod_stats, &list_long};
   }
 };
 
@@ -77,7 +84,10 @@ class Endpoint {
 
  private:
   absl::StatusOr<Sandbox> StartPod(const std::string& name, absl::Duration* took);
-  absl::Status MeasureLists(int calls, int expected, Series* series);
+  // A list's call, and how many entries the answer has.
+  using ListCall = absl::StatusOr<int> (CriClient::*)(absl::Duration* took);
+  absl::Status MeasureList(ListCall call, int calls, int expected, Series* series);
+  absl::Status MeasureLists(const Workload& workload);
   absl::Status FillList(const std::vector<Sandbox>& sandboxes, const Workload& workload);
   std::map<pid_t, int64_t> MonitorPss() const;
   absl::StatusOr<int64_t> DaemonResidentKib() const;

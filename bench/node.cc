@@ -4,12 +4,9 @@
 // --socket, another CRI runtime beside it. In each round every runtime lives through one pod and
 // bare crun is timed too, so that whatever else the machine does hits all of them. Host network,
 // busybox, no seccomp filter. Removes what it made.
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -19,10 +16,10 @@
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
 #include "bench/cri_client.h"
 #include "bench/endpoint.h"
 #include "bench/ground.h"
+#include "bench/process.h"
 #include "bench/report.h"
 
 namespace plimsoll::bench {
@@ -39,22 +36,6 @@ struct Options {
   double max_exec_ratio = 0;
   bool keep = false;
 };
-
-// The process at the other end of a unix socket.
-absl::StatusOr<pid_t> ServerOf(const std::string& path) {
-  const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ucred peer = {};
-  socklen_t size = sizeof(peer);
-  if (!client.valid() ||
-      connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      getsockopt(client.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("connect to ", path));
-  }
-  return peer.pid;
-}
 
 struct Runtime {
   std::unique_ptr<CriClient> client;

@@ -21,7 +21,7 @@ double Mebibytes(int64_t kib) {
 std::string RuntimeTable(const Figures& figures, const Workload& workload) {
   std::string text = absl::StrCat("\n", figures.name, "\n");
   for (const Series* call : figures.calls()) absl::StrAppend(&text, Row(*call));
-  absl::StrAppend(&text, Row(figures.list_short), Row(figures.list_long));
+  for (const Series* list : figures.lists()) absl::StrAppend(&text, Row(*list));
   absl::StrAppendFormat(&text, "  %d pods, %d at once: %.1f pods/s, %.1f ms CPU each (machine)\n",
                         workload.pods, workload.parallel, figures.pods_per_second,
                         figures.cpu_milliseconds_per_pod);
@@ -89,6 +89,13 @@ std::string ToTable(const Report& report) {
     absl::StrAppend(&text, RuntimeTable(runtime, report.workload));
   }
   const Figures& own = report.runtimes.front();
+  if (!own.list_long.milliseconds.empty()) {
+    absl::StrAppendFormat(&text,
+                          "\ngoals of lists (p99): %d containers %.2f ms, goal 5; statistics of %d "
+                          "pods %.2f ms, goal 10\n",
+                          report.workload.listed, own.list_long.Quantile(0.99),
+                          report.workload.resident, own.list_stats.Quantile(0.99));
+  }
   absl::StrAppendFormat(&text, "\nratios of p50s\n  start to bare crun run    %.2f\n",
                         report.StartRatio());
   absl::StrAppendFormat(&text, "  exec to bare crun exec    %.2f\n", report.ExecRatio());
@@ -111,8 +118,7 @@ std::string ToJson(const Report& report) {
   for (const Figures& runtime : report.runtimes) {
     nlohmann::json calls;
     for (const Series* call : runtime.calls()) calls[call->name] = SeriesJson(*call);
-    calls[runtime.list_short.name] = SeriesJson(runtime.list_short);
-    calls[runtime.list_long.name] = SeriesJson(runtime.list_long);
+    for (const Series* list : runtime.lists()) calls[list->name] = SeriesJson(*list);
     const Memory& memory = runtime.memory;
     json["runtimes"].push_back({{"name", runtime.name},
                                 {"milliseconds", calls},

@@ -16,16 +16,19 @@ echo
 echo "== the node's runtime, call by call"
 "$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
 echo
-echo "== pods with a network of their own"
-# Flags of bench_node alone are not for it.
-network=()
+# Flags of bench_node alone are not for the others.
+peers=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --socket | --image) network+=("$1" "$2") && shift 2 ;;
+    --socket | --image) peers+=("$1" "$2") && shift 2 ;;
     *) shift ;;
   esac
 done
-"$bin/bench_network" "${network[@]}"
+echo "== logs, streams of events, and pods that come and go"
+"$bin/bench_endurance" --json build/bench/endurance.json "${peers[@]}"
+echo
+echo "== pods with a network of their own"
+"$bin/bench_network" "${peers[@]}"
 echo
 echo "== a change of a running container's class"
 "$bin/bench_classes"
@@ -40,4 +43,4 @@ echo
 echo "== libraries"
 "$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null
 echo
-echo "results: build/bench/node.json, node.svg, library.json"
+echo "results: build/bench/node.json, node.svg, endurance.json, library.json"
