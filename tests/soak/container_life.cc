@@ -271,7 +271,7 @@ void ContainerLife::CheckLogAtTheEnd() {
   }
   calls_->journal().Count("log lines",
                           static_cast<size_t>(std::count(text.begin(), text.end(), '\n')));
-  calls_->journal().Count("logs");
+  calls_->journal().Count("log checks");
 }
 
 }  // namespace plimsoll::testing

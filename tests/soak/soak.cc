@@ -131,15 +131,15 @@ void Soak::CheckNothingLeft() {
         if (static_cast<size_t>(left.end() - wakeups) <= kMostWakeups) {
           left.erase(wakeups, left.end());
         }
+        for (const std::string& name : Interfaces()) {
+          if (std::count(interfaces_before_.begin(), interfaces_before_.end(), name) == 0) {
+            left.push_back("interface " + name);
+          }
+        }
         return left.empty();
       },
       absl::Seconds(10));
   for (const std::string& each : left) journal_.Fault("left over: " + each);
-  for (const std::string& name : Interfaces()) {
-    if (std::count(interfaces_before_.begin(), interfaces_before_.end(), name) == 0) {
-      journal_.Fault("left over: interface " + name);
-    }
-  }
 }
 
 // There must be nothing that a recovery would put in order.
