@@ -33,7 +33,7 @@ constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
 // For TLS, the request and the answer to it.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr absl::Duration kDiscard = absl::Seconds(1);
-constexpr size_t kMaxMessageBytes = 4 * 1024 * 1024;
+constexpr size_t kMaxMessageBytes = 1024 * 1024;
 constexpr size_t kMaxBase64Ports = 5;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
 constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
