@@ -104,8 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, network, cgroup_parent, cgroup_driver, "
-              "restrict_oom_score_adj, workers, event_log, registries, images, feature_gates, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+              "cgroup_driver, restrict_oom_score_adj, workers, event_log, registries, images, "
+              "feature_gates, "
               "classes, "
               "nodeResources, runtime_handlers"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
