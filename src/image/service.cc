@@ -18,11 +18,13 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "image/blob_store.h"
+#include "image/candidates.h"
 #include "image/download.h"
 #include "image/image_content.h"
 #include "image/image_index.h"
 #include "image/image_service.h"
 #include "image/importer.h"
+#include "image/layer_lease.h"
 #include "image/layer_store.h"
 #include "image/manifest.h"
 #include "image/reference.h"
@@ -33,24 +35,6 @@
 
 namespace plimsoll::image {
 namespace {
-
-class Lease : public LayerLease {
- public:
-  Lease(const LayerStore& store, std::vector<std::string> chain_ids,
-        std::vector<LayerStore::Hold> holds)
-      : chain_ids_(std::move(chain_ids)), holds_(std::move(holds)) {
-    for (auto it = chain_ids_.rbegin(); it != chain_ids_.rend(); ++it) {
-      lower_directories_.push_back(store.DiffPath(*it));
-    }
-  }
-  const std::vector<std::string>& lower_directories() const override { return lower_directories_; }
-  const std::vector<std::string>& chain_ids() const override { return chain_ids_; }
-
- private:
-  std::vector<std::string> chain_ids_;
-  std::vector<std::string> lower_directories_;
-  std::vector<LayerStore::Hold> holds_;
-};
 
 // The names that an archive gives. An OCI layout's may be a bare tag, which names nothing.
 std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
@@ -64,27 +48,6 @@ std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
     }
   }
   return tags;
-}
-
-// `is_one_of_many`: of those that a short name stands for.
-bool Belong(const Credentials& credentials, const Reference& reference, bool is_one_of_many) {
-  if (!credentials.registry.empty()) {
-    return absl::EqualsIgnoreCase(credentials.registry, reference.registry);
-  }
-  return !is_one_of_many || reference.registry == "docker.io";
-}
-
-// Of a short name that several registries were asked for.
-absl::Status Together(absl::string_view reference, const std::vector<absl::Status>& failures) {
-  if (failures.size() == 1) return failures.front();
-  absl::StatusCode code = absl::StatusCode::kNotFound;
-  std::vector<absl::string_view> messages;
-  for (const absl::Status& failure : failures) {
-    messages.push_back(failure.message());
-    if (code == absl::StatusCode::kNotFound) code = failure.code();
-  }
-  return absl::Status(code, absl::StrCat("pull ", reference, ": none of ", failures.size(),
-                                         " registries gave it: ", absl::StrJoin(messages, "; ")));
 }
 
 class Service : public ImageService {
@@ -119,12 +82,8 @@ class Service : public ImageService {
   std::vector<std::string> Damaged() const override { return damaged_; }
 
  private:
-  using Holds = std::vector<LayerStore::Hold>;
-
   void Drop(const std::string& id, const std::vector<std::string>& tags, absl::string_view why);
   absl::StatusOr<FsRoot> MakeWork(std::string* name) const;
-  absl::StatusOr<Holds> AcquireAll(const std::vector<std::string>& chain_ids);
-  std::shared_ptr<LayerLease> LeaseOf(std::vector<std::string> chain_ids, Holds holds) const;
   absl::StatusOr<Image> JoinPull(const Reference& name, const PullOptions& options,
                                  absl::Time deadline, const ProgressFn& progress);
   absl::StatusOr<Image> PullNow(const Reference& name, const TransportOptions& options,
@@ -167,7 +126,7 @@ absl::Status Service::Load() {
     const absl::StatusOr<std::string> text = blobs_->Read(record.id);
     const absl::StatusOr<ConfigFile> file =
         text.ok() ? ParseConfigFile(*text, record.id) : absl::StatusOr<ConfigFile>(text.status());
-    absl::StatusOr<Holds> holds = AcquireAll(record.chain_ids);
+    absl::StatusOr<Holds> holds = AcquireAll(*layers_, record.chain_ids);
     const absl::Status status = FirstError(file.status(), holds.status());
     if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status)) {
       // Someone took files out of the store.
@@ -197,15 +156,6 @@ absl::StatusOr<FsRoot> Service::MakeWork(std::string* name) const {
   *name = absl::StrCat("work/", RandomId());
   PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(*name));
   return directory_.Sub(*name);
-}
-
-absl::StatusOr<Service::Holds> Service::AcquireAll(const std::vector<std::string>& chain_ids) {
-  Holds holds;
-  for (const std::string& chain_id : chain_ids) {
-    PLIMSOLL_ASSIGN_OR_RETURN(LayerStore::Hold hold, layers_->Acquire(chain_id));
-    holds.push_back(std::move(hold));
-  }
-  return holds;
 }
 
 absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view reference,
@@ -256,11 +206,7 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
     PullOptions its = options;
     if (!Belong(options.credentials, candidate, candidates.size() > 1)) its.credentials = {};
     absl::StatusOr<Image> image = JoinPull(candidate, its, deadline, progress);
-    // Another registry can do nothing about these.
-    if (image.ok() || absl::IsCancelled(image.status()) ||
-        absl::IsDeadlineExceeded(image.status()) || absl::IsResourceExhausted(image.status())) {
-      return image;
-    }
+    if (image.ok() || IsForAll(image.status())) return image;
     failures.push_back(image.status());
   }
   return Together(reference, failures);
@@ -336,7 +282,7 @@ absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names,
     known = index_.FindManifest(found.manifest_digest);
   }
   if (!known.has_value()) return std::nullopt;
-  absl::StatusOr<Holds> holds = AcquireAll(known->record.chain_ids);
+  absl::StatusOr<Holds> holds = AcquireAll(*layers_, known->record.chain_ids);
   if (!holds.ok()) return std::nullopt;  // removed meanwhile: pull it
   PLIMSOLL_ASSIGN_OR_RETURN(std::string config, blobs_->Read(known->record.id));
   UnpackedImage unpacked{known->config, known->record.chain_ids, *std::move(holds),
@@ -447,23 +393,14 @@ absl::Status Service::Remove(absl::string_view reference) {
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {
   // An image removed between look-up and lease is simply not found: the layers are asked for.
   PLIMSOLL_ASSIGN_OR_RETURN(const Image image, Find(image_id));
-  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(image.record.chain_ids));
-  return LeaseOf(image.record.chain_ids, std::move(holds));
+  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(*layers_, image.record.chain_ids));
+  return LeaseOf(*layers_, image.record.chain_ids, std::move(holds));
 }
 
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::LeaseChain(
     const std::vector<std::string>& chain_ids) {
-  Holds holds;
-  for (const std::string& chain_id : chain_ids) {
-    PLIMSOLL_ASSIGN_OR_RETURN(LayerStore::Hold hold, layers_->AcquireInUse(chain_id));
-    holds.push_back(std::move(hold));
-  }
-  return LeaseOf(chain_ids, std::move(holds));
-}
-
-std::shared_ptr<LayerLease> Service::LeaseOf(std::vector<std::string> chain_ids,
-                                             Holds holds) const {
-  return std::make_shared<image::Lease>(*layers_, std::move(chain_ids), std::move(holds));
+  PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAllInUse(*layers_, chain_ids));
+  return LeaseOf(*layers_, chain_ids, std::move(holds));
 }
 
 absl::Status Service::CollectGarbage() {
