@@ -54,6 +54,9 @@ TEST(MachineTest, UserNamespacesNeedAnOpenWay) {
   ASSERT_TRUE(dir.root().MakeDirs("a/run", 0755).ok());
   const absl::StatusOr<FsRoot> run = dir.root().Sub("a/run");
   ASSERT_TRUE(run.ok()) << run.status();
+  for (const char* below : {"/a", "/a/run"}) {  // whatever the umask
+    ASSERT_EQ(chmod((dir.path() + below).c_str(), 0755), 0);
+  }
   const absl::Status closed = CheckOpenToOthers(*run);
   EXPECT_TRUE(absl::IsFailedPrecondition(closed)) << closed;
   EXPECT_THAT(std::string(closed.message()), HasSubstr(dir.path() + " lacks the permission \"x\""));
