@@ -3,10 +3,13 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
 #include "base/test_dir.h"
+#include "cri/container_configs.h"
+#include "cri/translate_container.h"
 #include "image/reference.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
@@ -85,6 +88,80 @@ void LoadContainers(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize((*store)->LoadContainers());
 }
 BENCHMARK(LoadContainers)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+// --- ListContainers' answer, without what the engine and gRPC add to it
+
+// With labels and annotations as kubelet gives them.
+std::vector<runtime::ContainerRecord> ContainersOfKubelet(int64_t count) {
+  ::runtime::v1::ContainerConfig config;
+  config.mutable_metadata()->set_name("main");
+  config.mutable_image()->set_image("registry.example/team/app@sha256:" + std::string(64, 'a'));
+  for (const char* key : {"io.kubernetes.container.name", "io.kubernetes.pod.name",
+                          "io.kubernetes.pod.namespace", "io.kubernetes.pod.uid"}) {
+    (*config.mutable_labels())[key] = "5f2c6ad1-7ac2-4ee2-8c8a-0f8f37a3e6a1";
+  }
+  for (const char* key :
+       {"io.kubernetes.container.hash", "io.kubernetes.container.ports",
+        "io.kubernetes.container.restartCount", "io.kubernetes.container.terminationMessagePath",
+        "io.kubernetes.container.terminationMessagePolicy",
+        "io.kubernetes.pod.terminationGracePeriod"}) {
+    (*config.mutable_annotations())[key] = "/dev/termination-log";
+  }
+  std::vector<runtime::ContainerRecord> records;
+  for (int64_t i = 0; i < count; ++i) {
+    runtime::ContainerRecord record;
+    record.id = absl::StrCat(std::string(58, 'c'), 100000 + i);
+    record.sandbox_id = std::string(64, 'd');
+    record.image_ref = config.image().image();
+    record.image_id = "sha256:" + std::string(64, 'e');
+    record.state = runtime::ContainerState::kRunning;
+    record.created_unix_nanos = 1'700'000'000'000'000'000 + i;
+    record.client_config = config.SerializeAsString();
+    records.push_back(record);
+  }
+  return records;
+}
+
+void ListAsMessages(benchmark::State& state) {
+  const auto records = ContainersOfKubelet(state.range(0));
+  cri::ContainerConfigs configs;
+  for (auto _ : state) {
+    ::runtime::v1::ListContainersResponse response;
+    for (const runtime::ContainerRecord& record : records) {
+      cri::FillContainer(record, *configs.Get(record.id, record.client_config),
+                         response.add_containers());
+    }
+    benchmark::DoNotOptimize(response.SerializeAsString());
+  }
+}
+BENCHMARK(ListAsMessages)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+void ListAsBytes(benchmark::State& state) {
+  const auto records = ContainersOfKubelet(state.range(0));
+  cri::ContainerConfigs configs;
+  for (auto _ : state) {
+    std::string response;
+    for (const runtime::ContainerRecord& record : records) {
+      cri::AddListed(*configs.GetListed(record), cri::ToCri(record.state), &response);
+    }
+    benchmark::DoNotOptimize(response);
+  }
+}
+BENCHMARK(ListAsBytes)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+// What a client written in C++ takes for it.
+void ReadList(benchmark::State& state) {
+  cri::ContainerConfigs configs;
+  std::string bytes;
+  for (const runtime::ContainerRecord& record : ContainersOfKubelet(state.range(0))) {
+    cri::AddListed(*configs.GetListed(record), cri::ToCri(record.state), &bytes);
+  }
+  for (auto _ : state) {
+    ::runtime::v1::ListContainersResponse response;
+    benchmark::DoNotOptimize(response.ParseFromString(bytes));
+  }
+}
+BENCHMARK(ReadList)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace plimsoll

@@ -128,7 +128,7 @@ absl::StatusOr<LogSpeed> MeasureConmonLog(BareRunner& runner, const FsRoot& dire
     PLIMSOLL_RETURN_IF_ERROR(
         Await("conmon's container", kToStart, [&] { return directory.Exists("conmon/pid"); }));
     PLIMSOLL_RETURN_IF_ERROR(runner.Time({runner.crun(), state, "start", kName}).status());
-    return Await("the end of conmon's container",
+    return Await("the end of conmon's container", kToWrite,
                  [&] { return directory.Exists(absl::StrCat("conmon/exits/", kName)); });
   };
   const absl::Status ran = run();

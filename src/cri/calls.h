@@ -152,6 +152,30 @@ class Calls {
     return reactor;
   }
 
+  // The same where the handler writes the answer's bytes: absl::Status(const Request&,
+  // std::string*). A request that is no such message is INVALID_ARGUMENT.
+  template <typename Request, typename Handler>
+  grpc::ServerUnaryReactor* UnaryInBytes(grpc::CallbackServerContext* context, const char* method,
+                                         Lane lane, const grpc::ByteBuffer& request,
+                                         grpc::ByteBuffer* response, Handler handler) {
+    const auto parsed = std::make_shared<Request>();
+    grpc::ByteBuffer bytes = request;
+    if (!grpc::SerializationTraits<Request>::Deserialize(&bytes, parsed.get()).ok()) {
+      auto* const reactor = new CallReactor(under_way_);
+      Finish(reactor, method, absl::Now(),
+             absl::InvalidArgumentError("the request's bytes are no message of its type"), nullptr);
+      return reactor;
+    }
+    return Unary(context, method, lane, parsed.get(), response,
+                 [parsed, handler](const Request& asked, grpc::ByteBuffer* answer) {
+                   std::string text;
+                   const absl::Status status = handler(asked, &text);
+                   const grpc::Slice slice(text);
+                   *answer = grpc::ByteBuffer(&slice, 1);
+                   return status;
+                 });
+  }
+
   // Answers UNIMPLEMENTED: "<method> is not supported: <why>".
   grpc::ServerUnaryReactor* Refuse(const char* method, absl::string_view why) const {
     auto* const reactor = new CallReactor(under_way_);

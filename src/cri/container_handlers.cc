@@ -113,26 +113,26 @@ absl::Status RuntimeHandlers::RemoveContainer(const v1::RemoveContainerRequest& 
 }
 
 absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& request,
-                                             v1::ListContainersResponse* response) {
+                                             std::string* response) {
   const v1::ContainerFilter& filter = request.filter();
   size_t there = 0;
-  std::vector<runtime::ContainerRecord> unparsed;
-  const auto add = [&](const runtime::ContainerRecord& record, const v1::ContainerConfig& config) {
-    if (!HasLabels(config.labels(), filter.label_selector())) return;
-    FillContainer(record, config, response->add_containers());
+  std::vector<runtime::ContainerRecord> unmade;
+  const auto add = [&](const runtime::ContainerRecord& record, const ListedContainer& listed) {
+    if (!HasLabels(listed.config->labels(), filter.label_selector())) return;
+    AddListed(listed, ToCri(record.state), response);
   };
   engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
     ++there;
     if (!Matches(record, filter)) return;
-    if (const auto config = container_configs_.Find(record.id)) {
-      add(record, *config);
+    if (const auto listed = container_configs_.FindListed(record.id)) {
+      add(record, *listed);
     } else {
-      unparsed.push_back(record);
+      unmade.push_back(record);
     }
   });
   // A message may be large, and its container is locked during its visit.
-  for (const runtime::ContainerRecord& record : unparsed) {
-    add(record, *container_configs_.Get(record.id, record.client_config));
+  for (const runtime::ContainerRecord& record : unmade) {
+    add(record, *container_configs_.GetListed(record));
   }
   if (container_configs_.size() > there) ForgetRemovedContainers();
   return absl::OkStatus();

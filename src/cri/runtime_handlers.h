@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "cri/calls.h"
+#include "cri/container_configs.h"
 #include "cri/cpu_rates.h"
 #include "cri/list_parts.h"
 #include "cri/message_cache.h"
@@ -72,8 +73,9 @@ class RuntimeHandlers {
                              ::runtime::v1::StopContainerResponse* response);
   absl::Status RemoveContainer(const ::runtime::v1::RemoveContainerRequest& request,
                                ::runtime::v1::RemoveContainerResponse* response);
+  // `response`: a serialized ListContainersResponse.
   absl::Status ListContainers(const ::runtime::v1::ListContainersRequest& request,
-                              ::runtime::v1::ListContainersResponse* response);
+                              std::string* response);
   PartSource<::runtime::v1::StreamContainersResponse> StreamContainers(
       const ::runtime::v1::StreamContainersRequest& request);
   absl::Status ContainerStatus(const ::runtime::v1::ContainerStatusRequest& request,
@@ -196,7 +198,7 @@ class RuntimeHandlers {
   runtime::EventLog* const events_;
   const NodeInfo info_;
   MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
-  MessageCache<::runtime::v1::ContainerConfig> container_configs_;
+  ContainerConfigs container_configs_;
   CpuRates cpu_rates_;
   absl::Mutex unreadable_mutex_;
   absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of

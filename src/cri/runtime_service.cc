@@ -13,10 +13,12 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 
-// These two take their messages as bytes, which all their streams share.
+// The first two take their messages as bytes, which all their streams share; the third's answer is
+// put together from bytes that were made once.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
     v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
-        v1::RuntimeService::CallbackService>>;
+        v1::RuntimeService::WithRawCallbackMethod_ListContainers<
+            v1::RuntimeService::CallbackService>>>;
 
 class RuntimeService final : public Base {
  public:
@@ -40,7 +42,6 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(StartContainer, Lane::kWork)
   PLIMSOLL_CRI_UNARY(StopContainer, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(RemoveContainer, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(ListContainers, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ContainerStatus, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ContainerStats, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ListContainerStats, Lane::kLook)
@@ -65,6 +66,16 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_LIST(StreamContainerStats)
   PLIMSOLL_CRI_LIST(StreamPodSandboxStats)
   PLIMSOLL_CRI_LIST(StreamPodSandboxMetrics)
+
+  grpc::ServerUnaryReactor* ListContainers(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) override {
+    return calls_->UnaryInBytes<v1::ListContainersRequest>(
+        context, PLIMSOLL_CRI_SERVICE "ListContainers", Lane::kLook, *request, response,
+        [this](const v1::ListContainersRequest& asked, std::string* answer) {
+          return handlers_->ListContainers(asked, answer);
+        });
+  }
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*) override {
