@@ -48,7 +48,7 @@ void PodLife::Live() {
   options_.journal->Count("containers", containers_.size());
   // The client's to remove.
   const auto logs = FsRoot::Open(options_.node->directory() + "/logs");
-  if (logs.ok() && !calls_.has_faults()) logs->RemoveTree(name_).IgnoreError();
+  if (logs.ok()) logs->RemoveTree(name_).IgnoreError();
 }
 
 bool PodLife::Run() {
