@@ -27,6 +27,9 @@ done
 echo "== logs, streams of events, and pods that come and go"
 "$bin/bench_endurance" --json build/bench/endurance.json "${peers[@]}"
 echo
+echo "== commands by the streaming server, and attached clients"
+"$bin/bench_streaming" "${peers[@]}"
+echo
 echo "== pods with a network of their own"
 "$bin/bench_network" "${peers[@]}"
 echo
