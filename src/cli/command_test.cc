@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/subprocess.h"
@@ -412,7 +413,8 @@ TEST(ManPage, HasEveryCommandAndOption) {
   const std::string page = ManPage(Tree(), "1.2.3");
   for (const CommandInfo& command : Tree().commands) {
     if (command.runs_alone) {
-      EXPECT_THAT(page, HasSubstr(absl::StrCat(".SS plimsoll ", command.name, "\n")));
+      const std::string name = absl::StrReplaceAll(command.name, {{"-", "\\-"}});
+      EXPECT_THAT(page, HasSubstr(absl::StrCat(".SS plimsoll ", name, "\n")));
     }
     EXPECT_FALSE(command.description.empty()) << command.name;
     for (const OptionInfo& option : command.options) {

@@ -109,11 +109,11 @@ TEST_F(ServerTest, NegotiatesTheVersion) {
 
 TEST_F(ServerTest, UnsupportedCallsSaySo) {
   Start();
-  v1::ExecRequest exec;
-  v1::ExecResponse exec_response;
-  const grpc::Status status = Call(runtime_, &RuntimeStub::Exec, exec, &exec_response);
+  v1::CheckpointContainerRequest request;
+  v1::CheckpointContainerResponse response;
+  const grpc::Status status = Call(runtime_, &RuntimeStub::CheckpointContainer, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("Exec is not supported"));
+  EXPECT_THAT(status.error_message(), HasSubstr("CheckpointContainer is not supported"));
 }
 
 // Every RPC of upstream must answer something of ours: a method nobody overrode has no message.
