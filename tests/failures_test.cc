@@ -120,10 +120,10 @@ TEST_F(StopTest, AnExecDoesNotHoldUpAStop) {
 
 class UnimplementedTest : public NodeTest {};
 
-TEST_F(UnimplementedTest, WhatIsNotThereYetSaysSo) {
+TEST_F(UnimplementedTest, WhatIsNotThereSaysSo) {
   grpc::ClientContext context;
-  cri::AttachResponse response;
-  const grpc::Status status = node_.runtime().Attach(&context, {}, &response);
+  cri::CheckpointContainerResponse response;
+  const grpc::Status status = node_.runtime().CheckpointContainer(&context, {}, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
