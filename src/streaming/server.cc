@@ -74,7 +74,6 @@ class ServerImpl final : public Server {
   ServerImpl(ServerOptions options, std::unique_ptr<asio::ssl::context> tls)
       : options_(std::move(options)),
         tls_(std::move(tls)),
-        tokens_(options_.clock),
         acceptor_(io_),
         retry_(io_),
         connections_ended_(io_),

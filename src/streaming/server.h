@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/clock.h"
 #include "streaming/backend.h"
 #include "streaming/tokens.h"
 
@@ -30,7 +29,6 @@ struct ServerOptions {
   absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
   absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the end
   Backend* backend = nullptr;                           // outlives the server
-  Clock* clock = &Clock::Real();                        // of tokens
 };
 
 class Server {

@@ -1,5 +1,7 @@
 #include "streaming/tokens.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 
@@ -34,8 +36,8 @@ absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
                      "; each may be used for ", absl::FormatDuration(kLife), ", try again later"));
   }
   bytes_ += bytes;
-  requests_.emplace(token, std::move(request));
-  ends_.emplace_back(clock_->Now() + kLife, token);
+  ends_.emplace_back(now_() + absl::ToChronoNanoseconds(kLife), token);
+  requests_.emplace(token, Entry{std::move(request), std::prev(ends_.end())});
   return token;
 }
 
@@ -48,7 +50,8 @@ std::optional<StreamRequest> Tokens::Take(absl::string_view token) {
 std::optional<StreamRequest> Tokens::Remove(const std::string& token) {
   const auto found = requests_.find(token);
   if (found == requests_.end()) return std::nullopt;
-  StreamRequest request = std::move(found->second);
+  StreamRequest request = std::move(found->second.request);
+  ends_.erase(found->second.end);
   requests_.erase(found);
   bytes_ -= BytesOf(request);
   return request;
@@ -60,10 +63,9 @@ size_t Tokens::size() const {
 }
 
 void Tokens::DropExpired() {
-  const absl::Time now = clock_->Now();
+  const SteadyTime now = now_();
   while (!ends_.empty() && ends_.front().first <= now) {
-    Remove(ends_.front().second);
-    ends_.pop_front();
+    Remove(std::string(ends_.front().second));  // takes the front away
   }
 }
 

@@ -6,8 +6,10 @@
 #ifndef PLIMSOLL_STREAMING_TOKENS_H_
 #define PLIMSOLL_STREAMING_TOKENS_H_
 
+#include <chrono>
 #include <cstdint>
-#include <deque>
+#include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -19,7 +21,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/clock.h"
 
 namespace plimsoll::streaming {
 
@@ -43,7 +44,11 @@ class Tokens {
   static constexpr size_t kMaxBytes = 64 * 1024 * 1024;  // of their commands
   static constexpr absl::Duration kLife = absl::Minutes(1);
 
-  explicit Tokens(Clock* clock = &Clock::Real()) : clock_(clock) {}
+  // Nobody sets this clock: with the wall clock, tokens would end early or live on.
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  explicit Tokens(std::function<SteadyTime()> now = std::chrono::steady_clock::now)
+      : now_(std::move(now)) {}
 
   // 32 characters that may stand in a URL. RESOURCE_EXHAUSTED when too many wait to be used.
   absl::StatusOr<std::string> Add(StreamRequest request);
@@ -52,17 +57,23 @@ class Tokens {
   size_t size() const;
 
  private:
+  // When each ends, in that order.
+  using Ends = std::list<std::pair<SteadyTime, std::string>>;
+  struct Entry {
+    StreamRequest request;
+    Ends::iterator end;
+  };
+
   void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // nullopt: there is none.
   std::optional<StreamRequest> Remove(const std::string& token)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Clock* const clock_;
+  const std::function<SteadyTime()> now_;
   mutable absl::Mutex mutex_;
-  std::unordered_map<std::string, StreamRequest> requests_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Entry> requests_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // When each ends, in that order; also those that were taken.
-  std::deque<std::pair<absl::Time, std::string>> ends_ ABSL_GUARDED_BY(mutex_);
+  Ends ends_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::streaming

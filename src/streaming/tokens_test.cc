@@ -10,16 +10,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class TestClock : public Clock {
- public:
-  absl::Time Now() const override { return now; }
-  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
-};
-
 class TokensTest : public ::testing::Test {
  protected:
-  TestClock clock_;
-  Tokens tokens_{&clock_};
+  void Pass(absl::Duration time) { now_ += absl::ToChronoNanoseconds(time); }
+
+  Tokens::SteadyTime now_{std::chrono::hours(1)};
+  Tokens tokens_{[this] { return now_; }};
 };
 
 TEST_F(TokensTest, GivesBackWhatWasAskedForOnce) {
@@ -34,9 +30,9 @@ TEST_F(TokensTest, GivesBackWhatWasAskedForOnce) {
 
 TEST_F(TokensTest, EndAfterTheirTime) {
   const auto token = tokens_.Add({.id = "c"});
-  clock_.now += Tokens::kLife - absl::Seconds(1);
+  Pass(Tokens::kLife - absl::Seconds(1));
   const auto later = tokens_.Add({.id = "d"});
-  clock_.now += absl::Seconds(1);
+  Pass(absl::Seconds(1));
   EXPECT_FALSE(tokens_.Take(*token).has_value());
   EXPECT_TRUE(tokens_.Take(*later).has_value());
 }
@@ -54,7 +50,7 @@ TEST_F(TokensTest, AreAllDifferentAndLong) {
 TEST_F(TokensTest, AreNotMoreThanALimitAtOnce) {
   for (size_t i = 0; i < Tokens::kMaxTokens; ++i) ASSERT_TRUE(tokens_.Add({}).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(tokens_.Add({}).status()));
-  clock_.now += Tokens::kLife;
+  Pass(Tokens::kLife);
   EXPECT_TRUE(tokens_.Add({}).ok());
   EXPECT_EQ(tokens_.size(), 1);
 }
@@ -67,8 +63,27 @@ TEST_F(TokensTest, KeepNoMoreBytesThanALimit) {
   EXPECT_TRUE(absl::IsResourceExhausted(tokens_.Add(large).status()));
   EXPECT_TRUE(tokens_.Take(*first).has_value());
   EXPECT_TRUE(tokens_.Add(large).ok());
-  clock_.now += Tokens::kLife;
+  Pass(Tokens::kLife);
   EXPECT_TRUE(tokens_.Add(large).ok());
+}
+
+// One that is taken is forgotten at once, and those around it end at their own times.
+TEST_F(TokensTest, EndInTheirOrderWhicheverIsTaken) {
+  const auto first = tokens_.Add({.id = "a"});
+  Pass(absl::Seconds(1));
+  const auto second = tokens_.Add({.id = "b"});
+  Pass(absl::Seconds(1));
+  const auto third = tokens_.Add({.id = "c"});
+  ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+  EXPECT_TRUE(tokens_.Take(*second).has_value());
+  EXPECT_EQ(tokens_.size(), 2);
+  Pass(Tokens::kLife - absl::Seconds(1));
+  EXPECT_FALSE(tokens_.Take(*first).has_value());
+  EXPECT_EQ(tokens_.size(), 1);
+  EXPECT_TRUE(tokens_.Take(*third).has_value());
+  Pass(Tokens::kLife);
+  EXPECT_TRUE(tokens_.Add({}).ok());
+  EXPECT_EQ(tokens_.size(), 1);
 }
 
 TEST_F(TokensTest, AreNotGuessed) {
