@@ -152,11 +152,16 @@ void SpdySession::OnData(absl::string_view data) {
     bytes += static_cast<uint32_t>(data.size());
     if (bytes >= kAcknowledgedBytes) {
       AppendWindowUpdate(id, bytes, out_);
-      AppendWindowUpdate(0, bytes, out_);  // of the connection (3.1)
       bytes = 0;
     }
-    handler_->OnData(id, data);
   }
+  // The connection's own window (3.1) is used up by all streams, closed ones and short ones too.
+  unacknowledged_ += static_cast<uint32_t>(data.size());
+  if (unacknowledged_ >= kAcknowledgedBytes) {
+    AppendWindowUpdate(0, unacknowledged_, out_);
+    unacknowledged_ = 0;
+  }
+  if (stream != streams_.end() && stream->second.receives) handler_->OnData(id, data);
   if (data_left_ == 0 && (data_.flags & kSpdyFlagFin) != 0) EndOfClient(id);
 }
 

@@ -85,6 +85,7 @@ class SpdySession {
   std::string pending_;   // the frame's header and, of a control frame, what there is of it
   SpdyFrameHeader data_;  // the data frame that is being read
   uint32_t data_left_ = 0;
+  uint32_t unacknowledged_ = 0;  // bytes on any stream since the connection's last WINDOW_UPDATE
 };
 
 }  // namespace plimsoll::streaming

@@ -163,6 +163,20 @@ TEST_F(SpdySessionTest, GrantsWindowsForWhatWasReceived) {
   EXPECT_THAT(Sent(), ElementsAre("type 9 1", "type 9 0"));
 }
 
+// Else many short streams would use up the connection's window for ever.
+TEST_F(SpdySessionTest, GrantsTheConnectionsWindowForStreamsThatEndEarlyOrAreReset) {
+  Open(1);
+  ASSERT_TRUE(session_.Receive(Data(1, std::string(20'000, 'x'), kSpdyFlagFin)).ok());
+  session_.End(1);
+  Open(3);
+  session_.Reset(3, SpdyReset::kCancel);
+  out_.clear();
+  ASSERT_TRUE(session_.Receive(Data(3, std::string(20'000, 'x'))).ok());
+  ASSERT_EQ(out_.size(), 16);
+  EXPECT_THAT(Sent(), ElementsAre("type 9 0"));
+  EXPECT_EQ(ReadUint32(absl::string_view(out_).substr(12)), 40'000);
+}
+
 TEST_F(SpdySessionTest, CutsWhatItSendsIntoFrames) {
   Open(1);
   session_.Send(1, std::string(SpdySession::kMaxDataBytes + 1, 'x'));
