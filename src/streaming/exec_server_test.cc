@@ -225,6 +225,20 @@ TEST_F(ExecServerTest, IdleStreamsEnd) {
   EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
 }
 
+// Nothing is read from its client when the time is over.
+TEST_F(ExecServerTest, AnIdleStreamOfACommandThatDoesNotReadEnds) {
+  Start({.idle_timeout = absl::Milliseconds(300)});
+  StreamRequest request = Shell("sleep 1000");
+  request.input = true;
+  auto client = WebSocket(request);
+  ASSERT_NE(client, nullptr);
+  // A little more than the pipe and the session take. On a slow machine the end may come first.
+  absl::Status sent;
+  for (int i = 0; i < 90 && sent.ok(); ++i) sent = client->Send(0, std::string(4096, 'x'));
+  EXPECT_TRUE(Eventually([&] { return backend_.killed == 1; }));
+  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+}
+
 TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
   auto good = WebSocket(Shell("sleep 0.3; echo fine"));
   auto spdy = Spdy(Shell("sleep 1000"));

@@ -64,6 +64,8 @@ class FakeCommand final : public runtime::RunningCommand {
 
 class FakeBackend : public Backend {
  public:
+  static constexpr int kPipeBytes = 64 * 1024;
+
   absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
       const StreamRequest& request) override {
     if (request.id == "gone") return absl::NotFoundError("no container gone");
@@ -90,6 +92,9 @@ class FakeBackend : public Backend {
         if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
         ours->Reset(fds[to == 0 ? 1 : 0]);
         theirs.emplace_back(fds[to == 0 ? 0 : 1]);
+        // Tests know what it holds; by itself it depends on the machine's pages.
+        if (fcntl(theirs.back().get(), F_SETPIPE_SZ, kPipeBytes) < 0)
+          return ErrnoStatus(errno, "size a pipe");
         command.descriptors.emplace_back(theirs.back().get(), to);
       }
     }

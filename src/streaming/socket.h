@@ -76,10 +76,12 @@ class Socket {
     if (!tcp_->is_open() || ioctl(tcp_->native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
     return bytes;
   }
-  // Whether the other side has closed, though something of it may not have been read.
+  // Whether the other side has closed, though something of it may not have been read, or this one
+  // has.
   bool HasLeft() const {
+    if (!tcp_->is_open()) return true;
     pollfd look = {tcp_->native_handle(), POLLRDHUP, 0};
-    return tcp_->is_open() && poll(&look, 1, 0) > 0;
+    return poll(&look, 1, 0) > 0;
   }
   // For whoever has to close it while others use it.
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }
