@@ -7,6 +7,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,7 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "streaming/channel_protocol.h"
 #include "streaming/port_forward_session.h"
@@ -32,7 +33,9 @@ namespace http = boost::beast::http;
 constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
 // For TLS, the request and the answer to it.
 constexpr absl::Duration kPatience = absl::Seconds(10);
+// For a client that was refused or broke the protocol to take the answer and close.
 constexpr absl::Duration kDiscard = absl::Seconds(1);
+constexpr size_t kDiscardBytes = 16 * 1024;
 constexpr size_t kMaxMessageBytes = 1024 * 1024;
 constexpr size_t kMaxBase64Ports = 5;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
@@ -41,9 +44,9 @@ constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
 // Closes a connection that hasn't said what it wants, or taken the answer, in time.
 class Watchdog {
  public:
-  Watchdog(asio::io_context& io, std::weak_ptr<asio::ip::tcp::socket> socket) : timer_(io) {
-    timer_.expires_after(absl::ToChronoNanoseconds(kPatience));
-    timer_.async_wait([socket = std::move(socket)](const ErrorCode& error) {
+  Watchdog(Socket& watched, absl::Duration patience) : timer_(watched.get_executor()) {
+    timer_.expires_after(absl::ToChronoNanoseconds(patience));
+    timer_.async_wait([socket = watched.tcp()](const ErrorCode& error) {
       const auto there = error ? nullptr : socket.lock();
       ErrorCode ignored;
       if (there != nullptr) there->close(ignored);
@@ -108,7 +111,15 @@ asio::awaitable<void> Refuse(Socket& socket, const Refusal& refusal) {
   for (const std::string& header : refusal.headers) absl::StrAppend(&text, header, "\r\n");
   absl::StrAppend(&text, "\r\n", refusal.text, "\n");
   co_await SendText(socket, std::move(text));
-  socket.Shutdown();
+  co_await socket.Shutdown();
+  // Closed with something unread, the connection is reset, and the client may never see the answer.
+  const Watchdog watchdog(socket, kDiscard);
+  std::string unread(kDiscardBytes, '\0');
+  ErrorCode error;
+  while (!error) {
+    co_await socket.async_read_some(asio::buffer(unread),
+                                    asio::redirect_error(asio::use_awaitable, error));
+  }
 }
 
 // How the client speaks.
@@ -171,8 +182,8 @@ Refusal RefusalOfProtocol(StreamKind kind, bool websocket, const absl::Status& w
 // After a client that broke the protocol: what the wire has said to that is lost when the
 // connection is closed with bytes unread.
 asio::awaitable<void> Discard(Link* link) {
-  const absl::Time end = absl::Now() + kDiscard;
-  while (absl::Now() < end) {
+  const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(kDiscard);
+  while (std::chrono::steady_clock::now() < end) {
     const absl::StatusOr<std::string> dropped = co_await link->Receive();
     if (!dropped.ok()) break;
   }
@@ -323,7 +334,7 @@ asio::awaitable<void> ServeRequest(const FrontContext& context, Watchdog* watchd
 }  // namespace
 
 asio::awaitable<void> ServeConnection(FrontContext context, Socket socket) {
-  Watchdog watchdog(context.session.io, socket.tcp());
+  Watchdog watchdog(socket, kPatience);
   const ErrorCode shaken = co_await socket.Handshake();
   if (shaken) co_return;
   beast::flat_buffer buffer;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 
 namespace plimsoll::streaming {
@@ -104,14 +104,15 @@ void PortForwardSession::OnGone() {
 }
 
 void PortForwardSession::OnHalfPort(uint32_t pair) {
-  half_ports_.emplace(pair, absl::Now());
+  half_ports_.emplace(pair, std::chrono::steady_clock::now());
 }
 
 asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
   while (!gone_) {
     const bool slept = co_await half_open_.For(context_.creation_timeout);
     if (!slept) break;
-    const absl::Time too_old = absl::Now() - context_.creation_timeout;
+    const auto too_old =
+        std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(context_.creation_timeout);
     for (auto at = half_ports_.begin(); at != half_ports_.end();) {
       if (at->second > too_old) {
         ++at;
@@ -126,6 +127,14 @@ asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
 
 void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
   half_ports_.erase(pair);
+  // A client that resets its streams frees them for others while their connection ends still.
+  if (ports_.size() >= kMaxPorts) {
+    wire_->Send(ErrorChannel(pair),
+                absl::StrCat("error forwarding port ", port, " to pod ", request_.id, ": ",
+                             kMaxPorts, " connections are open or ending; try again later"));
+    wire_->DropPair(pair);
+    return;
+  }
   auto state = std::make_shared<Port>(context_.io);
   ports_[pair] = state;
   ports_tasks_.Spawn(Forward(pair, port, state));
@@ -221,6 +230,8 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     wire_->End(DataChannel(pair));
     // Without a word for the end of what the client sends, that of the pod is the end of both.
     if (!lasts_ || !trouble.empty()) GiveUp(state.get());
+    // There are clients that send on until they know that nothing went wrong.
+    if (trouble.empty()) wire_->End(ErrorChannel(pair));
     co_await input.Join();
     state->target = nullptr;
   }

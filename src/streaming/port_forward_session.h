@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
 #define PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -22,6 +23,8 @@ class PortForwardSession : public WireUser {
   // More than this of one connection isn't read from the client before its target has taken some.
   // A target that takes nothing so holds up the client's other connections over the same wire.
   static constexpr size_t kEnoughInput = 1024 * 1024;
+  // Connections at once.
+  static constexpr size_t kMaxPorts = 256;
 
   // `request` outlives this. `lasts`: whether the client may open more ports as long as it likes;
   // else the session is over when all of its ports are.
@@ -81,7 +84,8 @@ class PortForwardSession : public WireUser {
   Signal changed_;
   Signal room_;
   Sleep half_open_;
-  std::map<uint32_t, absl::Time> half_ports_;  // pairs, and since when one channel is missing
+  // Pairs, and since when one channel is missing.
+  std::map<uint32_t, std::chrono::steady_clock::time_point> half_ports_;
   std::map<uint32_t, std::shared_ptr<Port>> ports_;
   Tasks ports_tasks_;
   bool gone_ = false;

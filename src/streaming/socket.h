@@ -61,10 +61,25 @@ class Socket {
     }
     co_return error;
   }
-  // Sends nothing more; the client may.
-  void Shutdown() {
+  // Sends nothing more; the client may. With TLS the client is told so (close_notify): else it may
+  // take the end for one that somebody forged.
+  template <typename Token>
+  auto AsyncShutdown(Token&& token) {
+    return asio::async_initiate<Token, void(ErrorCode)>(
+        [this](auto&& handler) {
+          using Handler = decltype(handler);
+          if (tls_ != nullptr) return ShutdownTls(std::forward<Handler>(handler));
+          ShutdownTcp();
+          asio::post(get_executor(), [handler = std::forward<Handler>(handler)]() mutable {
+            handler(ErrorCode());
+          });
+        },
+        token);
+  }
+  asio::awaitable<void> Shutdown() {
     ErrorCode ignored;
-    tcp_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    co_await AsyncShutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    ShutdownTcp();
   }
   void Close() {
     ErrorCode ignored;
@@ -87,6 +102,21 @@ class Socket {
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }
 
  private:
+  void ShutdownTcp() {
+    ErrorCode ignored;
+    tcp_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+  // Asio would go on to wait for the client's own close_notify, and throw away what comes instead:
+  // the one who reads would get neither. So it is told, for as long as it looks, that it has come.
+  template <typename Handler>
+  void ShutdownTls(Handler&& handler) {
+    SSL* const ssl = tls_->native_handle();
+    const int before = SSL_get_shutdown(ssl);
+    SSL_set_shutdown(ssl, before | SSL_RECEIVED_SHUTDOWN);
+    tls_->async_shutdown(std::forward<Handler>(handler));  // never calls the handler by itself
+    SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) & (SSL_SENT_SHUTDOWN | before));
+  }
+
   using Tls = asio::ssl::stream<asio::ip::tcp::socket&>;
   std::shared_ptr<asio::ip::tcp::socket> tcp_;
   std::unique_ptr<Tls> tls_;
@@ -102,9 +132,7 @@ inline void teardown(boost::beast::role_type, Socket& socket, ErrorCode& error) 
 }
 template <typename Handler>
 void async_teardown(boost::beast::role_type, Socket& socket, Handler&& handler) {
-  socket.Shutdown();
-  asio::post(socket.get_executor(),
-             [handler = std::forward<Handler>(handler)]() mutable { handler(ErrorCode()); });
+  socket.AsyncShutdown(std::forward<Handler>(handler));
 }
 
 }  // namespace plimsoll::streaming

@@ -158,6 +158,10 @@ class SpdyPortWire final : public SpdyWire {
         !request.empty() ? std::string(request) : absl::StrCat("#", type == "error" ? id : id - 2);
     const auto [at, is_new] = pairs_.emplace(name, Pair{next_pair_, port});
     if (is_new) ++next_pair_;
+    // Each once: a second one after a reset would be a second connection by the same channels.
+    bool& opened = type == "error" ? at->second.error_opened : at->second.data_opened;
+    if (opened) return absl::InvalidArgumentError("there was a stream of that type already");
+    opened = true;
     return 2 * at->second.number + (type == "error" ? 1 : 0);
   }
   void OnOpen(uint32_t channel) override {
@@ -178,6 +182,8 @@ class SpdyPortWire final : public SpdyWire {
   struct Pair {
     uint32_t number = 0;
     uint16_t port = 0;
+    bool data_opened = false;
+    bool error_opened = false;
   };
   std::map<std::string, Pair> pairs_;  // by the client's request id
   uint32_t next_pair_ = 0;

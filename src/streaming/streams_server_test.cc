@@ -89,10 +89,10 @@ TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
   EXPECT_EQ(Hear(monitor), "");
 }
 
-// Answers with what it hears, in capital letters, on 127.0.0.1 or ::1.
-class Echo {
+// On 127.0.0.1 or ::1.
+class Listener {
  public:
-  explicit Echo(int family) : listener_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Listener(int family, int backlog) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_storage address = {};
     socklen_t size = sizeof(sockaddr_in);
     if (family == AF_INET) {
@@ -105,24 +105,37 @@ class Echo {
       v6->sin6_addr = in6addr_loopback;
       size = sizeof(sockaddr_in6);
     }
-    there_ = bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-             listen(listener_.get(), 8) == 0;
+    there_ = bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+             listen(fd_.get(), backlog) == 0;
     size = sizeof(address);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
-    thread_ = std::thread([this] { Serve(); });
   }
-  ~Echo() {
-    shutdown(listener_.get(), SHUT_RDWR);
-    thread_.join();
-  }
+  int fd() const { return fd_.get(); }
   bool there() const { return there_; }
   uint16_t port() const { return port_; }
 
  private:
+  const UniqueFd fd_;
+  bool there_ = false;
+  uint16_t port_ = 0;
+};
+
+// Answers with what it hears, in capital letters.
+class Echo {
+ public:
+  explicit Echo(int family) : listener_(family, 8), thread_([this] { Serve(); }) {}
+  ~Echo() {
+    shutdown(listener_.fd(), SHUT_RDWR);
+    thread_.join();
+  }
+  bool there() const { return listener_.there(); }
+  uint16_t port() const { return listener_.port(); }
+
+ private:
   void Serve() {
     while (true) {
-      const UniqueFd client(accept(listener_.get(), nullptr, nullptr));
+      const UniqueFd client(accept(listener_.fd(), nullptr, nullptr));
       if (!client.valid()) return;
       char buffer[4096];
       for (ssize_t n = recv(client.get(), buffer, sizeof(buffer), 0); n > 0;
@@ -134,9 +147,7 @@ class Echo {
     }
   }
 
-  const UniqueFd listener_;
-  bool there_ = false;
-  uint16_t port_ = 0;
+  const Listener listener_;
   std::thread thread_;
 };
 
@@ -145,16 +156,19 @@ class PortForwardServerTest : public ServerFixture {
   static StreamRequest Ports(std::vector<uint16_t> ports = {}) {
     return {.kind = StreamKind::kPortForward, .id = "pod", .ports = std::move(ports)};
   }
+  static SpdyClient::Headers Headers(const std::string& type, uint16_t port, int request) {
+    return {
+        {"port", absl::StrCat(port)}, {"requestid", absl::StrCat(request)}, {"streamtype", type}};
+  }
+  static absl::Status Reset(SpdyClient& client, uint32_t stream) {
+    std::string frame;
+    AppendRstStream(stream, SpdyReset::kCancel, &frame);
+    return client.SendBytes(frame);
+  }
   // One connection over SPDY: what comes back for `text`, or what the error stream says.
   static std::string Ask(SpdyClient& client, uint16_t port, int request, const std::string& text) {
-    const SpdyClient::Headers headers = {{"port", absl::StrCat(port)},
-                                         {"requestid", absl::StrCat(request)}};
-    SpdyClient::Headers of_error = headers;
-    of_error.emplace_back("streamtype", "error");
-    SpdyClient::Headers of_data = headers;
-    of_data.emplace_back("streamtype", "data");
-    const auto error = client.Open(of_error);
-    const auto data = client.Open(of_data);
+    const auto error = client.Open(Headers("error", port, request));
+    const auto data = client.Open(Headers("data", port, request));
     if (!error.ok() || !data.ok()) return "not opened";
     EXPECT_TRUE(client.Send(*error, "", true).ok());
     EXPECT_TRUE(client.Send(*data, text, true).ok());
@@ -241,6 +255,71 @@ TEST_F(PortForwardServerTest, HalfAPairIsGivenUpInTime) {
   EXPECT_THAT(client->received[*error], HasSubstr("was not opened"));
 }
 
+// There are versions of kubectl that end what they send when the error stream has ended.
+TEST_F(PortForwardServerTest, TheErrorStreamEndsWithThePodThoughTheClientSendsOn) {
+  const Listener pod(AF_INET, 1);
+  ASSERT_TRUE(pod.there());
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open(Headers("error", pod.port(), 0));
+  const auto data = client->Open(Headers("data", pod.port(), 0));
+  ASSERT_TRUE(error.ok() && data.ok());
+  UniqueFd connection(accept4(pod.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  ASSERT_EQ(send(connection.get(), "bye", 3, MSG_NOSIGNAL), 3);
+  ASSERT_EQ(shutdown(connection.get(), SHUT_WR), 0);
+  const auto all_ended = [&] {
+    return client->ended.contains(*data) && client->ended.contains(*error);
+  };
+  const absl::Status read = client->ReadUntil(all_ended);
+  ASSERT_TRUE(read.ok()) << read;
+  EXPECT_EQ(client->received[*data], "bye");
+  EXPECT_EQ(client->received[*error], "");
+  // The other half stands.
+  ASSERT_TRUE(client->Send(*data, "late", true).ok());
+  std::string heard(4, '\0');
+  EXPECT_EQ(recv(connection.get(), heard.data(), heard.size(), MSG_WAITALL), 4);
+  EXPECT_EQ(heard, "late");
+}
+
+// A second one would be another connection by the same channels, and the first would be lost.
+TEST_F(PortForwardServerTest, AStreamThatWasResetIsNotOpenedAgainWhileItsConnectionStands) {
+  Echo echo(AF_INET);
+  ASSERT_TRUE(echo.there());
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  const auto error = client->Open(Headers("error", echo.port(), 0));
+  const auto data = client->Open(Headers("data", echo.port(), 0));
+  ASSERT_TRUE(error.ok() && data.ok());
+  ASSERT_TRUE(Reset(*client, *error).ok());
+  const auto again = client->Open(Headers("error", echo.port(), 0));
+  ASSERT_TRUE(again.ok());
+  const auto answered = [&] {
+    return client->reset.contains(*again) || client->replied.contains(*again);
+  };
+  ASSERT_TRUE(client->ReadUntil(answered).ok());
+  EXPECT_TRUE(client->reset.contains(*again));
+  ASSERT_TRUE(client->Send(*data, "hello", true).ok());
+  ASSERT_TRUE(client->ReadUntil([&] { return client->ended.contains(*data); }).ok());
+  EXPECT_EQ(client->received[*data], "HELLO.");
+  client.reset();
+  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+}
+
+// Streams that are reset make room for others, but what they stand for may be there still.
+TEST_F(PortForwardServerTest, ConnectionsAreLimitedWhateverTheirStreams) {
+  constexpr int kMost = 256;
+  const Listener pod(AF_INET, kMost + 8);
+  ASSERT_TRUE(pod.there());
+  auto client = Spdy(Ports(), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  for (int i = 0; i < kMost; ++i) {
+    const auto error = client->Open(Headers("error", pod.port(), i));
+    ASSERT_TRUE(error.ok() && client->Open(Headers("data", pod.port(), i)).ok());
+    ASSERT_TRUE(Reset(*client, *error).ok());
+  }
+  EXPECT_THAT(Ask(*client, pod.port(), kMost, "x"), HasSubstr("256 connections are open"));
+}
+
 // The first frames may come in one piece with the request.
 TEST_F(PortForwardServerTest, TakesFramesThatAreThereAtOnce) {
   const std::string url = Url(Ports());
@@ -311,6 +390,8 @@ TEST_F(ServerTest, SpeaksTlsWhereItHasACertificate) {
   ASSERT_TRUE(websocket->ReadToEnd().ok());
   EXPECT_EQ(websocket->received[1], "over TLS");
   EXPECT_EQ(ExitCode(websocket->received[3]), 3);
+  EXPECT_EQ(websocket->connection().Read(absl::Seconds(30)).value_or("more"), "");
+  EXPECT_TRUE(websocket->connection().HasEndBeenSaid());
   auto spdy = Spdy(Shell("echo out"));
   ASSERT_NE(spdy, nullptr);
   const auto error = spdy->Open({{"streamtype", "error"}});
@@ -318,6 +399,7 @@ TEST_F(ServerTest, SpeaksTlsWhereItHasACertificate) {
   ASSERT_TRUE(error.ok() && out.ok() && spdy->Open({{"streamtype", "stderr"}}).ok());
   ASSERT_TRUE(spdy->ReadToEnd().ok());
   EXPECT_EQ(spdy->received[*out], "out\n");
+  EXPECT_TRUE(spdy->connection().HasEndBeenSaid());
   // Who speaks no TLS gets nothing, and the server goes on.
   const std::string plain = "http" + server_->base_url().substr(5) + "/exec/a";
   auto other = plimsoll::testing::StreamConnection::Connect(plain);

@@ -49,10 +49,7 @@ class ByteTransport final : public Transport {
   }
   bool HasUnsent() const override { return socket_.Unsent() > 0; }
   bool HasLeft() const override { return socket_.HasLeft(); }
-  asio::awaitable<void> Finish() override {
-    socket_.Shutdown();
-    co_return;
-  }
+  asio::awaitable<void> Finish() override { co_await socket_.Shutdown(); }
   void Abort() override { socket_.Close(); }
 
  private:

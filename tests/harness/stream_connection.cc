@@ -81,12 +81,14 @@ class TlsConnection final : public TcpConnection {
     }
     return absl::UnavailableError("SSL_write");
   }
+  bool HasEndBeenSaid() const override { return end_said_; }
 
  protected:
   absl::StatusOr<std::string> ReadSome(absl::Duration limit) override {
     if (SSL_pending(ssl_) == 0) PLIMSOLL_RETURN_IF_ERROR(AwaitReadable(fd_.get(), limit));
     std::string bytes(16 * 1024, '\0');
     const int n = SSL_read(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+    end_said_ = n <= 0 && SSL_get_error(ssl_, n) == SSL_ERROR_ZERO_RETURN;
     bytes.resize(n > 0 ? static_cast<size_t>(n) : 0);
     return bytes;
   }
@@ -94,6 +96,7 @@ class TlsConnection final : public TcpConnection {
  private:
   SSL_CTX* context_ = nullptr;
   SSL* ssl_ = nullptr;
+  bool end_said_ = false;
 };
 
 absl::StatusOr<UniqueFd> ConnectTo(const std::string& host, uint16_t port) {

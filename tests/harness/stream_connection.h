@@ -43,6 +43,8 @@ class StreamConnection {
   absl::StatusOr<std::string> ReadExactly(size_t size, absl::Duration limit);
   // Sends no more (TCP's half close).
   virtual void Shutdown() = 0;
+  // Whether the server has said that it is the end (TLS's close_notify); Read has found the end.
+  virtual bool HasEndBeenSaid() const { return false; }
 
  protected:
   explicit StreamConnection(std::string path) : path_(std::move(path)) {}
