@@ -127,6 +127,8 @@ TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
     }
     const std::string request = "GET /page HTTP/1.0\r\n\r\n";
     if (send(client.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
+    // Who sends no more still gets the answer.
+    if (shutdown(client.get(), SHUT_WR) != 0) return false;
     page = ReadUntil(client.get(), "hello");
     return absl::StrContains(page, "hello");
   })) << page;

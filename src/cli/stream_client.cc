@@ -30,6 +30,8 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kReadBytes = 32 * 1024;
+// A pod that says nothing for so long to a client that sends no more has nothing to say to it.
+constexpr absl::Duration kQuiet = absl::Seconds(10);
 constexpr char kInput = 0;
 constexpr char kOutput = 1;
 constexpr char kErrors = 2;
@@ -171,25 +173,46 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
 }
 
 // One connection to a local port.
-asio::awaitable<void> FromLocal(tcp::socket& local, WebSocket& socket) {
+struct LocalConnection {
+  LocalConnection(asio::io_context& io, tcp::socket from)
+      : socket(std::move(from)), pod(io), quiet(io) {}
+  tcp::socket socket;
+  WebSocket pod;
+  streaming::Sleep quiet;  // while the local client sends no more
+  uint64_t heard = 0;      // messages of the pod
+};
+
+asio::awaitable<void> FromLocal(LocalConnection& connection) {
+  tcp::socket& local = connection.socket;
+  WebSocket& socket = connection.pod;
   std::string buffer(kReadBytes, '\0');
+  ErrorCode error;
   while (!socket.closed()) {
     co_await socket.Room();
-    ErrorCode error;
     const size_t size = co_await local.async_read_some(
         asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
     if (error) break;
     socket.Send(absl::StrCat(std::string(1, '\0'), absl::string_view(buffer).substr(0, size)));
   }
-  // The protocol has no word for the end of one half.
+  // The protocol has no word for the end of one half, so what was sent is given time to arrive and
+  // to be answered.
+  bool waits = error == asio::error::eof;
+  while (waits && !socket.closed()) {
+    const uint64_t before = connection.heard;
+    const bool slept = co_await connection.quiet.For(kQuiet);
+    waits = slept && (connection.heard != before || socket.has_queued());
+  }
   socket.Close();
 }
 
-asio::awaitable<void> ToLocal(tcp::socket& local, WebSocket& socket) {
+asio::awaitable<void> ToLocal(LocalConnection& connection) {
+  tcp::socket& local = connection.socket;
+  WebSocket& socket = connection.pod;
   int headers = 2;  // each channel begins with the number of the port
   while (true) {
     const absl::StatusOr<std::string> message = co_await socket.Receive();
     if (!message.ok()) break;
+    ++connection.heard;
     if (message->empty() || headers-- > 0) continue;
     const std::string data = message->substr(1);
     if ((*message)[0] == 1) {
@@ -202,6 +225,7 @@ asio::awaitable<void> ToLocal(tcp::socket& local, WebSocket& socket) {
     if (error) break;
   }
   socket.Close();
+  connection.quiet.End();
   ErrorCode ignored;
   local.close(ignored);
 }
@@ -212,7 +236,8 @@ asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16
                                  const UrlOf& url_of) {
   const absl::StatusOr<std::string> text = url_of(port);
   const absl::StatusOr<HttpUrl> url = text.ok() ? ParseHttpUrl(*text) : text.status();
-  WebSocket socket(io);
+  LocalConnection connection(io, std::move(local));
+  WebSocket& socket = connection.pod;
   absl::Status connected = url.status();
   if (url.ok()) connected = co_await socket.Connect(*url, "v4.channel.k8s.io");
   if (!connected.ok()) {
@@ -221,8 +246,8 @@ asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16
   }
   streaming::Tasks tasks(io);
   tasks.Spawn(socket.Write());
-  tasks.Spawn(FromLocal(local, socket));
-  tasks.Spawn(ToLocal(local, socket));
+  tasks.Spawn(FromLocal(connection));
+  tasks.Spawn(ToLocal(connection));
   co_await tasks.Join();
 }
 

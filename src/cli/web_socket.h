@@ -50,6 +50,7 @@ class WebSocket {
   // Ends everything.
   void Close();
   bool closed() const { return closed_; }
+  bool has_queued() const { return queued_bytes_ > 0; }
 
  private:
   boost::beast::websocket::stream<asio::ip::tcp::socket, /*deflateSupported=*/false> stream_;
