@@ -12,7 +12,9 @@
 #include <latch>
 #include <thread>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "base/wait_until_for_test.h"
@@ -217,6 +219,55 @@ TEST_F(ServerTest, WhatNoServiceHasIsNamedAndObserved) {
   absl::MutexLock lock(&mutex);
   EXPECT_THAT(seen, ElementsAre("unknown unknown UNIMPLEMENTED", "unknown unknown UNIMPLEMENTED",
                                 "RuntimeService Version OK"));
+}
+
+// Its request comes as bytes, which gRPC doesn't look into. A BytesValue's value is on the wire
+// what the filter of a list is.
+TEST_F(ServerTest, ListContainersRefusesWhatIsNoRequest) {
+  std::vector<std::string> seen;
+  absl::Mutex mutex;
+  options_.calls.observer = [&](const FinishedCall& call) {
+    absl::MutexLock lock(&mutex);
+    seen.push_back(absl::StrCat(SplitMethod(call.method).name, " ", CodeName(call.code)));
+  };
+  std::vector<runtime::ContainerRecord> two(2);
+  two[0].id = "a";
+  two[1].id = "b";
+  for (runtime::ContainerRecord& each : two) each.state = runtime::ContainerState::kRunning;
+  ON_CALL(engine_, ListContainers).WillByDefault(Return(two));
+  Start();
+  v1::ListContainersResponse response;
+  const auto ask = [&](const std::string& filter) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    google::protobuf::BytesValue request;
+    request.set_value(filter);
+    response.Clear();
+    const grpc::internal::RpcMethod method("/runtime.v1.RuntimeService/ListContainers",
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    return grpc::internal::BlockingUnaryCall<google::protobuf::BytesValue,
+                                             v1::ListContainersResponse>(
+        channel_.get(), method, &context, request, &response);
+  };
+  const std::string id = "\x0a";  // the filter's first field, a text, whose length follows
+  const std::string cut_off = id + "\x05" + "a";
+  const std::string no_utf8 = id + "\x01" + "\xff";
+  const std::string no_field = "\xff";
+  for (const std::string& garbage : {cut_off, no_utf8, no_field}) {
+    const grpc::Status status = ask(garbage);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << absl::CEscape(garbage);
+    EXPECT_THAT(status.error_message(), HasSubstr("no message of its type"));
+  }
+  EXPECT_TRUE(ask(id + "\x01" + "b").ok());
+  ASSERT_EQ(response.containers_size(), 1);
+  EXPECT_EQ(response.containers(0).id(), "b");
+  EXPECT_TRUE(ask("").ok());
+  EXPECT_EQ(response.containers_size(), 2);
+  absl::MutexLock lock(&mutex);
+  EXPECT_THAT(
+      seen,
+      ElementsAre("ListContainers INVALID_ARGUMENT", "ListContainers INVALID_ARGUMENT",
+                  "ListContainers INVALID_ARGUMENT", "ListContainers OK", "ListContainers OK"));
 }
 
 TEST_F(ServerTest, CallsRunSideBySide) {
