@@ -79,14 +79,15 @@ class GrpcServer final : public Server {
           absl::StrCat("cannot listen on ", options_.socket_path,
                        ": does its directory exist and may this process write there?"));
     }
+    // Before the socket appears: who finds it is served.
+    for (const char* service : kServices) {
+      server_->GetHealthCheckService()->SetServingStatus(service, true);
+    }
     absl::Cleanup remove = [&] { unlink(unfinished.c_str()); };
     PLIMSOLL_RETURN_IF_ERROR(
         PublishSocket({options_.socket_path, options_.socket_mode, options_.socket_group}));
     std::move(remove).Cancel();
     published_ = true;
-    for (const char* service : kServices) {
-      server_->GetHealthCheckService()->SetServingStatus(service, true);
-    }
     return absl::OkStatus();
   }
 
