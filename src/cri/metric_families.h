@@ -198,9 +198,8 @@ inline constexpr MetricFamily kLastSeen{"container_last_seen", kGauge,
                                         "When this was read, in seconds since the Unix epoch."};
 inline constexpr MetricFamily kSpecCpuPeriod{"container_spec_cpu_period", kGauge,
                                              "Period of the CPU quota, in microseconds."};
-inline constexpr MetricFamily kSpecCpuQuota{
-    "container_spec_cpu_quota", kGauge,
-    "CPU quota for each period, in microseconds; absent without one."};
+inline constexpr MetricFamily kSpecCpuQuota{"container_spec_cpu_quota", kGauge,
+                                            "CPU quota for each period, in microseconds; 0: none."};
 inline constexpr MetricFamily kSpecCpuShares{"container_spec_cpu_shares", kGauge, "CPU shares."};
 inline constexpr MetricFamily kSpecMemoryLimit{"container_spec_memory_limit_bytes", kGauge,
                                                "Memory limit; 0: none."};

@@ -1,5 +1,6 @@
 // What of a container's or pod's counters becomes which metrics, group by group. What the kernel
-// doesn't tell has no metric.
+// doesn't tell is 0, as cAdvisor has it: clients look for a value of each metric that is described.
+// Only a controller that is missing as a whole leaves its metrics out.
 #ifndef PLIMSOLL_CRI_METRIC_GROUPS_H_
 #define PLIMSOLL_CRI_METRIC_GROUPS_H_
 

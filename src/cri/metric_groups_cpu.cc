@@ -4,16 +4,15 @@ namespace plimsoll::cri {
 namespace {
 
 // The contract has whole numbers for all metrics.
-std::optional<uint64_t> Seconds(std::optional<uint64_t> nanoseconds) {
-  if (!nanoseconds.has_value()) return std::nullopt;
-  return *nanoseconds / 1'000'000'000;
+uint64_t Seconds(std::optional<uint64_t> nanoseconds) {
+  return nanoseconds.value_or(0) / 1'000'000'000;
 }
 
 void AddPressure(const std::optional<linux::Pressure>& pressure, const MetricFamily& waiting,
                  const MetricFamily& stalled, MetricWriter* out) {
-  if (!pressure.has_value()) return;
-  out->Add(waiting, pressure->some.total_us / 1'000'000);
-  out->Add(stalled, pressure->full.total_us / 1'000'000);
+  const linux::Pressure told = pressure.value_or(linux::Pressure());
+  out->Add(waiting, told.some.total_us / 1'000'000);
+  out->Add(stalled, told.full.total_us / 1'000'000);
 }
 
 }  // namespace

@@ -24,7 +24,6 @@ void AddFileSystemMetrics(const runtime::FileSystem& file_system, const DiskUsag
   const std::string& device = file_system.device;
   if (written != nullptr) out->Add(kFsUsage, written->bytes, {device}, unix_nanos);
   out->Add(kFsLimit, file_system.bytes, {device});
-  if (file_system.inodes == 0) return;  // as btrfs has it
   out->Add(kFsInodes, file_system.inodes, {device});
   out->Add(kFsInodesFree, file_system.inodes_free, {device});
 }

@@ -1,3 +1,6 @@
+#include <map>
+#include <string>
+
 #include "cri/metric_groups.h"
 
 namespace plimsoll::cri {
@@ -11,11 +14,13 @@ void AddFaults(const runtime::ContainerCounters& counters, MetricWriter* out) {
   out->Add(kMemoryFailures, stats.major_page_faults, {"pgmajfault", "hierarchy"});
 }
 
-// As cAdvisor names page sizes, which is as the kernel does.
+// As cAdvisor names page sizes, which is as the kernel does; none where there are no huge pages.
 void AddHugetlb(const runtime::ContainerCounters& counters, MetricWriter* out) {
-  for (const auto& [size, use] : counters.more.hugetlb) {
+  std::map<std::string, linux::HugetlbUse> by_size = counters.more.hugetlb;
+  if (by_size.empty()) by_size[""] = {};
+  for (const auto& [size, use] : by_size) {
     out->Add(kHugetlbUsage, use.bytes, {size});
-    out->Add(kHugetlbMaxUsage, use.max_bytes, {size});
+    out->Add(kHugetlbMaxUsage, use.max_bytes.value_or(0), {size});
   }
 }
 
@@ -32,12 +37,12 @@ void AddMemoryMetrics(const runtime::ContainerCounters& counters, MetricWriter* 
   out->Add(kMemoryRss, stats.memory_rss_bytes);
   out->Add(kMemoryCache, more.cache_bytes);
   out->Add(kMemoryMappedFile, more.mapped_file_bytes);
-  out->Add(kMemorySwap, stats.swap_usage_bytes);
-  out->Add(kMemoryKernel, more.kernel_bytes);
+  out->Add(kMemorySwap, stats.swap_usage_bytes.value_or(0));
+  out->Add(kMemoryKernel, more.kernel_bytes.value_or(0));
   out->Add(kMemoryActiveFile, more.active_file_bytes);
   out->Add(kMemoryInactiveFile, more.inactive_file_bytes);
-  out->Add(kMemoryMaxUsage, more.max_usage_bytes);
-  out->Add(kMemoryLimitHits, more.limit_hits);
+  out->Add(kMemoryMaxUsage, more.max_usage_bytes.value_or(0));
+  out->Add(kMemoryLimitHits, more.limit_hits.value_or(0));
   AddFaults(counters, out);
 }
 

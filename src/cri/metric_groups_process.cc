@@ -35,13 +35,11 @@ void AddSpecMetrics(const runtime::ContainerRecord& record,
   out->Add(kLastSeen, SecondsOf(now));
   if (record.started_unix_nanos > 0) out->Add(kStartTime, SecondsOf(record.started_unix_nanos));
   out->Add(kSpecCpuPeriod, limits.cpu_period_us);
-  if (limits.cpu_quota_us.value_or(-1) > 0) {
-    out->Add(kSpecCpuQuota, static_cast<uint64_t>(*limits.cpu_quota_us));
-  }
+  out->Add(kSpecCpuQuota, Limit(limits.cpu_quota_us).value_or(0));
   out->Add(kSpecCpuShares, limits.cpu_shares);
   out->Add(kSpecMemoryLimit, Limit(limits.memory_limit_bytes));
   out->Add(kSpecMemoryReservation, Limit(counters.more.reservation_bytes));
-  out->Add(kSpecMemorySwapLimit, Limit(limits.memory_swap_limit_bytes));
+  out->Add(kSpecMemorySwapLimit, Limit(limits.memory_swap_limit_bytes).value_or(0));
 }
 
 }  // namespace plimsoll::cri

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cri/metric_groups.h"
@@ -12,6 +13,9 @@ namespace plimsoll::cri {
 namespace {
 
 namespace v1 = ::runtime::v1;
+
+// A walk that began so long after a container's creation would have found its layer.
+constexpr int64_t kSettledNanos = 60'000'000'000;
 
 // What a container's label is of that which is the pod's own.
 constexpr char kPod[] = "POD";
@@ -49,10 +53,18 @@ absl::Status RuntimeHandlers::ListMetricDescriptors(const v1::ListMetricDescript
   return absl::OkStatus();
 }
 
-RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk() {
+RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk(
+    const std::vector<runtime::ContainerRecord>& containers) {
   LayersOnDisk disk;
   // As found last, which clients have done every few seconds (ImageFsInfo).
-  const auto layers = engine_->WritableLayersUsage(absl::InfiniteDuration());
+  auto layers = engine_->WritableLayersUsage(absl::InfiniteDuration());
+  const auto was_missed = [&layers](const runtime::ContainerRecord& record) {
+    return !(*layers)->by_container.contains(record.id) &&
+           record.created_unix_nanos > (*layers)->unix_nanos - kSettledNanos;
+  };
+  if (layers.ok() && absl::c_any_of(containers, was_missed)) {
+    layers = engine_->WritableLayersUsage(absl::ZeroDuration());
+  }
   if (layers.ok()) disk.layers = *layers;
   const auto file_system = engine_->WritableLayersFileSystem();
   if (file_system.ok()) disk.file_system = *file_system;
@@ -104,8 +116,10 @@ void RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& record,
 
 absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
                                                     v1::ListPodSandboxMetricsResponse* response) {
+  std::vector<runtime::ContainerRecord> live = LiveContainers({});
+  const LayersOnDisk disk = LookAtDisk(live);
   std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
-  for (runtime::ContainerRecord& container : LiveContainers({})) {
+  for (runtime::ContainerRecord& container : live) {
     containers[container.sandbox_id].push_back(std::move(container));
   }
   std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
@@ -115,7 +129,6 @@ absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetr
   std::vector<std::string> ids;
   for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
   const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
-  const LayersOnDisk disk = LookAtDisk();
   for (size_t i = 0; i < records.size(); ++i) {
     FillMetrics(records[i], containers[ids[i]], links[i], disk, response->add_pod_metrics());
   }
@@ -127,7 +140,7 @@ PartSource<v1::StreamPodSandboxMetricsResponse> RuntimeHandlers::StreamPodSandbo
   auto disk = std::make_shared<LayersOnDisk>();
   return InParts<v1::StreamPodSandboxMetricsResponse>(
       [this, disk] {
-        *disk = LookAtDisk();
+        *disk = LookAtDisk(LiveContainers({}));
         return SandboxIds();
       },
       [this, disk](const std::string& id,

@@ -1,5 +1,7 @@
 // Metrics of pods, as kubelet passes them on, through a real server.
+#include <atomic>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -276,11 +278,11 @@ TEST_F(MetricsTest, OnlyWhatWasReadBeforeHasATime) {
   }
 }
 
-TEST_F(MetricsTest, WhatTheKernelDoesNotTellIsLeftOut) {
+TEST_F(MetricsTest, WhatTheKernelDoesNotTellIsZero) {
   runtime::ContainerCounters few;
+  few.more.cache_bytes = 5;  // there is a memory controller
   few.limits.cpu_quota_us = -1;
   few.limits.memory_limit_bytes = -1;
-  few.limits.memory_swap_limit_bytes = 9223372036854771712;
   few.limits.pids_limit = -1;
   ON_CALL(engine_, Counters(_)).WillByDefault(Return(few));
   ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
@@ -298,16 +300,64 @@ TEST_F(MetricsTest, WhatTheKernelDoesNotTellIsLeftOut) {
   values.erase(Key("container_last_seen"));
   const Values expected = {
       {Key("container_cpu_usage_seconds_total", "total"), 0},
+      {Key("container_cpu_user_seconds_total"), 0},
+      {Key("container_cpu_system_seconds_total"), 0},
+      {Key("container_pressure_cpu_waiting_seconds_total"), 0},
+      {Key("container_pressure_cpu_stalled_seconds_total"), 0},
+      {Key("container_pressure_memory_waiting_seconds_total"), 0},
+      {Key("container_pressure_memory_stalled_seconds_total"), 0},
+      {Key("container_pressure_io_waiting_seconds_total"), 0},
+      {Key("container_pressure_io_stalled_seconds_total"), 0},
+      {Key("container_memory_usage_bytes"), 0},
+      {Key("container_memory_working_set_bytes"), 0},
+      {Key("container_memory_rss"), 0},
+      {Key("container_memory_cache"), 5},
+      {Key("container_memory_swap"), 0},
+      {Key("container_memory_kernel_usage"), 0},
+      {Key("container_memory_max_usage_bytes"), 0},
+      {Key("container_memory_failcnt"), 0},
+      {Key("container_memory_failures_total", "pgfault,hierarchy"), 0},
+      {Key("container_memory_failures_total", "pgmajfault,hierarchy"), 0},
+      {absl::StrCat("container_hugetlb_usage_bytes{", kLabels, ",}"), 0},
+      {absl::StrCat("container_hugetlb_max_usage_bytes{", kLabels, ",}"), 0},
       {Key("container_cpu_cfs_periods_total"), 0},
       {Key("container_cpu_cfs_throttled_periods_total"), 0},
       {Key("container_cpu_cfs_throttled_seconds_total"), 0},
       {Key("container_fs_usage_bytes", "btrfs"), 4096},
       {Key("container_fs_limit_bytes", "btrfs"), 1000},
+      {Key("container_fs_inodes_total", "btrfs"), 0},
+      {Key("container_fs_inodes_free", "btrfs"), 0},
       {Key("container_threads_max"), 0},  // there is no limit, which is said so
+      {Key("container_spec_cpu_quota"), 0},
       {Key("container_spec_memory_limit_bytes"), 0},
       {Key("container_spec_memory_swap_limit_bytes"), 0},
   };
   EXPECT_EQ(values, expected);
+}
+
+TEST_F(MetricsTest, ALayerThatTheLastWalkMissedIsMeasured) {
+  using Layers = std::shared_ptr<const runtime::WritableLayers>;
+  const auto last = std::make_shared<runtime::WritableLayers>();
+  last->unix_nanos = 1'700'000'000'000'000'000;
+  const auto fresh = std::make_shared<runtime::WritableLayers>(*last);
+  fresh->by_container["a"] = {.bytes = 512, .inodes = 1};
+  std::atomic<int> walks = 0;
+  ON_CALL(engine_, WritableLayersUsage)
+      .WillByDefault([&](absl::Duration max_age) -> absl::StatusOr<Layers> {
+        if (max_age > absl::ZeroDuration()) return Layers(last);
+        ++walks;
+        return Layers(fresh);
+      });
+  const auto usage = [this] {
+    return ValuesOf(List().pod_metrics(0).container_metrics(0).metrics())
+        .count(Key("container_fs_usage_bytes", "/dev/sda1"));
+  };
+  container_.created_unix_nanos = last->unix_nanos + 1;
+  EXPECT_EQ(usage(), 1u);
+  EXPECT_EQ(walks, 1);
+  container_.created_unix_nanos = last->unix_nanos - absl::ToInt64Nanoseconds(absl::Minutes(2));
+  EXPECT_EQ(usage(), 0u) << "it has none, which is not looked for each time";
+  EXPECT_EQ(walks, 1);
 }
 
 TEST_F(MetricsTest, WhatCanNotBeReadIsLeftOutAndTold) {

@@ -166,7 +166,8 @@ class RuntimeHandlers {
     std::shared_ptr<const runtime::WritableLayers> layers;  // null where it can't be told
     std::optional<runtime::FileSystem> file_system;
   };
-  LayersOnDisk LookAtDisk();
+  // With those of `containers`, however new they are.
+  LayersOnDisk LookAtDisk(const std::vector<runtime::ContainerRecord>& containers);
   // Metrics of one pod and its containers, as far as they can be read.
   void FillMetrics(const runtime::SandboxRecord& record,
                    const std::vector<runtime::ContainerRecord>& containers,

@@ -2,13 +2,17 @@
 #include "runtime/counters.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "linux/mounts.h"
 #include "runtime/engine_impl.h"
@@ -27,6 +31,26 @@ std::string DeviceName(const FsRoot& host, const linux::DeviceNumber& device) {
   const absl::StatusOr<std::string> target = host.ReadLink(absl::StrCat("sys/dev/block/", number));
   if (!target.ok()) return number;
   return absl::StrCat("/dev/", target->substr(target->rfind('/') + 1));
+}
+
+// The disk that the file system of `directory` is on, as control groups count: never a partition.
+// Where it is on none, the number that the kernel gives the file system.
+absl::StatusOr<linux::DeviceNumber> DiskOf(const FsRoot& host, const FsRoot& directory) {
+  struct stat info = {};
+  if (fstat(directory.fd(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("stat ", directory.path()));
+  }
+  const linux::DeviceNumber own = {.major = major(info.st_dev), .minor = minor(info.st_dev)};
+  const std::string link = absl::StrCat("sys/dev/block/", linux::FormatDeviceNumber(own));
+  const absl::StatusOr<std::string> target = host.ReadLink(link);
+  absl::string_view device;
+  if (target.ok()) device = *target;
+  if (!absl::ConsumePrefix(&device, "../../")) return own;
+  if (!host.Exists(absl::StrCat("sys/", device, "/partition"))) return own;
+  const absl::string_view disk = device.substr(0, device.rfind('/'));
+  const absl::StatusOr<std::string> number = host.Read(absl::StrCat("sys/", disk, "/dev"));
+  if (!number.ok()) return own;
+  return linux::ParseDeviceNumber(absl::StripAsciiWhitespace(*number));
 }
 
 std::vector<std::string> PageSizes(const linux::CgroupSettings& limits) {
@@ -91,6 +115,13 @@ absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(counters.stats, cgroups.Stats(group));
   PLIMSOLL_ASSIGN_OR_RETURN(counters.more,
                             linux::ReadCgroupCounters(cgroups, group, PageSizes(counters.limits)));
+  // The kernel doesn't name disks that nothing went to or came from: it is none, of the disk that
+  // the container's root is on.
+  if (counters.more.io.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const linux::DeviceNumber disk,
+                              DiskOf(options_.host, options_.state));
+    counters.more.io.push_back({.device = disk});
+  }
   for (const linux::DeviceIo& io : counters.more.io) {
     counters.devices[io.device] = DeviceName(options_.host, io.device);
   }

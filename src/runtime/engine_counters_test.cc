@@ -57,6 +57,17 @@ TEST_F(EngineCountersTest, AContainersAreOfAllThatCounts) {
   EXPECT_GT(counters->max_open_files.value_or(0), 0u);
 }
 
+TEST_F(EngineCountersTest, WhoHasNotUsedADiskHasUsedNoneOfIt) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  const auto counters = engine_->Counters(id);
+  ASSERT_TRUE(counters.ok()) << counters.status();
+  ASSERT_THAT(counters->more.io, SizeIs(1));
+  const linux::DeviceIo& io = counters->more.io.front();
+  EXPECT_EQ(io, linux::DeviceIo{.device = io.device});
+  EXPECT_TRUE(counters->devices.contains(io.device));
+}
+
 TEST_F(EngineCountersTest, WhatHasEndedIsNotCounted) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
