@@ -161,6 +161,17 @@ PROMISE_TEST(MetricsTest, AreKubeletsSet,
   EXPECT_THAT(names, IsSupersetOf(KubeletsSet()));
 }
 
+PROMISE_TEST(MetricsTest, HaveAValueAtOnce,
+             "A container that was started has a value of each metric that is described, but for "
+             "those of networks, which are its pod's") {
+  const std::string id = Start(RunPod(), Sleeper());
+  const auto values = Of(List(), id);
+  for (const auto& [name, descriptor] : described_) {
+    if (name.rfind("container_network_", 0) == 0) continue;
+    EXPECT_TRUE(values.contains(name)) << name << " has no value";
+  }
+}
+
 PROMISE_TEST(MetricsTest, SayWhoseTheyAre,
              "A container's metrics are labelled with its name, its pod's name and namespace") {
   const cri::PodSandboxConfig pod = PodConfig();
