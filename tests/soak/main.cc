@@ -95,6 +95,11 @@ int Main(int argc, char** argv) {
                  "configuration list; default: the host's network");
   app.add_option("--json", flags.json, "write the report to this file, too");
   CLI11_PARSE(app, argc, argv);
+  if (flags.max_growth_percent > 0 && soak.rounds < 2) {
+    std::puts(
+        "--max-growth needs --rounds 2 or more: one look at the daemon's memory shows no growth");
+    return 2;
+  }
   if (geteuid() != 0) {
     std::puts("skipped: containers need root");
     return 77;
