@@ -184,7 +184,10 @@ absl::Status Endpoint::FillList(const std::vector<Sandbox>& sandboxes, const Wor
         client_->Create(pod, absl::StrCat("done-", i), {"/bin/true"}, kSeccomp, &ignored));
     PLIMSOLL_RETURN_IF_ERROR(client_->Start(container, &ignored));
   }
-  return MeasureList(&CriClient::List, workload.lists, workload.listed, &figures_.list_long);
+  PLIMSOLL_RETURN_IF_ERROR(
+      MeasureList(&CriClient::List, workload.lists, workload.listed, &figures_.list_long));
+  const auto pods = static_cast<int>(sandboxes.size());
+  return MeasureList(&CriClient::ListSandboxes, workload.lists, pods, &figures_.list_pods_long);
 }
 
 absl::Status Endpoint::Resident(const Workload& workload) {
