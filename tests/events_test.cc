@@ -255,6 +255,24 @@ TEST_F(EventsTest, WhatEndsBetweenTwoDaemonsIsInTheListOrTold) {
   EXPECT_TRUE(is_listed || told == 1);
 }
 
+TEST_F(EventsTest, AThousandStreamsTakeNoThreadsOfTheirOwn) {
+  const auto threads = [this] {
+    const auto tasks = Host().List(absl::StrCat("proc/", node_.daemon_pid(), "/task"));
+    EXPECT_TRUE(tasks.ok()) << tasks.status();
+    return tasks.ok() ? tasks->size() : 0;
+  };
+  RemovePod(RunPod()).IgnoreError();  // whose workers are there from now on
+  const size_t before = threads();
+  std::vector<std::unique_ptr<EventStream>> streams;
+  for (int i = 0; i < 1000; ++i) streams.push_back(std::make_unique<EventStream>(node_));
+  const std::string pod = RunPod();
+  for (const auto& stream : streams) {
+    ASSERT_EQ(Texts(*stream, 2),
+              (std::vector<std::string>{"CREATED pod: READY", "STARTED pod: READY"}));
+  }
+  EXPECT_LT(threads(), before + 100) << "where each stream had one they would be 1,000 more";
+}
+
 // What kubelet reads instead of the events' own when it lists.
 TEST_F(EventsTest, APodsStatusHasItsContainersAndATime) {
   const std::string pod = RunPod();
