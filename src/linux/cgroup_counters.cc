@@ -113,7 +113,7 @@ absl::Status ReadMemoryV2(const Reader& reader, CgroupCounters* counters) {
   PLIMSOLL_ASSIGN_OR_RETURN(counters->max_usage_bytes, reader.Number("memory", "memory.peak"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string events, reader.Text("memory", "memory.events"));
   counters->limit_hits = FindKey(events, "max");
-  PLIMSOLL_ASSIGN_OR_RETURN(counters->reservation_bytes, reader.Limit("memory", "memory.low"));
+  PLIMSOLL_ASSIGN_OR_RETURN(counters->reservation_bytes, reader.Limit("memory", "memory.min"));
   return absl::OkStatus();
 }
 

@@ -53,7 +53,7 @@ struct CgroupCounters {
   std::optional<uint64_t> max_usage_bytes;
   // How often it ran into its limit: memory.failcnt / "max" in memory.events.
   std::optional<uint64_t> limit_hits;
-  // memory.soft_limit_in_bytes / memory.low. -1: v1 has no limit.
+  // memory.soft_limit_in_bytes / memory.min. -1: v1 has no limit.
   std::optional<int64_t> reservation_bytes;
 
   std::optional<uint64_t> threads;  // pids.current

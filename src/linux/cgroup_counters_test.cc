@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // One group, "/pod", with the files that a test gives it: by controller and name,
-// "memory/memory.low". On v2 the kernel has one directory for all controllers, and the reader names
+// "memory/memory.min". On v2 the kernel has one directory for all controllers, and the reader names
 // them all the same.
 class OneGroup : public CgroupStub {
  public:
@@ -64,7 +64,7 @@ TEST(ReadCgroupCounters, V2) {
        "9\npgmajfault 2"},
       {"memory/memory.peak", "4096"},
       {"memory/memory.events", "low 0\nhigh 0\nmax 17\noom 4\noom_kill 3"},
-      {"memory/memory.low", "max"},
+      {"memory/memory.min", "max"},
       {"pids/pids.current", "6"},
       {"io/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"},
       {"hugetlb/hugetlb.2MB.current", "2097152"},
