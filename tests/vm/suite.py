@@ -25,7 +25,7 @@ def main():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--filter", help="of GoogleTest; also runs what left_out names")
     parser.add_argument("--show", action="store_true", help="print what the programs wrote")
-    parser.add_argument("--timeout", type=float, default=3000)
+    parser.add_argument("--timeout", type=float, default=3600)
     arguments = parser.parse_args()
 
     build = arguments.build.resolve()
