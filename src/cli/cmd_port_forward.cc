@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/lookup.h"
-#include "cli/stream_client.h"
+#include "cli/port_forwarder.h"
 
 namespace plimsoll::cli {
 namespace {

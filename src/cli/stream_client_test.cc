@@ -8,22 +8,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ParsePortPair, TakesPairsAndSinglePorts) {
-  const auto pair = ParsePortPair("8080:80");
-  ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_EQ(pair->local, 8080);
-  EXPECT_EQ(pair->pod, 80);
-  EXPECT_EQ(ParsePortPair("80")->local, 80);
-  EXPECT_EQ(ParsePortPair(":80")->local, 0);
-  EXPECT_EQ(ParsePortPair(":80")->pod, 80);
-}
-
-TEST(ParsePortPair, RefusesWhatIsNone) {
-  for (const char* text : {"", ":", "0", "80:", "80:0", "a:80", "80:b", "65536", "1:2:3", "-1"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(ParsePortPair(text).status())) << text;
-  }
-}
-
 TEST(ExitCodeOf, IsInTheStatus) {
   EXPECT_EQ(ExitCodeOf(R"({"status": "Success"})").value_or(-1), 0);
   EXPECT_EQ(ExitCodeOf(R"({"status": "Failure", "reason": "NonZeroExitCode",
