@@ -295,7 +295,7 @@ class DaemonImpl final : public Daemon {
                   {{"error", std::string(started.status().message())}});
       return absl::OkStatus();
     }
-    PLIMSOLL_RETURN_IF_ERROR(started.status());
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(started.status(), "streaming"));
     streaming_ = *std::move(started);
     log_->Write(LogLevel::kInfo, "streams are served", {{"url", streaming_->base_url()}});
     return absl::OkStatus();
