@@ -87,6 +87,31 @@ TEST_F(CliStreamsTest, ExecOnATerminalIsAsIfItWereThere) {
   EXPECT_EQ(exit->code, 6);
 }
 
+TEST_F(CliStreamsTest, OutputThatNobodyReadsEndsItInSilence) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  int output[2];
+  int errors[2];
+  ASSERT_TRUE(pipe2(output, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0);
+  UniqueFd reader(output[0]);
+  UniqueFd writer(output[1]);
+  const UniqueFd error_reader(errors[0]);
+  UniqueFd error_writer(errors[1]);
+  Command command =
+      PlimsollCommand({"exec", "-i", container, "--", "sh", "-c", "while echo y; do :; done"});
+  command.descriptors = {{writer.get(), 1}, {error_writer.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  writer.Reset();
+  error_writer.Reset();
+  EXPECT_THAT(ReadUntil(reader.get(), "y\n"), HasSubstr("y\n"));
+  reader.Reset();
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 128 + SIGPIPE);
+  char said[256];
+  EXPECT_EQ(read(error_reader.get(), said, sizeof(said)), 0);
+}
+
 TEST_F(CliStreamsTest, AttachCarriesAContainersStreamsUntilItEnds) {
   cri::ContainerConfig config = Shell("while read line; do echo \"got $line\"; done; echo end");
   config.set_stdin(true);
@@ -136,6 +161,15 @@ TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
   const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
   ASSERT_TRUE(exit.ok()) << exit.status();
   EXPECT_EQ(exit->code, 0);
+}
+
+TEST_F(CliStreamsTest, NoPortsAreForwardedToAStoppedPod) {
+  const std::string pod = RunPod();
+  ASSERT_TRUE(StopPod(pod).ok());
+  const RunResult result = Plimsoll({"port-forward", pod, ":8080"});
+  EXPECT_EQ(result.exit.code, 125);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("is stopped"));
 }
 
 }  // namespace

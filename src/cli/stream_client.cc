@@ -26,6 +26,8 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr size_t kReadBytes = 32 * 1024;
+// As a shell tells of a process that a signal has ended.
+constexpr int kSignalExit = 128;
 constexpr char kInput = 0;
 constexpr char kOutput = 1;
 constexpr char kErrors = 2;
@@ -33,7 +35,8 @@ constexpr char kStatus = 3;
 constexpr char kSize = 4;
 constexpr char kClose = static_cast<char>(255);
 
-absl::Status WriteAll(int fd, absl::string_view bytes) {
+// The errno of what failed, or 0.
+int WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -42,10 +45,10 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
       poll(&look, 1, -1);
       continue;
     }
-    if (n < 0) return ErrnoStatus(errno, "write output");
+    if (n < 0) return errno;
     bytes.remove_prefix(static_cast<size_t>(n));
   }
-  return absl::OkStatus();
+  return 0;
 }
 
 // Keys go through as they are, while it lives.
@@ -134,10 +137,12 @@ asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
     if (!message.ok()) co_return message.status();
     if (message->empty()) continue;
     const absl::string_view data = absl::string_view(*message).substr(1);
-    absl::Status written;
-    if ((*message)[0] == kOutput) written = WriteAll(STDOUT_FILENO, data);
-    if ((*message)[0] == kErrors) written = WriteAll(STDERR_FILENO, data);
-    if (!written.ok()) co_return written;
+    int error = 0;
+    if ((*message)[0] == kOutput) error = WriteAll(STDOUT_FILENO, data);
+    if ((*message)[0] == kErrors) error = WriteAll(STDERR_FILENO, data);
+    // As a program ends whose output nobody reads any more: without a word.
+    if (error == EPIPE) co_return kSignalExit + SIGPIPE;
+    if (error != 0) co_return ErrnoStatus(error, "write output");
     if ((*message)[0] == kStatus) absl::StrAppend(&status, data);
   }
   co_return ExitCodeOf(status);

@@ -14,7 +14,8 @@ struct CommandStreams {
 };
 
 // Carries this process's standard streams to and from the command at `url` until it ends; its exit
-// code, 0 for a container that was attached to. With `terminal` the terminal at standard input is
+// code, 0 for a container that was attached to, 128 + SIGPIPE when nobody reads the output any more
+// (SIGPIPE itself is to be ignored). With `terminal` the terminal at standard input is
 // made raw meanwhile, and its size is told. FAILED_PRECONDITION where standard input is none.
 absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& streams);
 
