@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,6 +23,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CliStreamsTest : public NodeTest {
  protected:
@@ -63,28 +65,69 @@ TEST_F(CliStreamsTest, ExecTakesInputAndGivesOutputAndExitCode) {
   EXPECT_EQ(terminal.exit.code, 0);
 }
 
+// A terminal with programs of its own on it.
+struct Terminal {
+  UniqueFd master;
+  UniqueFd slave;
+
+  bool Open() {
+    master.Reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    char name[64];
+    if (!master.valid() || grantpt(master.get()) != 0 || unlockpt(master.get()) != 0 ||
+        ptsname_r(master.get(), name, sizeof(name)) != 0) {
+      return false;
+    }
+    slave.Reset(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    winsize size = {};
+    size.ws_col = 93;
+    size.ws_row = 31;
+    return slave.valid() && ioctl(master.get(), TIOCSWINSZ, &size) == 0;
+  }
+  bool IsRaw() const {
+    termios now = {};
+    return tcgetattr(slave.get(), &now) == 0 && (now.c_lflag & ICANON) == 0;
+  }
+  absl::StatusOr<Child> Run(Command command) const {
+    command.descriptors = {{slave.get(), 0}, {slave.get(), 1}, {slave.get(), 2}};
+    return Spawn(command);
+  }
+};
+
 TEST_F(CliStreamsTest, ExecOnATerminalIsAsIfItWereThere) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
-  const UniqueFd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  char name[64];
-  ASSERT_TRUE(master.valid() && grantpt(master.get()) == 0 && unlockpt(master.get()) == 0 &&
-              ptsname_r(master.get(), name, sizeof(name)) == 0);
-  winsize size = {};
-  size.ws_col = 93;
-  size.ws_row = 31;
-  ASSERT_EQ(ioctl(master.get(), TIOCSWINSZ, &size), 0);
-  UniqueFd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  Terminal terminal;
+  ASSERT_TRUE(terminal.Open());
   Command command = PlimsollCommand({"exec", "-it", container, "--", "sh", "-c",
                                      "echo ready; read x; busybox stty size; exit 6"});
-  command.descriptors = {{slave.get(), 0}, {slave.get(), 1}, {slave.get(), 2}};
-  auto child = Spawn(command);
+  auto child = terminal.Run(command);
   ASSERT_TRUE(child.ok()) << child.status();
-  EXPECT_THAT(ReadUntil(master.get(), "ready"), HasSubstr("ready"));
-  ASSERT_EQ(write(master.get(), "x\r", 2), 2);
-  EXPECT_THAT(ReadUntil(master.get(), "31 93"), HasSubstr("31 93"));
+  EXPECT_THAT(ReadUntil(terminal.master.get(), "ready"), HasSubstr("ready"));
+  ASSERT_EQ(write(terminal.master.get(), "x\r", 2), 2);
+  EXPECT_THAT(ReadUntil(terminal.master.get(), "31 93"), HasSubstr("31 93"));
   const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
   ASSERT_TRUE(exit.ok()) << exit.status();
   EXPECT_EQ(exit->code, 6);
+}
+
+TEST_F(CliStreamsTest, ASignalLeavesTheTerminalAsItWas) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
+    Terminal terminal;
+    ASSERT_TRUE(terminal.Open());
+    auto child = terminal.Run(
+        PlimsollCommand({"exec", "-it", container, "--", "sh", "-c", "echo ready; read x"}));
+    ASSERT_TRUE(child.ok()) << child.status();
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "ready"), HasSubstr("ready"));
+    EXPECT_TRUE(terminal.IsRaw());
+    ASSERT_TRUE(child->Signal(signal).ok());
+    const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+    ASSERT_TRUE(exit.ok()) << exit.status();
+    EXPECT_EQ(exit->code, 128 + signal);
+    EXPECT_EQ(exit->signal, 0);
+    EXPECT_FALSE(terminal.IsRaw());
+    terminal.slave.Reset();
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "plimsoll:"), Not(HasSubstr("plimsoll:")));
+  }
 }
 
 TEST_F(CliStreamsTest, OutputThatNobodyReadsEndsItInSilence) {

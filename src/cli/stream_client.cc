@@ -117,15 +117,17 @@ void SendSize(WebSocket& socket) {
                            ",\"Height\":", size.ws_row, "}"));
 }
 
-// Also of what would end this process, and leave its terminal raw.
-asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals) {
+// Also of what would end this process, and leave its terminal raw: which is told in `ended_by`.
+asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals, int& ended_by) {
   while (!socket.closed()) {
     SendSize(socket);
     ErrorCode error;
     const int signal =
         co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
     if (error) break;
-    if (signal != SIGWINCH) socket.Close();
+    if (signal == SIGWINCH) continue;
+    ended_by = signal;
+    socket.Close();
   }
 }
 
@@ -153,21 +155,26 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
   WebSocket& socket = shared->socket;
   const absl::Status connected = co_await socket.Connect(std::move(url), "v5.channel.k8s.io");
   if (!connected.ok()) co_return connected;
-  RawTerminal terminal;
-  const absl::Status raw = streams.terminal && streams.input ? terminal.Begin() : absl::OkStatus();
-  if (!raw.ok()) co_return raw;
+  const bool is_raw = streams.terminal && streams.input;
   asio::signal_set signals(shared->io);
+  if (streams.terminal) signals.add(SIGWINCH);
+  // Without a raw terminal they end this process by themselves.
+  if (is_raw) {
+    for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signals.add(each);
+  }
+  RawTerminal terminal;
+  const absl::Status raw = is_raw ? terminal.Begin() : absl::OkStatus();
+  if (!raw.ok()) co_return raw;
   streaming::Tasks tasks(shared->io);
   tasks.Spawn(socket.Write());
-  if (streams.terminal) {
-    for (const int each : {SIGWINCH, SIGTERM, SIGHUP}) signals.add(each);
-    tasks.Spawn(WatchSignals(socket, signals));
-  }
+  int ended_by = 0;  // a signal
+  if (streams.terminal) tasks.Spawn(WatchSignals(socket, signals, ended_by));
   if (streams.input) std::thread([shared] { ReadInput(shared); }).detach();
   absl::StatusOr<int> end = co_await ReadOutput(socket);
   socket.Close();
   signals.cancel();
   co_await tasks.Join();
+  if (ended_by != 0) co_return kSignalExit + ended_by;
   co_return end;
 }
 
