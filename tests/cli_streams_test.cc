@@ -165,6 +165,30 @@ TEST_F(CliStreamsTest, AttachCarriesAContainersStreamsUntilItEnds) {
   EXPECT_EQ(result.exit.code, 0) << result.err;
 }
 
+TEST_F(CliStreamsTest, KeysLeaveATerminalAndTheContainerAlone) {
+  cri::ContainerConfig config = Shell("while read line; do echo \"got $line\"; done; exit 1");
+  config.set_stdin(true);
+  config.set_tty(true);
+  const std::string container = Start(RunPod(), config);
+  for (const bool own_keys : {false, true}) {
+    Terminal terminal;
+    ASSERT_TRUE(terminal.Open());
+    std::vector<std::string> words = {"attach", container};
+    if (own_keys) words.insert(words.end(), {"--detach-keys", "ctrl-],q"});
+    auto child = terminal.Run(PlimsollCommand(words));
+    ASSERT_TRUE(child.ok()) << child.status();
+    ASSERT_TRUE(Eventually([&] { return terminal.IsRaw(); }));
+    ASSERT_EQ(write(terminal.master.get(), "abc\r", 4), 4);
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "got abc"), HasSubstr("got abc"));
+    ASSERT_EQ(write(terminal.master.get(), own_keys ? "\x1dq" : "\x10\x11", 2), 2);
+    const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+    ASSERT_TRUE(exit.ok()) << exit.status();
+    EXPECT_EQ(exit->code, 0);
+    EXPECT_FALSE(terminal.IsRaw());
+    EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
+  }
+}
+
 TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
   const std::string pod = RunPod();
   Start(pod, Shell("mkdir /www; echo hello > /www/page; "

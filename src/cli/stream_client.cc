@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
+#include "cli/detach_keys.h"
 #include "cli/web_socket.h"
 
 namespace plimsoll::cli {
@@ -81,6 +82,7 @@ struct Shared {
   WebSocket socket;
   absl::Mutex mutex;
   int waiting ABSL_GUARDED_BY(mutex) = 0;  // pieces of input that the loop hasn't sent
+  bool detached = false;                   // the loop's alone
 };
 
 asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piece) {
@@ -90,24 +92,35 @@ asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piec
   --shared->waiting;
 }
 
-void ReadInput(const std::shared_ptr<Shared>& shared) {
-  std::string buffer(kReadBytes, '\0');
+// Waits until the loop has sent what was handed over before.
+void HandOver(const std::shared_ptr<Shared>& shared, std::string piece) {
   const auto few = [&]() ABSL_SHARED_LOCKS_REQUIRED(shared->mutex) { return shared->waiting < 1; };
-  while (true) {
+  absl::MutexLock lock(&shared->mutex);
+  shared->mutex.Await(absl::Condition(&few));
+  ++shared->waiting;
+  asio::post(shared->io, [shared, piece = std::move(piece)] {
+    asio::co_spawn(shared->io, SendPiece(shared, piece), [](const std::exception_ptr&) {});
+  });
+}
+
+void ReadInput(const std::shared_ptr<Shared>& shared, DetachKeys keys) {
+  std::string buffer(kReadBytes, '\0');
+  const std::string channel(1, kInput);
+  while (!keys.found()) {
     const ssize_t n = read(STDIN_FILENO, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    const std::string piece =
-        n > 0 ? absl::StrCat(std::string(1, kInput),
-                             absl::string_view(buffer).substr(0, static_cast<size_t>(n)))
-              : std::string{kClose, kInput};
-    absl::MutexLock lock(&shared->mutex);
-    shared->mutex.Await(absl::Condition(&few));
-    ++shared->waiting;
-    asio::post(shared->io, [shared, piece] {
-      asio::co_spawn(shared->io, SendPiece(shared, piece), [](const std::exception_ptr&) {});
-    });
-    if (n <= 0) return;
+    const std::string input =
+        n > 0 ? keys.Pass(absl::string_view(buffer).substr(0, static_cast<size_t>(n)))
+              : keys.TakeHeld();
+    if (!input.empty()) HandOver(shared, absl::StrCat(channel, input));
+    if (n > 0) continue;
+    HandOver(shared, std::string{kClose, kInput});
+    return;
   }
+  asio::post(shared->io, [shared] {
+    shared->detached = true;
+    shared->socket.Close();
+  });
 }
 
 void SendSize(WebSocket& socket) {
@@ -169,12 +182,16 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
   tasks.Spawn(socket.Write());
   int ended_by = 0;  // a signal
   if (streams.terminal) tasks.Spawn(WatchSignals(socket, signals, ended_by));
-  if (streams.input) std::thread([shared] { ReadInput(shared); }).detach();
+  if (streams.input) {
+    DetachKeys keys(is_raw ? streams.detach_keys : "");
+    std::thread([shared, keys = std::move(keys)] { ReadInput(shared, keys); }).detach();
+  }
   absl::StatusOr<int> end = co_await ReadOutput(socket);
   socket.Close();
   signals.cancel();
   co_await tasks.Join();
   if (ended_by != 0) co_return kSignalExit + ended_by;
+  if (shared->detached) co_return 0;
   co_return end;
 }
 

@@ -11,6 +11,8 @@ namespace plimsoll::cli {
 struct CommandStreams {
   bool input = false;
   bool terminal = false;
+  // Of ParseDetachKeys: typed at the terminal, they end the stream, with code 0.
+  std::string detach_keys;
 };
 
 // Carries this process's standard streams to and from the command at `url` until it ends; its exit
