@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "cli/errors.h"
 #include "cli/output.h"
 #include "cli/web_socket.h"
 
@@ -129,8 +130,9 @@ absl::StatusOr<tcp::acceptor> ListenAt(asio::io_context& io, uint16_t port) {
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("can't listen on 127.0.0.1:", port, ": ", error.message()));
+    return WithHint(absl::UnavailableError(
+                        absl::StrCat("can't listen on 127.0.0.1:", port, ": ", error.message())),
+                    "Take another port of this machine, or a free one, as in :80.");
   }
   return acceptor;
 }

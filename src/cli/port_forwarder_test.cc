@@ -1,6 +1,7 @@
 #include "cli/port_forwarder.h"
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/unique_fd.h"
+#include "cli/errors.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -88,6 +90,22 @@ TEST(ForwardPorts, GoesOnWhenItHasDescriptorsAgain) {
   EXPECT_TRUE(Eventually([&] { return asked == 2; }));
   eventfd_write(ended.get(), 1);
   forwarder.join();
+}
+
+TEST(ForwardPorts, APortThatIsTakenIsNotBlamedOnTheDaemon) {
+  const UniqueFd holder(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(holder.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(holder.get(), 1), 0);
+  ASSERT_EQ(getsockname(holder.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const UniqueFd ended(eventfd(1, EFD_CLOEXEC));
+  const auto none = [](uint16_t) { return absl::UnavailableError("there is no pod"); };
+  const absl::Status status = ForwardPorts({{ntohs(address.sin_port), 80}}, none, ended.get());
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(HintOf(status), ::testing::HasSubstr("another port of this machine"));
 }
 
 }  // namespace
