@@ -319,6 +319,7 @@ TEST_F(ProgramTest, ReloadsOnHangUp) {
   reload("log: {format: json, level: debug}",
          "\"message\":\"configuration reloaded\",\"log_level\":\"debug\"");
   reload("log: {format: json}\nworkers: 3", "other keys have changed too and wait for a restart");
+  EXPECT_THAT(Log(), HasSubstr("\"keys\":\"workers\""));
   reload("workers: none", "configuration not reloaded, the old one stays in force");
   EXPECT_THAT(Log(), HasSubstr("config.yaml:1:10: workers: expected an integer"));
   EXPECT_TRUE(Answers(dir_.path() + "/run/plimsoll.sock"));
