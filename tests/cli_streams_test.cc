@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,6 +23,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CliStreamsTest : public NodeTest {
  protected:
@@ -63,28 +65,94 @@ TEST_F(CliStreamsTest, ExecTakesInputAndGivesOutputAndExitCode) {
   EXPECT_EQ(terminal.exit.code, 0);
 }
 
+// A terminal with programs of its own on it.
+struct Terminal {
+  UniqueFd master;
+  UniqueFd slave;
+
+  bool Open() {
+    master.Reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    char name[64];
+    if (!master.valid() || grantpt(master.get()) != 0 || unlockpt(master.get()) != 0 ||
+        ptsname_r(master.get(), name, sizeof(name)) != 0) {
+      return false;
+    }
+    slave.Reset(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    winsize size = {};
+    size.ws_col = 93;
+    size.ws_row = 31;
+    return slave.valid() && ioctl(master.get(), TIOCSWINSZ, &size) == 0;
+  }
+  bool IsRaw() const {
+    termios now = {};
+    return tcgetattr(slave.get(), &now) == 0 && (now.c_lflag & ICANON) == 0;
+  }
+  absl::StatusOr<Child> Run(Command command) const {
+    command.descriptors = {{slave.get(), 0}, {slave.get(), 1}, {slave.get(), 2}};
+    return Spawn(command);
+  }
+};
+
 TEST_F(CliStreamsTest, ExecOnATerminalIsAsIfItWereThere) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
-  const UniqueFd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  char name[64];
-  ASSERT_TRUE(master.valid() && grantpt(master.get()) == 0 && unlockpt(master.get()) == 0 &&
-              ptsname_r(master.get(), name, sizeof(name)) == 0);
-  winsize size = {};
-  size.ws_col = 93;
-  size.ws_row = 31;
-  ASSERT_EQ(ioctl(master.get(), TIOCSWINSZ, &size), 0);
-  UniqueFd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  Terminal terminal;
+  ASSERT_TRUE(terminal.Open());
   Command command = PlimsollCommand({"exec", "-it", container, "--", "sh", "-c",
                                      "echo ready; read x; busybox stty size; exit 6"});
-  command.descriptors = {{slave.get(), 0}, {slave.get(), 1}, {slave.get(), 2}};
-  auto child = Spawn(command);
+  auto child = terminal.Run(command);
   ASSERT_TRUE(child.ok()) << child.status();
-  EXPECT_THAT(ReadUntil(master.get(), "ready"), HasSubstr("ready"));
-  ASSERT_EQ(write(master.get(), "x\r", 2), 2);
-  EXPECT_THAT(ReadUntil(master.get(), "31 93"), HasSubstr("31 93"));
+  EXPECT_THAT(ReadUntil(terminal.master.get(), "ready"), HasSubstr("ready"));
+  ASSERT_EQ(write(terminal.master.get(), "x\r", 2), 2);
+  EXPECT_THAT(ReadUntil(terminal.master.get(), "31 93"), HasSubstr("31 93"));
   const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
   ASSERT_TRUE(exit.ok()) << exit.status();
   EXPECT_EQ(exit->code, 6);
+}
+
+TEST_F(CliStreamsTest, ASignalLeavesTheTerminalAsItWas) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
+    Terminal terminal;
+    ASSERT_TRUE(terminal.Open());
+    auto child = terminal.Run(
+        PlimsollCommand({"exec", "-it", container, "--", "sh", "-c", "echo ready; read x"}));
+    ASSERT_TRUE(child.ok()) << child.status();
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "ready"), HasSubstr("ready"));
+    EXPECT_TRUE(terminal.IsRaw());
+    ASSERT_TRUE(child->Signal(signal).ok());
+    const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+    ASSERT_TRUE(exit.ok()) << exit.status();
+    EXPECT_EQ(exit->code, 128 + signal);
+    EXPECT_EQ(exit->signal, 0);
+    EXPECT_FALSE(terminal.IsRaw());
+    terminal.slave.Reset();
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "plimsoll:"), Not(HasSubstr("plimsoll:")));
+  }
+}
+
+TEST_F(CliStreamsTest, OutputThatNobodyReadsEndsItInSilence) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  int output[2];
+  int errors[2];
+  ASSERT_TRUE(pipe2(output, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0);
+  UniqueFd reader(output[0]);
+  UniqueFd writer(output[1]);
+  const UniqueFd error_reader(errors[0]);
+  UniqueFd error_writer(errors[1]);
+  Command command =
+      PlimsollCommand({"exec", "-i", container, "--", "sh", "-c", "while echo y; do :; done"});
+  command.descriptors = {{writer.get(), 1}, {error_writer.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  writer.Reset();
+  error_writer.Reset();
+  EXPECT_THAT(ReadUntil(reader.get(), "y\n"), HasSubstr("y\n"));
+  reader.Reset();
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 128 + SIGPIPE);
+  char said[256];
+  EXPECT_EQ(read(error_reader.get(), said, sizeof(said)), 0);
 }
 
 TEST_F(CliStreamsTest, AttachCarriesAContainersStreamsUntilItEnds) {
@@ -95,6 +163,30 @@ TEST_F(CliStreamsTest, AttachCarriesAContainersStreamsUntilItEnds) {
   const RunResult result = Plimsoll({"attach", container}, "one\ntwo\n");
   EXPECT_EQ(result.out, "got one\ngot two\nend\n");
   EXPECT_EQ(result.exit.code, 0) << result.err;
+}
+
+TEST_F(CliStreamsTest, KeysLeaveATerminalAndTheContainerAlone) {
+  cri::ContainerConfig config = Shell("while read line; do echo \"got $line\"; done; exit 1");
+  config.set_stdin(true);
+  config.set_tty(true);
+  const std::string container = Start(RunPod(), config);
+  for (const bool own_keys : {false, true}) {
+    Terminal terminal;
+    ASSERT_TRUE(terminal.Open());
+    std::vector<std::string> words = {"attach", container};
+    if (own_keys) words.insert(words.end(), {"--detach-keys", "ctrl-],q"});
+    auto child = terminal.Run(PlimsollCommand(words));
+    ASSERT_TRUE(child.ok()) << child.status();
+    ASSERT_TRUE(Eventually([&] { return terminal.IsRaw(); }));
+    ASSERT_EQ(write(terminal.master.get(), "abc\r", 4), 4);
+    EXPECT_THAT(ReadUntil(terminal.master.get(), "got abc"), HasSubstr("got abc"));
+    ASSERT_EQ(write(terminal.master.get(), own_keys ? "\x1dq" : "\x10\x11", 2), 2);
+    const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+    ASSERT_TRUE(exit.ok()) << exit.status();
+    EXPECT_EQ(exit->code, 0);
+    EXPECT_FALSE(terminal.IsRaw());
+    EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
+  }
 }
 
 TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
@@ -136,6 +228,15 @@ TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
   const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
   ASSERT_TRUE(exit.ok()) << exit.status();
   EXPECT_EQ(exit->code, 0);
+}
+
+TEST_F(CliStreamsTest, NoPortsAreForwardedToAStoppedPod) {
+  const std::string pod = RunPod();
+  ASSERT_TRUE(StopPod(pod).ok());
+  const RunResult result = Plimsoll({"port-forward", pod, ":8080"});
+  EXPECT_EQ(result.exit.code, 125);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("is stopped"));
 }
 
 }  // namespace

@@ -266,6 +266,16 @@ TEST_F(NetworkTest, APodIsReachedByItsAddressesAndByAHostPort) {
   ExpectNothingLeft();
 }
 
+TEST_F(NetworkTest, TheCommandLineListsAddresses) {
+  const cri::PodSandboxStatus status = PodStatus(RunPod());
+  ASSERT_EQ(status.network().additional_ips_size(), 1);
+  const auto pods = RunProgram(
+      {.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "pods", "-o", "wide"}});
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  EXPECT_THAT(pods->out, HasSubstr(absl::StrCat(" ", status.network().ip(), ",",
+                                                status.network().additional_ips(0).ip(), " ")));
+}
+
 TEST_F(NetworkTest, ThePackagedNetworksWork) {
   for (const auto& [name, addresses] : {std::pair<const char*, size_t>("99-plimsoll.conflist", 1),
                                         {"99-plimsoll-dual-stack.conflist", 2}}) {

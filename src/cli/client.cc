@@ -57,6 +57,17 @@ std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
   return stub.ImportImage(&context, request);
 }
 
+// Of a call that answers with a URL. A daemon without streams is not an older one.
+template <typename Response>
+absl::StatusOr<std::string> UrlOf(const absl::StatusOr<Response>& response) {
+  if (response.ok()) return response->url();
+  if (!absl::IsUnimplemented(response.status()) ||
+      !absl::StrContains(response.status().message(), "streaming.address")) {
+    return response.status();
+  }
+  return WithHint(response.status(), "See streaming.address in plimsolld.yaml(5).");
+}
+
 absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
   return WithHint(
       Annotate(
@@ -446,10 +457,7 @@ absl::StatusOr<std::string> Client::ExecUrl(const std::string& id,
   request.set_stdout(true);
   request.set_stderr(!terminal);
   request.set_tty(terminal);
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto response,
-      connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Exec, request));
-  return response.url();
+  return UrlOf(connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Exec, request));
 }
 
 absl::StatusOr<std::string> Client::AttachUrl(const std::string& id, bool input, bool terminal) {
@@ -459,20 +467,16 @@ absl::StatusOr<std::string> Client::AttachUrl(const std::string& id, bool input,
   request.set_stdout(true);
   request.set_stderr(!terminal);
   request.set_tty(terminal);
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto response,
+  return UrlOf(
       connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::Attach, request));
-  return response.url();
 }
 
 absl::StatusOr<std::string> Client::PortForwardUrl(const std::string& sandbox_id, uint16_t port) {
   cri::PortForwardRequest request;
   request.set_pod_sandbox_id(sandbox_id);
   request.add_port(port);
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto response,
+  return UrlOf(
       connection_->Call(*connection_->runtime, &cri::RuntimeService::Stub::PortForward, request));
-  return response.url();
 }
 
 absl::StatusOr<std::vector<cri::Image>> Client::ListImages() {

@@ -1,8 +1,10 @@
 // plimsoll attach
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/detach_keys.h"
 #include "cli/running_container.h"
 #include "cli/stream_client.h"
 
@@ -12,6 +14,7 @@ namespace {
 struct AttachArguments {
   std::string name;
   bool no_stdin = false;
+  std::string detach_keys = kDefaultDetachKeys;
 };
 
 // As the daemon has it on record.
@@ -24,6 +27,8 @@ bool HasTerminal(const cri::ContainerStatusResponse& status) {
 }
 
 absl::StatusOr<int> Attach(const CommandContext& context, const AttachArguments& arguments) {
+  absl::StatusOr<std::string> keys = ParseDetachKeys(arguments.detach_keys);
+  if (!keys.ok()) return UsageError(Annotate(keys.status(), "--detach-keys"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
                             RunningContainer(*client, arguments.name));
@@ -33,7 +38,7 @@ absl::StatusOr<int> Attach(const CommandContext& context, const AttachArguments&
   const bool input = !arguments.no_stdin;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string url,
                             client->AttachUrl(container.id(), input, terminal));
-  return CarryCommand(url, {.input = input, .terminal = terminal});
+  return CarryCommand(url, {.input = input, .terminal = terminal, .detach_keys = *std::move(keys)});
 }
 
 }  // namespace
@@ -45,7 +50,8 @@ void AddAttachCommand(CLI::App& app, CommandContext& context) {
       "Attach to the standard streams of a running container.\n\n"
       "Shows what it writes from now on, and passes standard input on to it where it was made with "
       "stdin. Ends with the container, or on Ctrl-C, which leaves the container alone; one with a "
-      "terminal gets Ctrl-C itself. What isn't read in time is left out here, and told; the log "
+      "terminal gets Ctrl-C itself, and is left by Ctrl-P Ctrl-Q. What isn't read in time is left "
+      "out here, and told; the log "
       "has it.");
   attach
       ->add_option("name", arguments->name,
@@ -53,6 +59,12 @@ void AddAttachCommand(CLI::App& app, CommandContext& context) {
       ->type_name("CONTAINER")
       ->required();
   attach->add_flag("--no-stdin", arguments->no_stdin, "Only show what it writes");
+  attach
+      ->add_option("--detach-keys", arguments->detach_keys,
+                   absl::StrCat("Keys that leave a terminal and the container alone, separated by "
+                                "commas; empty: none. Default: ",
+                                kDefaultDetachKeys))
+      ->type_name("KEYS");
   context.Act(
       attach, [&context, arguments] { return Attach(context, *arguments); }, kExitOwnFailure);
 }

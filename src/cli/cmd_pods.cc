@@ -24,6 +24,21 @@ std::string AnnotationOf(const cri::PodSandbox& pod, const char* key) {
   return it == pod.annotations().end() ? "-" : it->second;
 }
 
+// Separated by commas, the main one first; "-" for a pod that has none of its own, or is gone
+// since.
+absl::StatusOr<std::string> AddressesOf(Client& client, const cri::PodSandbox& pod) {
+  const auto status = client.PodSandboxStatus(pod.id(), /*verbose=*/false);
+  if (absl::IsNotFound(status.status())) return "-";
+  PLIMSOLL_RETURN_IF_ERROR(status.status());
+  const cri::PodSandboxNetworkStatus& network = status->status().network();
+  if (network.ip().empty()) return "-";
+  std::string addresses = network.ip();
+  for (const cri::PodIP& more : network.additional_ips()) {
+    absl::StrAppend(&addresses, ",", more.ip());
+  }
+  return addresses;
+}
+
 absl::StatusOr<int> Pods(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(auto pods, client->ListPodSandboxes());
@@ -44,15 +59,19 @@ absl::StatusOr<int> Pods(const CommandContext& context) {
   }
   const bool wide = context.format() == OutputFormat::kWide;
   std::vector<std::string> header = {"ID", "NAMESPACE", "NAME", "STATE", "RUNNING", "AGE"};
-  if (wide) header.insert(header.end(), {"QOS CLASS", "UID", "ATTEMPT"});
+  if (wide) header.insert(header.end(), {"IP", "QOS CLASS", "UID", "ATTEMPT"});
   Table table(std::move(header));
   const int64_t now = absl::ToUnixNanos(absl::Now());
   for (const cri::PodSandbox& pod : pods) {
     const Counts& of_pod = counts[pod.id()];
+    std::string addresses;
+    if (wide) {
+      PLIMSOLL_ASSIGN_OR_RETURN(addresses, AddressesOf(*client, pod));
+    }
     table.AddRow({wide ? pod.id() : ShortId(pod.id()), pod.metadata().namespace_(),
                   pod.metadata().name(), pod.state() == cri::SANDBOX_READY ? "Ready" : "Stopped",
                   absl::StrCat(of_pod.running, "/", of_pod.all),
-                  HumanAge(absl::Nanoseconds(now - pod.created_at())),
+                  HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
                   AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
                   absl::StrCat(pod.metadata().attempt())});
   }

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/lookup.h"
-#include "cli/stream_client.h"
+#include "cli/port_forwarder.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -34,6 +34,14 @@ absl::StatusOr<int> PortForward(const CommandContext& context,
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::PodSandbox pod, FindPod(pods, arguments.pod));
+  if (pod.state() != cri::SANDBOX_READY) {
+    return WithHint(absl::FailedPreconditionError(absl::StrCat("pod ", pod.metadata().name(),
+                                                               " is stopped: no ports of it "
+                                                               "can be forwarded")),
+                    "`plimsoll pods` lists what is ready.");
+  }
+  // Where there are no streams, that is better said now than to the first who connects.
+  PLIMSOLL_RETURN_IF_ERROR(client->PortForwardUrl(pod.id(), ports.front().pod).status());
   PLIMSOLL_RETURN_IF_ERROR(ForwardPorts(
       ports, [&client, &pod](uint16_t port) { return client->PortForwardUrl(pod.id(), port); },
       ended.get()));

@@ -19,6 +19,7 @@
 #include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "cli/command_tree.h"
+#include "cli/images.h"
 #include "cli/lookup.h"
 #include "cli/pod_runner.h"
 #include "cli/standalone.h"
@@ -452,6 +453,14 @@ TEST(Errors, TheVerbIsSaidOnce) {
             "pull docker.io/a:b: none");
   EXPECT_EQ(AnnotateOnce(absl::NotFoundError("none"), "pull", "a").message(), "pull a: none");
   EXPECT_TRUE(AnnotateOnce(absl::OkStatus(), "pull", "a").ok());
+}
+
+TEST(Errors, APullIsNotBlamedOnTheNameAlone) {
+  EXPECT_THAT(PullHint(absl::StatusCode::kNotFound, "a"), HasSubstr("Check the name, or bring"));
+  EXPECT_THAT(PullHint(absl::StatusCode::kUnavailable, "a b"),
+              AllOf(HasSubstr("way from here to the registry"), Not(HasSubstr("Check the name")),
+                    HasSubstr("--name 'a b'")));
+  EXPECT_EQ(PullHint(absl::StatusCode::kResourceExhausted, "a"), "");
 }
 
 TEST(Top, WhatCannotBeIsAUsageError) {

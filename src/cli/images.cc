@@ -37,6 +37,30 @@ absl::Status CheckNonRoot(const PodManifest& pod, const ContainerManifest& conta
 
 }  // namespace
 
+std::string PullHint(absl::StatusCode code, const std::string& reference) {
+  std::string first;
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+      first = "Check the name, or bring";
+      break;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      first = "Check the name, and what you are known by to the registry, or bring";
+      break;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      first = "Check the way from here to the registry (network, names, proxy), or bring";
+      break;
+    case absl::StatusCode::kResourceExhausted:
+      return "";  // the file would need the same room
+    default:
+      first = "Without the registry, bring";
+  }
+  return absl::StrCat(first, " the image from a file: plimsoll image import FILE --name ",
+                      ShellQuote(reference));
+}
+
 absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth) {
@@ -48,11 +72,8 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
     bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
   });
   if (done.ok()) return done;
-  return WithHint(
-      AnnotateOnce(done.status(), "pull", reference),
-      absl::StrCat(
-          "Check the name, or bring the image from a file: plimsoll image import FILE --name ",
-          ShellQuote(reference)));
+  return WithHint(AnnotateOnce(done.status(), "pull", reference),
+                  PullHint(done.status().code(), reference));
 }
 
 namespace {

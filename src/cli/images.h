@@ -11,6 +11,9 @@
 
 namespace plimsoll::cli {
 
+// What to do about a pull that has failed so; empty: nothing is known to help.
+std::string PullHint(absl::StatusCode code, const std::string& reference);
+
 // Pulls with a progress bar on standard error.
 absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
                                                            const std::string& reference,

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/write.hpp>
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -21,17 +20,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
-#include "cli/output.h"
+#include "cli/detach_keys.h"
 #include "cli/web_socket.h"
 
 namespace plimsoll::cli {
 namespace {
 
-using asio::ip::tcp;
-
 constexpr size_t kReadBytes = 32 * 1024;
-// A pod that says nothing for so long to a client that sends no more has nothing to say to it.
-constexpr absl::Duration kQuiet = absl::Seconds(10);
+// As a shell tells of a process that a signal has ended.
+constexpr int kSignalExit = 128;
 constexpr char kInput = 0;
 constexpr char kOutput = 1;
 constexpr char kErrors = 2;
@@ -39,7 +36,8 @@ constexpr char kStatus = 3;
 constexpr char kSize = 4;
 constexpr char kClose = static_cast<char>(255);
 
-absl::Status WriteAll(int fd, absl::string_view bytes) {
+// The errno of what failed, or 0.
+int WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -48,10 +46,10 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
       poll(&look, 1, -1);
       continue;
     }
-    if (n < 0) return ErrnoStatus(errno, "write output");
+    if (n < 0) return errno;
     bytes.remove_prefix(static_cast<size_t>(n));
   }
-  return absl::OkStatus();
+  return 0;
 }
 
 // Keys go through as they are, while it lives.
@@ -84,6 +82,7 @@ struct Shared {
   WebSocket socket;
   absl::Mutex mutex;
   int waiting ABSL_GUARDED_BY(mutex) = 0;  // pieces of input that the loop hasn't sent
+  bool detached = false;                   // the loop's alone
 };
 
 asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piece) {
@@ -93,24 +92,35 @@ asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piec
   --shared->waiting;
 }
 
-void ReadInput(const std::shared_ptr<Shared>& shared) {
-  std::string buffer(kReadBytes, '\0');
+// Waits until the loop has sent what was handed over before.
+void HandOver(const std::shared_ptr<Shared>& shared, std::string piece) {
   const auto few = [&]() ABSL_SHARED_LOCKS_REQUIRED(shared->mutex) { return shared->waiting < 1; };
-  while (true) {
+  absl::MutexLock lock(&shared->mutex);
+  shared->mutex.Await(absl::Condition(&few));
+  ++shared->waiting;
+  asio::post(shared->io, [shared, piece = std::move(piece)] {
+    asio::co_spawn(shared->io, SendPiece(shared, piece), [](const std::exception_ptr&) {});
+  });
+}
+
+void ReadInput(const std::shared_ptr<Shared>& shared, DetachKeys keys) {
+  std::string buffer(kReadBytes, '\0');
+  const std::string channel(1, kInput);
+  while (!keys.found()) {
     const ssize_t n = read(STDIN_FILENO, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    const std::string piece =
-        n > 0 ? absl::StrCat(std::string(1, kInput),
-                             absl::string_view(buffer).substr(0, static_cast<size_t>(n)))
-              : std::string{kClose, kInput};
-    absl::MutexLock lock(&shared->mutex);
-    shared->mutex.Await(absl::Condition(&few));
-    ++shared->waiting;
-    asio::post(shared->io, [shared, piece] {
-      asio::co_spawn(shared->io, SendPiece(shared, piece), [](const std::exception_ptr&) {});
-    });
-    if (n <= 0) return;
+    const std::string input =
+        n > 0 ? keys.Pass(absl::string_view(buffer).substr(0, static_cast<size_t>(n)))
+              : keys.TakeHeld();
+    if (!input.empty()) HandOver(shared, absl::StrCat(channel, input));
+    if (n > 0) continue;
+    HandOver(shared, std::string{kClose, kInput});
+    return;
   }
+  asio::post(shared->io, [shared] {
+    shared->detached = true;
+    shared->socket.Close();
+  });
 }
 
 void SendSize(WebSocket& socket) {
@@ -120,15 +130,17 @@ void SendSize(WebSocket& socket) {
                            ",\"Height\":", size.ws_row, "}"));
 }
 
-// Also of what would end this process, and leave its terminal raw.
-asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals) {
+// Also of what would end this process, and leave its terminal raw: which is told in `ended_by`.
+asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals, int& ended_by) {
   while (!socket.closed()) {
     SendSize(socket);
     ErrorCode error;
     const int signal =
         co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
     if (error) break;
-    if (signal != SIGWINCH) socket.Close();
+    if (signal == SIGWINCH) continue;
+    ended_by = signal;
+    socket.Close();
   }
 }
 
@@ -140,10 +152,12 @@ asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
     if (!message.ok()) co_return message.status();
     if (message->empty()) continue;
     const absl::string_view data = absl::string_view(*message).substr(1);
-    absl::Status written;
-    if ((*message)[0] == kOutput) written = WriteAll(STDOUT_FILENO, data);
-    if ((*message)[0] == kErrors) written = WriteAll(STDERR_FILENO, data);
-    if (!written.ok()) co_return written;
+    int error = 0;
+    if ((*message)[0] == kOutput) error = WriteAll(STDOUT_FILENO, data);
+    if ((*message)[0] == kErrors) error = WriteAll(STDERR_FILENO, data);
+    // As a program ends whose output nobody reads any more: without a word.
+    if (error == EPIPE) co_return kSignalExit + SIGPIPE;
+    if (error != 0) co_return ErrnoStatus(error, "write output");
     if ((*message)[0] == kStatus) absl::StrAppend(&status, data);
   }
   co_return ExitCodeOf(status);
@@ -154,128 +168,31 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
   WebSocket& socket = shared->socket;
   const absl::Status connected = co_await socket.Connect(std::move(url), "v5.channel.k8s.io");
   if (!connected.ok()) co_return connected;
-  RawTerminal terminal;
-  const absl::Status raw = streams.terminal && streams.input ? terminal.Begin() : absl::OkStatus();
-  if (!raw.ok()) co_return raw;
+  const bool is_raw = streams.terminal && streams.input;
   asio::signal_set signals(shared->io);
+  if (streams.terminal) signals.add(SIGWINCH);
+  // Without a raw terminal they end this process by themselves.
+  if (is_raw) {
+    for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signals.add(each);
+  }
+  RawTerminal terminal;
+  const absl::Status raw = is_raw ? terminal.Begin() : absl::OkStatus();
+  if (!raw.ok()) co_return raw;
   streaming::Tasks tasks(shared->io);
   tasks.Spawn(socket.Write());
-  if (streams.terminal) {
-    for (const int each : {SIGWINCH, SIGTERM, SIGHUP}) signals.add(each);
-    tasks.Spawn(WatchSignals(socket, signals));
+  int ended_by = 0;  // a signal
+  if (streams.terminal) tasks.Spawn(WatchSignals(socket, signals, ended_by));
+  if (streams.input) {
+    DetachKeys keys(is_raw ? streams.detach_keys : "");
+    std::thread([shared, keys = std::move(keys)] { ReadInput(shared, keys); }).detach();
   }
-  if (streams.input) std::thread([shared] { ReadInput(shared); }).detach();
   absl::StatusOr<int> end = co_await ReadOutput(socket);
   socket.Close();
   signals.cancel();
   co_await tasks.Join();
+  if (ended_by != 0) co_return kSignalExit + ended_by;
+  if (shared->detached) co_return 0;
   co_return end;
-}
-
-// One connection to a local port.
-struct LocalConnection {
-  LocalConnection(asio::io_context& io, tcp::socket from)
-      : socket(std::move(from)), pod(io), quiet(io) {}
-  tcp::socket socket;
-  WebSocket pod;
-  streaming::Sleep quiet;  // while the local client sends no more
-  uint64_t heard = 0;      // messages of the pod
-};
-
-asio::awaitable<void> FromLocal(LocalConnection& connection) {
-  tcp::socket& local = connection.socket;
-  WebSocket& socket = connection.pod;
-  std::string buffer(kReadBytes, '\0');
-  ErrorCode error;
-  while (!socket.closed()) {
-    co_await socket.Room();
-    const size_t size = co_await local.async_read_some(
-        asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
-    if (error) break;
-    socket.Send(absl::StrCat(std::string(1, '\0'), absl::string_view(buffer).substr(0, size)));
-  }
-  // The protocol has no word for the end of one half, so what was sent is given time to arrive and
-  // to be answered.
-  bool waits = error == asio::error::eof;
-  while (waits && !socket.closed()) {
-    const uint64_t before = connection.heard;
-    const bool slept = co_await connection.quiet.For(kQuiet);
-    waits = slept && (connection.heard != before || socket.has_queued());
-  }
-  socket.Close();
-}
-
-asio::awaitable<void> ToLocal(LocalConnection& connection) {
-  tcp::socket& local = connection.socket;
-  WebSocket& socket = connection.pod;
-  int headers = 2;  // each channel begins with the number of the port
-  while (true) {
-    const absl::StatusOr<std::string> message = co_await socket.Receive();
-    if (!message.ok()) break;
-    ++connection.heard;
-    if (message->empty() || headers-- > 0) continue;
-    const std::string data = message->substr(1);
-    if ((*message)[0] == 1) {
-      PrintNote(absl::StrCat("plimsoll: ", data, "\n"));
-      continue;
-    }
-    ErrorCode error;
-    co_await asio::async_write(local, asio::buffer(data),
-                               asio::redirect_error(asio::use_awaitable, error));
-    if (error) break;
-  }
-  socket.Close();
-  connection.quiet.End();
-  ErrorCode ignored;
-  local.close(ignored);
-}
-
-using UrlOf = std::function<absl::StatusOr<std::string>(uint16_t port)>;
-
-asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16_t port,
-                                 const UrlOf& url_of) {
-  const absl::StatusOr<std::string> text = url_of(port);
-  const absl::StatusOr<HttpUrl> url = text.ok() ? ParseHttpUrl(*text) : text.status();
-  LocalConnection connection(io, std::move(local));
-  WebSocket& socket = connection.pod;
-  absl::Status connected = url.status();
-  if (url.ok()) connected = co_await socket.Connect(*url, "v4.channel.k8s.io");
-  if (!connected.ok()) {
-    PrintNote(absl::StrCat("plimsoll: port ", port, ": ", connected.message(), "\n"));
-    co_return;
-  }
-  streaming::Tasks tasks(io);
-  tasks.Spawn(socket.Write());
-  tasks.Spawn(FromLocal(connection));
-  tasks.Spawn(ToLocal(connection));
-  co_await tasks.Join();
-}
-
-asio::awaitable<void> AcceptAll(asio::io_context& io, tcp::acceptor& acceptor, uint16_t port,
-                                const UrlOf& url_of) {
-  while (true) {
-    tcp::socket local(io);
-    ErrorCode error;
-    co_await acceptor.async_accept(local, asio::redirect_error(asio::use_awaitable, error));
-    if (error) break;
-    asio::co_spawn(io, ForwardOne(io, std::move(local), port, url_of),
-                   [](const std::exception_ptr&) {});
-  }
-}
-
-absl::StatusOr<tcp::acceptor> ListenAt(asio::io_context& io, uint16_t port) {
-  tcp::acceptor acceptor(io);
-  ErrorCode error;
-  const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port);
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
-  if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("can't listen on 127.0.0.1:", port, ": ", error.message()));
-  }
-  return acceptor;
 }
 
 }  // namespace
@@ -316,40 +233,6 @@ absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& s
   shared->io.restart();
   shared->io.poll();
   return end;
-}
-
-absl::StatusOr<PortPair> ParsePortPair(const std::string& text) {
-  const size_t colon = text.find(':');
-  const std::string pod = colon == std::string::npos ? text : text.substr(colon + 1);
-  const std::string local = colon == std::string::npos ? text : text.substr(0, colon);
-  uint32_t pod_port = 0;
-  uint32_t local_port = 0;
-  if (!absl::SimpleAtoi(pod, &pod_port) || pod_port == 0 || pod_port > UINT16_MAX ||
-      (!local.empty() && (!absl::SimpleAtoi(local, &local_port) || local_port > UINT16_MAX))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is no pair of ports, as 8080:80, 80 or :80 would be"));
-  }
-  return PortPair{static_cast<uint16_t>(local_port), static_cast<uint16_t>(pod_port)};
-}
-
-absl::Status ForwardPorts(const std::vector<PortPair>& ports, const UrlOf& url_of, int ended) {
-  asio::io_context io(1);
-  std::vector<std::unique_ptr<tcp::acceptor>> acceptors;
-  for (const PortPair& pair : ports) {
-    PLIMSOLL_ASSIGN_OR_RETURN(tcp::acceptor acceptor, ListenAt(io, pair.local));
-    ErrorCode error;
-    const uint16_t local = acceptor.local_endpoint(error).port();
-    acceptors.push_back(std::make_unique<tcp::acceptor>(std::move(acceptor)));
-    asio::co_spawn(io, AcceptAll(io, *acceptors.back(), pair.pod, url_of),
-                   [](const std::exception_ptr&) {});
-    Print(absl::StrCat("Forwarding 127.0.0.1:", local, " to port ", pair.pod, "\n"));
-  }
-  streaming::Descriptor until(io, UniqueFd(dup(ended)));
-  asio::co_spawn(
-      io, [&]() -> asio::awaitable<void> { co_await until.Readable(); },
-      [&io](const std::exception_ptr&) { io.stop(); });
-  io.run();
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::cli

@@ -1,13 +1,9 @@
-// This program's end of exec, attach and port-forward: WebSockets to the daemon's streaming server.
+// This program's end of exec and attach: a WebSocket to the daemon's streaming server.
 #ifndef PLIMSOLL_CLI_STREAM_CLIENT_H_
 #define PLIMSOLL_CLI_STREAM_CLIENT_H_
 
-#include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace plimsoll::cli {
@@ -15,25 +11,16 @@ namespace plimsoll::cli {
 struct CommandStreams {
   bool input = false;
   bool terminal = false;
+  // Of ParseDetachKeys: typed at the terminal, they end the stream, with code 0.
+  std::string detach_keys;
 };
 
 // Carries this process's standard streams to and from the command at `url` until it ends; its exit
-// code, 0 for a container that was attached to. With `terminal` the terminal at standard input is
-// made raw meanwhile, and its size is told. FAILED_PRECONDITION where standard input is none.
+// code, 0 for a container that was attached to, 128 + SIGPIPE when nobody reads the output any more
+// (SIGPIPE itself is to be ignored). With `terminal` the terminal at standard input is
+// made raw meanwhile, and its size is told; a signal that would end this process then ends the
+// stream, and the code is 128 + its number. FAILED_PRECONDITION where standard input is none.
 absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& streams);
-
-struct PortPair {
-  uint16_t local = 0;  // 0: a free one
-  uint16_t pod = 0;
-};
-// "8080:80", "80" (the same on both sides), ":80" (a free one here).
-absl::StatusOr<PortPair> ParsePortPair(const std::string& text);
-
-// Listens on 127.0.0.1 at the local ports, prints where, and forwards each connection by a URL of
-// its own, which `url_of` gives, until `ended` is readable.
-absl::Status ForwardPorts(const std::vector<PortPair>& ports,
-                          const std::function<absl::StatusOr<std::string>(uint16_t port)>& url_of,
-                          int ended);
 
 // The exit code in a metav1.Status, or what went wrong.
 absl::StatusOr<int> ExitCodeOf(const std::string& status_json);

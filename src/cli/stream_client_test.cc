@@ -2,27 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "streaming/fake_backend_for_test.h"
+#include "streaming/server.h"
 
 namespace plimsoll::cli {
 namespace {
 
 using ::testing::HasSubstr;
-
-TEST(ParsePortPair, TakesPairsAndSinglePorts) {
-  const auto pair = ParsePortPair("8080:80");
-  ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_EQ(pair->local, 8080);
-  EXPECT_EQ(pair->pod, 80);
-  EXPECT_EQ(ParsePortPair("80")->local, 80);
-  EXPECT_EQ(ParsePortPair(":80")->local, 0);
-  EXPECT_EQ(ParsePortPair(":80")->pod, 80);
-}
-
-TEST(ParsePortPair, RefusesWhatIsNone) {
-  for (const char* text : {"", ":", "0", "80:", "80:0", "a:80", "80:b", "65536", "1:2:3", "-1"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(ParsePortPair(text).status())) << text;
-  }
-}
 
 TEST(ExitCodeOf, IsInTheStatus) {
   EXPECT_EQ(ExitCodeOf(R"({"status": "Success"})").value_or(-1), 0);
@@ -43,9 +37,66 @@ TEST(ExitCodeOf, IsAnErrorWhereThereIsNone) {
 }
 
 TEST(CarryCommand, RefusesOtherUrls) {
-  EXPECT_TRUE(absl::IsUnimplemented(CarryCommand("https://127.0.0.1:1/exec/a", {}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(CarryCommand("ftp://x/", {}).status()));
   EXPECT_TRUE(absl::IsUnavailable(CarryCommand("http://127.0.0.1:1/exec/a", {}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(CarryCommand("https://127.0.0.1:1/exec/a", {}).status()));
+}
+
+// A server with a certificate that nobody has signed.
+class TlsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto made =
+        RunChecked({.argv = {"/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                             "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                             "/CN=node", "-addext", "subjectAltName=IP:::ffff:127.0.0.1", "-keyout",
+                             key_, "-out", certificate_}});
+    ASSERT_TRUE(made.ok()) << made.status();
+    auto server =
+        streaming::Server::Start({.certificate = certificate_, .key = key_, .backend = &backend_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+  void TearDown() override { unsetenv("SSL_CERT_FILE"); }
+  // Of a command that ends with code 3.
+  std::string Url() {
+    const auto url = server_->Admit({.kind = streaming::StreamKind::kExec,
+                                     .id = "c",
+                                     .argv = {"/bin/sh", "-c", "echo over TLS; exit 3"},
+                                     .output = true,
+                                     .errors = true});
+    EXPECT_TRUE(url.ok()) << url.status();
+    return url.value_or("");
+  }
+  // The same server by an address that is no loopback one, though it leads there.
+  std::string UrlFromElsewhere() {
+    return absl::StrReplaceAll(Url(), {{"127.0.0.1", "[::ffff:127.0.0.1]"}});
+  }
+
+  const TestDir dir_;
+  const std::string key_ = dir_.path() + "/key.pem";
+  const std::string certificate_ = dir_.path() + "/certificate.pem";
+  streaming::FakeBackend backend_;
+  std::unique_ptr<streaming::Server> server_;
+};
+
+TEST_F(TlsTest, ALoopbackAddressNeedsNoAuthority) {
+  ::testing::internal::CaptureStdout();
+  const auto code = CarryCommand(Url(), {});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "over TLS\n");
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, 3);
+}
+
+TEST_F(TlsTest, AnotherAddressNeedsOne) {
+  const absl::Status refused = CarryCommand(UrlFromElsewhere(), {}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("not trusted for ::ffff:127.0.0.1"));
+  EXPECT_EQ(backend_.ended, 0) << "the command has run";
+  setenv("SSL_CERT_FILE", certificate_.c_str(), 1);
+  const auto code = CarryCommand(UrlFromElsewhere(), {});
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, 3);
 }
 
 }  // namespace

@@ -5,17 +5,21 @@
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <chrono>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "streaming/async.h"
+#include "streaming/socket.h"
 
 namespace plimsoll::cli {
 
@@ -26,15 +30,20 @@ struct HttpUrl {
   std::string host;
   uint16_t port = 0;
   std::string path;
+  bool tls = false;
 };
-// INVALID_ARGUMENT for what is not "http://ADDRESS:PORT/PATH"; UNIMPLEMENTED for https.
+// INVALID_ARGUMENT for what is not "http://ADDRESS:PORT/PATH", or https.
 absl::StatusOr<HttpUrl> ParseHttpUrl(const std::string& url);
 
 // Used in the loop's thread.
 class WebSocket {
  public:
-  explicit WebSocket(asio::io_context& io) : stream_(io), to_send_(io), room_(io) {}
+  explicit WebSocket(asio::io_context& io) : io_(io), to_send_(io), room_(io) {}
 
+  // Once. With TLS the certificate must be that of the address, by the authorities of this system
+  // (SSL_CERT_FILE and SSL_CERT_DIR as OpenSSL has them); but not on a loopback address, where
+  // whoever has the port is as trusted as without TLS. UNAVAILABLE, FAILED_PRECONDITION for a
+  // certificate that is not trusted.
   asio::awaitable<absl::Status> Connect(HttpUrl url, std::string protocol);
   // One message; OUT_OF_RANGE when the server has closed.
   asio::awaitable<absl::StatusOr<std::string>> Receive();
@@ -53,7 +62,15 @@ class WebSocket {
   bool has_queued() const { return queued_bytes_ > 0; }
 
  private:
-  boost::beast::websocket::stream<asio::ip::tcp::socket, /*deflateSupported=*/false> stream_;
+  using Stream = boost::beast::websocket::stream<streaming::Socket, /*deflateSupported=*/false>;
+
+  // Open: a TCP connection, then the WebSocket in it.
+  asio::awaitable<absl::Status> Open(const HttpUrl& url);
+  asio::awaitable<absl::Status> Upgrade(const HttpUrl& url, std::string protocol);
+
+  asio::io_context& io_;
+  std::unique_ptr<asio::ssl::context> tls_;
+  std::optional<Stream> stream_;  // once there is a connection
   streaming::Signal to_send_;
   streaming::Signal room_;
   std::deque<std::string> queue_;

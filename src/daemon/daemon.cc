@@ -11,6 +11,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
@@ -19,6 +20,7 @@
 #include "cri/server.h"
 #include "daemon/activity.h"
 #include "daemon/cgroup_driver.h"
+#include "daemon/changed_keys.h"
 #include "daemon/configured_images.h"
 #include "daemon/counts.h"
 #include "daemon/describe_node.h"
@@ -108,13 +110,16 @@ class DaemonImpl final : public Daemon {
     rest.pinned_images = options_.config.pinned_images;
     rest.node_resources.partition = options_.config.node_resources.partition;
     rest.node_resources.outside = options_.config.node_resources.outside;
-    const bool all = rest == options_.config;
+    const std::vector<std::string> waiting = ChangedKeys(options_.config, rest);
+    const bool all = waiting.empty();
+    std::vector<LogField> fields = {{"log_level", config.log.level}};
+    if (!all) fields.push_back({"keys", absl::StrJoin(waiting, ", ")});
     log_->Write(
         all ? LogLevel::kInfo : LogLevel::kWarning,
         all ? "configuration reloaded"
             : "configuration reloaded: log.level, registries.insecure, images.pinned and "
               "nodeResources are in force, other keys have changed too and wait for a restart",
-        {{"log_level", config.log.level}});
+        fields);
     ReloadNodeResources(config.node_resources);
     classes_->Reload();
   }
@@ -295,7 +300,7 @@ class DaemonImpl final : public Daemon {
                   {{"error", std::string(started.status().message())}});
       return absl::OkStatus();
     }
-    PLIMSOLL_RETURN_IF_ERROR(started.status());
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(started.status(), "streaming"));
     streaming_ = *std::move(started);
     log_->Write(LogLevel::kInfo, "streams are served", {{"url", streaming_->base_url()}});
     return absl::OkStatus();

@@ -30,6 +30,7 @@
 #include "daemon/node_resources.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
+#include "streaming/server.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -144,6 +145,14 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   return absl::OkStatus();
 }
 
+// A standalone daemon starts without streams where they can't be had.
+absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
+  if (config.address.empty() || (flags.standalone && !flags.check_config)) return absl::OkStatus();
+  return Annotate(
+      streaming::CheckCertificate({.certificate = config.certificate, .key = config.key}),
+      "streaming.certificate and streaming.key");
+}
+
 // For `plimsoll doctor`, which reads the message back. A directory that isn't there is a wrong
 // configuration.
 int PrintInspection(const Config& config) {
@@ -171,6 +180,7 @@ int Main(int argc, char** argv) {
   if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
     absl::Status fits =
         FirstError(CheckClasses(settings->config.classes), CheckCgroupDriver(settings->config));
+    fits = FirstError(fits, CheckStreaming(flags, settings->config.streaming));
     if (flags.check_config) {
       fits = FirstError(fits, CheckNodeResources(settings->config.node_resources));
     }

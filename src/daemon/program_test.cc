@@ -186,6 +186,37 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is a FIFO, not a regular file"));
 }
 
+TEST_F(ProgramTest, CheckConfigLooksIntoCertificateAndKey) {
+  const auto make = [this](const std::string& name) {
+    return RunChecked({.argv = {"/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                                "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=node",
+                                "-keyout", absl::StrCat(dir_.path(), "/", name, ".key"), "-out",
+                                absl::StrCat(dir_.path(), "/", name, ".pem")}})
+        .status();
+  };
+  ASSERT_TRUE(make("a").ok());
+  ASSERT_TRUE(make("b").ok());
+  const auto use = [this](const std::string& certificate, const std::string& key) {
+    const std::string text = absl::StrCat("streaming:\n  certificate: ", dir_.path(), "/",
+                                          certificate, "\n  key: ", dir_.path(), "/", key, "\n");
+    ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", text).ok());
+  };
+  use("a.pem", "a.key");
+  const RunResult right = Run(Flags({"--check-config"}));
+  EXPECT_EQ(right.exit.code, 0) << right.err;
+  use("none.pem", "a.key");
+  const RunResult none = Run(Flags({"--check-config"}));
+  EXPECT_EQ(none.exit.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("streaming.certificate and streaming.key: the certificate"));
+  EXPECT_THAT(none.err, HasSubstr("none.pem"));
+  use("a.pem", "b.key");
+  const RunResult other = Run(Flags({"--check-config"}));
+  EXPECT_EQ(other.exit.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("b.key can't be used"));
+  // A start says the same.
+  EXPECT_EQ(Run(Flags()).err, other.err);
+}
+
 TEST_F(ProgramTest, AnUnreadableConfigurationIsNamed) {
   ASSERT_TRUE(dir_.root().RemoveFile("config.yaml").ok());
   const RunResult result = Run(Flags());
@@ -288,6 +319,7 @@ TEST_F(ProgramTest, ReloadsOnHangUp) {
   reload("log: {format: json, level: debug}",
          "\"message\":\"configuration reloaded\",\"log_level\":\"debug\"");
   reload("log: {format: json}\nworkers: 3", "other keys have changed too and wait for a restart");
+  EXPECT_THAT(Log(), HasSubstr("\"keys\":\"workers\""));
   reload("workers: none", "configuration not reloaded, the old one stays in force");
   EXPECT_THAT(Log(), HasSubstr("config.yaml:1:10: workers: expected an integer"));
   EXPECT_TRUE(Answers(dir_.path() + "/run/plimsoll.sock"));

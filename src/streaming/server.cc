@@ -178,6 +178,10 @@ class ServerImpl final : public Server {
 
 }  // namespace
 
+absl::Status CheckCertificate(const ServerOptions& options) {
+  return MakeTls(options).status();
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   PLIMSOLL_ASSIGN_OR_RETURN(auto tls, MakeTls(options));
   auto server = std::make_unique<ServerImpl>(std::move(options), std::move(tls));

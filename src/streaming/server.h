@@ -31,6 +31,9 @@ struct ServerOptions {
   Backend* backend = nullptr;                           // outlives the server
 };
 
+// Whether certificate and key can be used, and with each other. INVALID_ARGUMENT.
+absl::Status CheckCertificate(const ServerOptions& options);
+
 class Server {
  public:
   // Connections at once, those that have asked for nothing yet included; more are closed at once.

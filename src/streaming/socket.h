@@ -52,12 +52,12 @@ class Socket {
         token, buffers);
   }
 
-  // Of TLS, the server's part. At once without it.
-  asio::awaitable<ErrorCode> Handshake() {
+  // Of TLS, the server's part or the client's. At once without it.
+  asio::awaitable<ErrorCode> Handshake(
+      asio::ssl::stream_base::handshake_type part = asio::ssl::stream_base::server) {
     ErrorCode error;
     if (tls_ != nullptr) {
-      co_await tls_->async_handshake(asio::ssl::stream_base::server,
-                                     asio::redirect_error(asio::use_awaitable, error));
+      co_await tls_->async_handshake(part, asio::redirect_error(asio::use_awaitable, error));
     }
     co_return error;
   }

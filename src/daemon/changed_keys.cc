@@ -1,0 +1,45 @@
+#include "daemon/changed_keys.h"
+
+namespace plimsoll::daemon {
+
+std::vector<std::string> ChangedKeys(const Config& before, const Config& after) {
+  std::vector<std::string> changed;
+  const auto note = [&changed](const char* key, bool same) {
+    if (!same) changed.emplace_back(key);
+  };
+  note("address", before.address == after.address);
+  note("socket_group", before.socket_group == after.socket_group);
+  note("state_dir", before.state_dir == after.state_dir);
+  note("run_dir", before.run_dir == after.run_dir);
+  note("log.level", before.log.level == after.log.level);
+  note("log.format", before.log.format == after.log.format);
+  note("metrics.address", before.metrics_address == after.metrics_address);
+  note("crun", before.crun == after.crun);
+  note("cdi_spec_dirs", before.cdi_spec_dirs == after.cdi_spec_dirs);
+  note("network.config_dir", before.network.config_dir == after.network.config_dir);
+  note("network.plugin_dirs", before.network.plugin_dirs == after.network.plugin_dirs);
+  note("network.plugin_timeout", before.network.plugin_timeout == after.network.plugin_timeout);
+  note("network.interfaces", before.network.interfaces == after.network.interfaces);
+  note("network.collect_garbage", before.network.collect_garbage == after.network.collect_garbage);
+  note("streaming.address", before.streaming.address == after.streaming.address);
+  note("streaming.certificate", before.streaming.certificate == after.streaming.certificate);
+  note("streaming.key", before.streaming.key == after.streaming.key);
+  note("streaming.idle_timeout", before.streaming.idle_timeout == after.streaming.idle_timeout);
+  note("streaming.creation_timeout",
+       before.streaming.creation_timeout == after.streaming.creation_timeout);
+  note("cgroup_parent", before.cgroup_parent == after.cgroup_parent);
+  note("cgroup_driver", before.cgroup_driver == after.cgroup_driver);
+  note("restrict_oom_score_adj", before.restrict_oom_score_adj == after.restrict_oom_score_adj);
+  note("workers", before.workers == after.workers);
+  note("event_log.capacity", before.event_log_capacity == after.event_log_capacity);
+  note("registries.insecure", before.insecure_registries == after.insecure_registries);
+  note("registries.file", before.registries_file == after.registries_file);
+  note("images.pinned", before.pinned_images == after.pinned_images);
+  note("feature_gates", before.feature_gates == after.feature_gates);
+  note("classes", before.classes == after.classes);
+  note("nodeResources", before.node_resources == after.node_resources);
+  note("runtime_handlers", before.runtime_handlers == after.runtime_handlers);
+  return changed;
+}
+
+}  // namespace plimsoll::daemon
