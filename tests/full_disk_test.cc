@@ -142,6 +142,32 @@ TEST_F(FullDiskTest, RemovingWorksAndMakesRoom) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
+// The reserve is used up, and what a container wrote is in the way.
+TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
+  const std::string pod = RunPod();
+  const std::string container =
+      Start(pod, Shell("dd if=/dev/zero of=/big bs=4096 count=512 2>/dev/null"));
+  AwaitExit(container);
+  grpc::Status status;
+  // The daemon thinks that it is there still, and so does not take it anew.
+  ASSERT_EQ(unlink((node_.state_directory() + "/reserve").c_str()), 0);
+  Fill();
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    std::string id;
+    status = TryRunPod(PodConfig(), &id);
+  }
+  ExpectFull(status);
+  const uint64_t before = BytesFree();
+  status = RemoveContainer(container);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GE(BytesFree(), before + (1 << 20));
+  for (const std::string& id : Pods()) {
+    status = RemovePod(id);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  EXPECT_THAT(Pods(), IsEmpty());
+}
+
 TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
   Fill();
   ExpectFull(Import(node_.directory() + "/busybox", "second"));

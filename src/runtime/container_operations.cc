@@ -382,7 +382,10 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     container->record.state = ContainerState::kRemoving;
     record = container->record;
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
+  // starts in between finds it ended, and removing that works as well.
+  const absl::Status marked = options_.store->PutContainer(record);
+  if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
   const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));

@@ -249,6 +249,34 @@ TEST_F(EngineTest, AFailedRemovalCanBeRepeated) {
   EXPECT_TRUE(absl::IsNotFound(engine_->GetContainer(id).status()));
 }
 
+// On a full disk: only what is removed makes room again.
+TEST_F(EngineTest, WhatCannotBeMarkedIsRemovedAllTheSame) {
+  const absl::Status full = absl::ResourceExhaustedError("no space");
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+  Wait(id);
+  store_.faults.FailNext("PutContainer", full);
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+
+  // A daemon that is killed between leaves a row of which there are no files.
+  const std::string cut_off = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StopContainer(cut_off, absl::ZeroDuration()).ok());
+  Wait(cut_off);
+  engine_.reset();
+  ASSERT_TRUE(runtime_.Delete(cut_off, store_.LoadContainers()->front().cgroup_path).ok());
+  StartEngine();
+  EXPECT_EQ(engine_->GetContainer(cut_off)->state, ContainerState::kExited);
+  EXPECT_TRUE(engine_->RemoveContainer(cut_off).ok());
+
+  // Nor does a pod whose end can't be saved keep the files of its containers.
+  ASSERT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+  store_.faults.FailNext("PutSandbox", full);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
 TEST_F(EngineTest, AnUpdateThatFailsIsUndone) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");

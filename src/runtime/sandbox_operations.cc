@@ -303,16 +303,21 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   absl::MutexLock operation(&sandbox->operation);
   if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
   const SandboxRecord found = sandbox->Snapshot();
+  absl::Status stopped;
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
     PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
     PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(found.id));
   } else {
-    PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+    stopped = StopSandboxLocked(sandbox);
+    // What could not be saved on a full disk may be once the containers' files are gone.
+    const bool is_stopped = sandbox->Snapshot().state == SandboxState::kNotReady;
+    if (!is_stopped || !absl::IsResourceExhausted(stopped)) PLIMSOLL_RETURN_IF_ERROR(stopped);
   }
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }
+  if (!stopped.ok()) PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
   SandboxRecord record;
   {
     absl::MutexLock lock(&sandbox->mutex);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "base/fs_root.h"
 
 namespace plimsoll::runtime {
@@ -15,23 +14,21 @@ namespace plimsoll::runtime {
 // first then. Not thread-safe.
 class DiskReserve {
  public:
-  DiskReserve(FsRoot directory, int64_t bytes, absl::Duration between_tries = absl::Seconds(5))
-      : directory_(std::move(directory)), bytes_(bytes), between_tries_(between_tries) {}
+  DiskReserve(FsRoot directory, int64_t bytes) : directory_(std::move(directory)), bytes_(bytes) {}
 
   // Makes the file unless it is there. Without room, nothing is made.
   void Keep();
   // Gives the space free. False when there was none to give.
   bool Release();
-  // Takes the space again once there is plenty; looks at most every `between_tries`. For after a
-  // write that succeeded: then there may be.
+  // From a Keep that found no room, or a Release, to a Restore that found plenty.
+  bool is_missing() const { return is_missing_; }
+  // Takes the space again once there is plenty. To be tried again and again while it is missing.
   void Restore();
 
  private:
   const FsRoot directory_;
   const int64_t bytes_;
-  const absl::Duration between_tries_;
-  bool released_ = false;
-  absl::Time next_try_ = absl::InfinitePast();
+  bool is_missing_ = false;
 };
 
 }  // namespace plimsoll::runtime

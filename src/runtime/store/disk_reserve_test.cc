@@ -41,12 +41,14 @@ class DiskReserveTest : public ::testing::Test {
 };
 
 TEST_F(DiskReserveTest, IsTakenGivenAndTakenAgain) {
-  DiskReserve reserve(*root_, kBytes, absl::ZeroDuration());
+  DiskReserve reserve(*root_, kBytes);
   reserve.Keep();
+  EXPECT_FALSE(reserve.is_missing());
   EXPECT_GE(ReservedBytes(), kBytes);
   Fill();
   EXPECT_FALSE(root_->ReplaceFile("more", std::string(64 << 10, 'x')).ok());
   EXPECT_TRUE(reserve.Release());
+  EXPECT_TRUE(reserve.is_missing());
   EXPECT_TRUE(root_->ReplaceFile("more", std::string(64 << 10, 'x')).ok());
   EXPECT_FALSE(reserve.Release()) << "there is none left";
   reserve.Restore();
@@ -62,6 +64,12 @@ TEST_F(DiskReserveTest, WithoutRoomNothingIsMade) {
   reserve.Keep();
   EXPECT_FALSE(root_->Exists("reserve"));
   EXPECT_FALSE(reserve.Release());
+  // It is made once there is room.
+  EXPECT_TRUE(reserve.is_missing());
+  ASSERT_TRUE(root_->RemoveFile("filler").ok());
+  reserve.Restore();
+  EXPECT_GE(ReservedBytes(), kBytes);
+  EXPECT_FALSE(reserve.is_missing());
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 
 #include <cerrno>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/store/damage.h"
 #include "runtime/store/database.h"
@@ -24,6 +26,7 @@ namespace {
 constexpr char kFileName[] = "plimsoll.db";
 // Some hundred removals. SQLite starts its log over when that has 4 MiB.
 constexpr int64_t kReserveBytes = 2 << 20;
+constexpr absl::Duration kBetweenReserveTries = absl::Seconds(5);
 
 // What makes room in the end: it may take what is kept for a full disk.
 bool Ends(const SandboxRecord& record) {
@@ -46,7 +49,16 @@ class SqliteStore : public Store {
         sandboxes_(std::move(sandboxes)),
         containers_(std::move(containers)),
         images_(std::move(images)),
-        owned_(std::move(owned)) {}
+        owned_(std::move(owned)),
+        reserve_keeper_([this] { KeepReserve(); }) {}
+
+  ~SqliteStore() override {
+    {
+      absl::MutexLock lock(&mutex_);
+      is_closing_ = true;
+    }
+    reserve_keeper_.join();
+  }
 
   absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() override {
     absl::MutexLock lock(&mutex_);
@@ -146,12 +158,26 @@ class SqliteStore : public Store {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = write();
     if (absl::IsResourceExhausted(status) && ends && reserve_.Release()) status = write();
-    if (status.ok()) reserve_.Restore();
     return status;
+  }
+
+  // A thread of its own, which sleeps while there is a reserve: what comes back only with the next
+  // write may come too late, since whoever filled the disk fills it again.
+  void KeepReserve() {
+    absl::MutexLock lock(&mutex_);
+    while (true) {
+      mutex_.Await(absl::Condition(this, &SqliteStore::HasWork));
+      if (mutex_.AwaitWithTimeout(absl::Condition(&is_closing_), kBetweenReserveTries)) return;
+      reserve_.Restore();
+    }
+  }
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_closing_ || reserve_.is_missing();
   }
 
   mutable absl::Mutex mutex_;
   DiskReserve reserve_ ABSL_GUARDED_BY(mutex_);
+  bool is_closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // that are stored
   // Statements are finalised before their connections are closed: order matters.
   std::unique_ptr<Database> pods_;
@@ -160,6 +186,7 @@ class SqliteStore : public Store {
   ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
   ImageTable images_ ABSL_GUARDED_BY(mutex_);
   mutable OwnedTable owned_ ABSL_GUARDED_BY(mutex_);
+  std::thread reserve_keeper_;  // last: it uses the others
 };
 
 // Makes the file if there is none, so that it has our mode: specs may hold secrets in their

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -403,6 +404,18 @@ TEST_F(SmallDiskTest, AFullDiskIsResourceExhaustedAndLosesNothing) {
   auto store = Open(disk);
   ASSERT_NE(store, nullptr);
   EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(FullSandbox("s")));
+}
+
+// Room that comes back may be gone again before anything is written.
+TEST_F(SmallDiskTest, TheReserveOfAStartOnAFullDiskComesWithTheRoom) {
+  FsRoot disk = *FsRoot::Open(path_);
+  auto store = Open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_FALSE(disk.Exists("reserve")) << "there is no room for it";
+  ASSERT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT, "size=16m"), 0);
+  const absl::Time patience = absl::Now() + absl::Minutes(1);
+  while (!disk.Exists("reserve") && absl::Now() < patience) absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_TRUE(disk.Exists("reserve"));
 }
 
 TEST_F(SmallDiskTest, AReadOnlyDirectoryIsFailedPrecondition) {
