@@ -7,12 +7,14 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/fault_injection.h"
 #include "base/random_id.h"
@@ -29,6 +31,20 @@ constexpr const char* kHierarchies[] = {"unified", "systemd", "freezer", "pids"}
 
 constexpr char kPrefix[] = "exec-";
 constexpr size_t kDigits = 16;
+
+// For processes that commands have left. Not a command's name: recovery lets it be.
+constexpr char kLeftGroup[] = "left-by-exec";
+
+// Groups that could not be removed: no descriptor was free, or a process won't end.
+constexpr size_t kMostLeft = 100;
+struct LeftGroups {
+  absl::Mutex mutex;
+  std::vector<ExecGroup> groups ABSL_GUARDED_BY(mutex);
+};
+LeftGroups& Left() {
+  static auto* const left = new LeftGroups;
+  return *left;
+}
 
 bool IsGroupName(absl::string_view name) {
   return absl::ConsumePrefix(&name, kPrefix) && name.size() == kDigits &&
@@ -75,6 +91,7 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
     return absl::FailedPreconditionError(
         absl::StrCat("the container has no control group: ", parent.status().message()));
   }
+  TryLeftAgain();
   const std::string name = absl::StrCat(kPrefix, RandomId().substr(0, kDigits));
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", parent->PathOf(name)));
   if (mkdirat(parent->fd(), name.c_str(), 0755) != 0) {
@@ -124,15 +141,53 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
   }
 }
 
+// What has a command's group is a command that somebody waits for; these are of the container.
+void ExecGroup::MoveOut() const {
+  if (MoveTo(container_)) return;
+  // On v2 a group that gives controllers to groups below it holds no processes of its own.
+  const std::string beside = absl::StrCat(container_, "/", kLeftGroup);
+  if (host_.MakeDirs(beside, 0755).ok()) MoveTo(beside);
+}
+
+bool ExecGroup::MoveTo(const std::string& group) const {
+  // Again for what was forked meanwhile.
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    const absl::StatusOr<std::string> processes = host_.Read(Path("cgroup.procs"));
+    if (!processes.ok() || processes->empty()) return true;
+    for (absl::string_view pid : absl::StrSplit(*processes, '\n', absl::SkipEmpty())) {
+      const absl::Status moved = host_.Write(absl::StrCat(group, "/cgroup.procs"), pid);
+      if (!moved.ok() && ErrnoOf(moved) != ESRCH) return false;
+    }
+  }
+  return false;
+}
+
+bool ExecGroup::TryRemove() const {
+  const absl::Status removed = host_.RemoveDir(Path(""));
+  return removed.ok() || absl::IsNotFound(removed);
+}
+
 void ExecGroup::Remove() const {
   // The last process may be on its way out still.
   for (int i = 0; i < 20; ++i) {
-    const absl::Status removed = host_.RemoveDir(Path(""));
-    if (removed.ok() || ErrnoOf(removed) != EBUSY) return;
-    const absl::StatusOr<std::string> processes = host_.Read(Path("cgroup.procs"));
-    if (processes.ok() && !processes->empty()) return;
+    if (TryRemove()) return;
+    MoveOut();
+    if (TryRemove()) return;
     absl::SleepFor(absl::Milliseconds(1));
   }
+  LeftGroups& left = Left();
+  absl::MutexLock lock(&left.mutex);
+  if (left.groups.size() < kMostLeft) left.groups.push_back(*this);
+}
+
+void ExecGroup::TryLeftAgain() {
+  LeftGroups& left = Left();
+  absl::MutexLock lock(&left.mutex);
+  std::erase_if(left.groups, [](const ExecGroup& group) {
+    group.MoveOut();
+    return group.TryRemove();
+  });
 }
 
 }  // namespace plimsoll::runtime

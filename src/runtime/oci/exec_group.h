@@ -44,7 +44,8 @@ class ExecGroup {
 
   // SIGKILL to all in it until there is nobody left. DEADLINE_EXCEEDED.
   absl::Status Kill(absl::Time deadline) const;
-  // A group in which something that the command left still runs stays, until its container goes.
+  // What the command has left running goes over into the container's own group. A group that can't
+  // be removed now is tried again by the next calls of Make.
   void Remove() const;
 
  private:
@@ -54,6 +55,10 @@ class ExecGroup {
         container_(std::move(container)),
         name_(std::move(name)) {}
   std::string Path(absl::string_view file) const;  // below host_
+  void MoveOut() const;
+  bool MoveTo(const std::string& group) const;
+  bool TryRemove() const;
+  static void TryLeftAgain();
 
   FsRoot host_;
   std::string hierarchy_;  // directory below sys/fs/cgroup; empty: v2

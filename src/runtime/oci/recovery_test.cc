@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/process.h"
 #include "linux/process_tree.h"
 #include "runtime/oci/exec_group.h"
 #include "runtime/oci/exec_strays.h"
@@ -23,7 +25,9 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class OciRecoveryTest : public ::testing::Test {
@@ -125,6 +129,60 @@ TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
   EXPECT_TRUE(WaitUntil([&] { return Strays().empty(); }));
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Strays(), IsEmpty());
   caller.join();
+}
+
+// Of a command that has ended, as a hook that starts a daemon.
+TEST_F(OciRecoveryTest, WhatACommandHasLeftIsNoStray) {
+  ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const std::vector<std::string> words = {"sleep", absl::StrCat("1", getpid())};
+  const auto result = runtime().Exec(
+      "a", machine_->group("a"),
+      {.argv = {"/bin/sh", "-c",
+                absl::StrCat("setsid sleep ", words[1], " </dev/null >/dev/null 2>&1 & :")},
+       .timeout = absl::Seconds(60)});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(
+      *ExecGroup::FindAll(machine_->host(), machine_->cgroups().layout(), machine_->group("a")),
+      IsEmpty());
+  EXPECT_THAT(Strays(), IsEmpty());
+  std::optional<linux::ProcessId> left;
+  const auto is_there = [&] {
+    const auto table = *linux::ListProcessTable(machine_->host());
+    for (const linux::ProcessEntry& each : table) {
+      const auto found = linux::ReadWords(machine_->host(), each.id.pid, "cmdline");
+      if (found.ok() && *found == words) left = each.id;
+    }
+    return left.has_value();
+  };
+  ASSERT_TRUE(WaitUntil(is_there)) << "it was killed";
+  const std::string groups =
+      machine_->host().Read(absl::StrCat("proc/", left->pid, "/cgroup")).value_or("");
+  EXPECT_THAT(groups, HasSubstr(machine_->group("a")));
+  EXPECT_THAT(groups, Not(HasSubstr("exec-")));
+}
+
+TEST_F(OciRecoveryTest, AGroupThatCannotBeRemovedIsTriedAgain) {
+  ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
+  const auto make = [&] {
+    return *ExecGroup::Make(machine_->host(), machine_->cgroups().layout(), machine_->group("a"));
+  };
+  const auto find = [&] {
+    return *ExecGroup::FindAll(machine_->host(), machine_->cgroups().layout(),
+                               machine_->group("a"));
+  };
+  const ExecGroup first = make();
+  {
+    const NoDescriptors none;
+    first.Remove();
+  }
+  ASSERT_THAT(find(), SizeIs(1));
+  const ExecGroup second = make();
+  const std::vector<ExecGroup> found = find();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].name(), second.name());
+  second.Remove();
+  EXPECT_THAT(find(), IsEmpty());
 }
 
 TEST_F(OciRecoveryTest, AGroupWithoutACommandIsFoundAndRemoved) {
