@@ -9,8 +9,9 @@
 
 namespace plimsoll::cri {
 
-// Code and message; the codes have the same numbers. A message over 16 KiB is cut: it travels in
-// HTTP/2 trailers, which clients limit.
+// Code and message; the codes have the same numbers. It travels in HTTP/2 trailers, which clients
+// limit, some to 8 KiB, and where what is not printable ASCII takes three bytes for one. A message
+// over 4 KiB of that loses its middle, since it may quote something long before it says why.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // "INVALID_ARGUMENT", for logs and metrics.
