@@ -80,11 +80,14 @@ class Descriptor {
     if (!fd.valid()) return;
     ErrorCode error;
     descriptor_.assign(fd.get(), error);
-    if (error) return;  // no memory in the kernel: as one that was closed
+    failed_ = static_cast<bool>(error);
+    if (failed_) return;  // no memory in the kernel: as one that was closed
     fd.Release();
     descriptor_.non_blocking(true, error);
   }
   bool open() const { return descriptor_.is_open(); }
+  // There was one to wait for, and it can't be.
+  bool failed() const { return failed_; }
   int fd() { return descriptor_.native_handle(); }
   // Both return at once after Cancel or Close, and where there is nothing to wait for.
   asio::awaitable<void> Readable() { return Wait(asio::posix::descriptor_base::wait_read); }
@@ -107,6 +110,7 @@ class Descriptor {
   }
 
   asio::posix::stream_descriptor descriptor_;
+  bool failed_ = false;
 };
 
 // Coroutines that end before what they use does.

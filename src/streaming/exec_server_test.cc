@@ -1,5 +1,8 @@
 // Exec through a server on a real socket, by clients of the tests' own.
+#include <fcntl.h>
 #include <signal.h>
+
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "streaming/server_fixture_for_test.h"
@@ -203,7 +206,39 @@ TEST_F(ExecServerTest, RefusalsSayWhyAndLeaveTheTokenGood) {
   plain = plimsoll::testing::StreamConnection::Connect(url);
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ((*plain)->Request("DELETE", {})->code, 405);
+  // The path of another kind of stream.
+  std::string other = url;
+  other.replace(other.find("/exec/"), 6, "/attach/");
+  const auto attach = WebSocketClient::Connect(other, "v5.channel.k8s.io");
+  EXPECT_THAT(std::string(attach.status().message()), HasSubstr("404"));
+  for (const auto& [version, key, code] : {std::tuple("13", "c2hvcnQ=", 400),
+                                           {"13", "dGhlIHNhbXBsZSBub25jZSB0b28gbG9uZw==", 400},
+                                           {"13", "", 400},
+                                           {"12", "dGhlIHNhbXBsZSBub25jZQ==", 426}}) {
+    plain = plimsoll::testing::StreamConnection::Connect(url);
+    ASSERT_TRUE(plain.ok());
+    const auto answer = (*plain)->Request("GET", {{"Connection", "Upgrade"},
+                                                  {"Upgrade", "websocket"},
+                                                  {"Sec-WebSocket-Version", version},
+                                                  {"Sec-WebSocket-Key", key},
+                                                  {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}});
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->code, code) << key;
+  }
   EXPECT_TRUE(WebSocketClient::Connect(url, "v5.channel.k8s.io").ok());
+}
+
+// Not an exit code beside output that was lost.
+TEST_F(ExecServerTest, ACommandWhoseOutputCannotBeWaitedForIsAnError) {
+  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any without memory.
+  backend_.output_that_nobody_can_wait_for.Reset(open("/", O_PATH | O_CLOEXEC));
+  auto client = WebSocket(Shell("echo lost; exit 0"));
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(ExitCode(client->received[3]), -1);
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the command's streams"));
+  EXPECT_EQ(backend_.killed, 1);
+  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
 }
 
 TEST_F(ExecServerTest, ASpdyClientMustOpenItsStreamsInTime) {

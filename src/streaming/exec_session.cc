@@ -90,6 +90,13 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   Descriptor output(context().io, std::move(streams.output));
   Descriptor errors(context().io, std::move(streams.errors));
   Descriptor input(context().io, std::move(streams.input));
+  for (const Descriptor* each : {&terminal, &output, &errors, &input}) {
+    if (!each->failed()) continue;
+    // Without it, output would be missing and the exit code say that all is well.
+    co_await Kill(command);
+    co_return absl::ResourceExhaustedError(
+        "the kernel has no memory to wait for the command's streams with; it was killed");
+  }
   ended_fd_ = &ended;
   terminal_ = &terminal;
   output_ = &output;

@@ -99,6 +99,9 @@ class FakeBackend : public Backend {
       }
     }
     PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+    if (output_that_nobody_can_wait_for.valid()) {
+      streams.output = std::move(output_that_nobody_can_wait_for);
+    }
     return std::make_unique<FakeCommand>(std::move(child), std::move(streams), &running, &ended,
                                          &killed);
   }
@@ -131,6 +134,7 @@ class FakeBackend : public Backend {
   std::atomic<int> running = 0;  // commands
   std::atomic<int> ended = 0;    // by themselves
   std::atomic<int> killed = 0;
+  UniqueFd output_that_nobody_can_wait_for;  // of the next command
   absl::Mutex mutex;
   UniqueFd monitor;
   bool attached = false;

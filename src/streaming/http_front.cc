@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -38,6 +39,8 @@ constexpr absl::Duration kDiscard = absl::Seconds(1);
 constexpr size_t kDiscardBytes = 16 * 1024;
 constexpr size_t kMaxMessageBytes = 1024 * 1024;
 constexpr size_t kMaxBase64Ports = 5;
+constexpr size_t kNonceBytes = 16;
+constexpr size_t kKeyCharacters = 24;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
 constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
 
@@ -63,6 +66,10 @@ struct Refusal {
   std::string text;
   std::vector<std::string> headers;
 };
+
+Refusal NoToken() {
+  return {404, "no such token: it was used, has expired, or never was", {}};
+}
 
 std::vector<std::string> ListOf(const HttpRequest& request, absl::string_view name) {
   std::vector<std::string> list;
@@ -99,6 +106,8 @@ const char* ReasonOf(int code) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 426:
+      return "Upgrade Required";
   }
   return "Error";
 }
@@ -271,6 +280,21 @@ asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> Upgrade(Socket socke
   co_return NewByteTransport(std::move(socket), std::move(first));
 }
 
+// What Beast would refuse, and what RFC 6455, section 4.2.1, has of the key.
+std::optional<Refusal> CheckWebSocket(const HttpRequest& request) {
+  if (request.count(http::field::host) == 0) return Refusal{400, "no Host", {}};
+  if (request[http::field::sec_websocket_version] != "13") {
+    return Refusal{426, "the only version of WebSockets here is 13", {"Sec-WebSocket-Version: 13"}};
+  }
+  const auto key = request[http::field::sec_websocket_key];
+  std::string nonce;
+  if (!absl::Base64Unescape(absl::string_view(key.data(), key.size()), &nonce) ||
+      key.size() != kKeyCharacters || nonce.size() != kNonceBytes) {
+    return Refusal{400, "Sec-WebSocket-Key must be 16 bytes in base64", {}};
+  }
+  return std::nullopt;
+}
+
 // What there is to say against the request, before its token is used.
 std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Route>& route,
                              bool websocket, size_t more) {
@@ -282,6 +306,20 @@ std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Rou
     return Refusal{400, "unable to upgrade: neither to SPDY/3.1 nor to a WebSocket", {}};
   }
   if (websocket && more > 0) return Refusal{400, "more follows the request", {}};
+  return websocket ? CheckWebSocket(request) : std::nullopt;
+}
+
+// Why the request can't have the stream that its token is for.
+std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind, bool websocket,
+                                    const Speech& speech) {
+  if (wanted.kind != kind) return NoToken();
+  if (kind != StreamKind::kPortForward) return std::nullopt;
+  if (websocket && !speech.tunnel && wanted.ports.empty()) {
+    return Refusal{400, "PortForward was asked for no ports, which this protocol needs", {}};
+  }
+  if (speech.channels.base64 && wanted.ports.size() > kMaxBase64Ports) {
+    return Refusal{400, "with base64 at most 5 ports have a digit for their channels", {}};
+  }
   return std::nullopt;
 }
 
@@ -301,22 +339,14 @@ asio::awaitable<void> ServeRequest(const FrontContext& context, Watchdog* watchd
     co_await Refuse(socket, refusal);
     co_return;
   }
-  const std::optional<StreamRequest> wanted = context.tokens.Take(route->token);
-  if (!wanted.has_value() || wanted->kind != route->kind) {
-    const Refusal refusal = {404, "no such token: it was used, has expired, or never was", {}};
-    co_await Refuse(socket, refusal);
-    co_return;
-  }
-  const bool ports = wanted->kind == StreamKind::kPortForward;
-  if (ports && websocket && !speech->tunnel && wanted->ports.empty()) {
-    const Refusal refusal = {
-        400, "PortForward was asked for no ports, which this protocol needs", {}};
-    co_await Refuse(socket, refusal);
-    co_return;
-  }
-  if (ports && speech->channels.base64 && wanted->ports.size() > kMaxBase64Ports) {
-    const Refusal refusal = {
-        400, "with base64 at most 5 ports have a digit for their channels", {}};
+  std::optional<Refusal> misfit;
+  const auto fits = [&](const StreamRequest& asked) {
+    misfit = CheckAgainst(asked, route->kind, websocket, *speech);
+    return !misfit.has_value();
+  };
+  const std::optional<StreamRequest> wanted = context.tokens.Take(route->token, fits);
+  if (!wanted.has_value()) {
+    const Refusal refusal = misfit.value_or(NoToken());
     co_await Refuse(socket, refusal);
     co_return;
   }
@@ -324,7 +354,7 @@ asio::awaitable<void> ServeRequest(const FrontContext& context, Watchdog* watchd
       co_await Upgrade(std::move(socket), std::move(request), std::move(more), *speech);
   watchdog->Rest();
   if (!transport.ok()) co_return;
-  if (ports) {
+  if (wanted->kind == StreamKind::kPortForward) {
     co_await ServePorts(context, *wanted, *speech, *std::move(transport));
   } else {
     co_await ServeCommand(context, *wanted, *speech, *std::move(transport));

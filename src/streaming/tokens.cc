@@ -41,9 +41,12 @@ absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
   return token;
 }
 
-std::optional<StreamRequest> Tokens::Take(absl::string_view token) {
+std::optional<StreamRequest> Tokens::Take(absl::string_view token,
+                                          absl::FunctionRef<bool(const StreamRequest&)> fits) {
   absl::MutexLock lock(&mutex_);
   DropExpired();
+  const auto found = requests_.find(std::string(token));
+  if (found == requests_.end() || !fits(found->second.request)) return std::nullopt;
   return Remove(std::string(token));
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -52,8 +53,11 @@ class Tokens {
 
   // 32 characters that may stand in a URL. RESOURCE_EXHAUSTED when too many wait to be used.
   absl::StatusOr<std::string> Add(StreamRequest request);
-  // The request, once. nullopt: there is none of that token (any more).
-  std::optional<StreamRequest> Take(absl::string_view token);
+  // The request, once. nullopt: there is none of that token (any more), or it doesn't fit; then the
+  // token stays good.
+  std::optional<StreamRequest> Take(
+      absl::string_view token, absl::FunctionRef<bool(const StreamRequest&)> fits =
+                                   [](const StreamRequest&) { return true; });
   size_t size() const;
 
  private:

@@ -28,6 +28,17 @@ TEST_F(TokensTest, GivesBackWhatWasAskedForOnce) {
   EXPECT_FALSE(tokens_.Take(*token).has_value());
 }
 
+TEST_F(TokensTest, StayGoodForARequestThatFits) {
+  const auto token = tokens_.Add({.kind = StreamKind::kExec, .id = "c"});
+  ASSERT_TRUE(token.ok());
+  EXPECT_FALSE(
+      tokens_
+          .Take(*token,
+                [](const StreamRequest& request) { return request.kind == StreamKind::kAttach; })
+          .has_value());
+  EXPECT_TRUE(tokens_.Take(*token).has_value());
+}
+
 TEST_F(TokensTest, EndAfterTheirTime) {
   const auto token = tokens_.Add({.id = "c"});
   Pass(Tokens::kLife - absl::Seconds(1));
