@@ -215,7 +215,10 @@ absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input) {
   absl::StatusOr<UniqueFd> socket = Request(directory, input ? "attach stdin" : "attach");
   if (!socket.ok()) {
     const bool full = absl::StrContains(socket.status().message(), monitor::kTooManyAttached);
-    return full ? absl::ResourceExhaustedError(socket.status().message()) : socket.status();
+    if (!full) return socket.status();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("attach: ", monitor::kMaxAttached,
+                     " clients are attached to the container, which is as many as can be at once"));
   }
   fcntl(socket->get(), F_SETFL, fcntl(socket->get(), F_GETFL) | O_NONBLOCK);
   return socket;

@@ -11,6 +11,8 @@
 
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -117,6 +119,25 @@ TEST_F(MonitorTest, OfMuchThatAFailedRuntimeSaidTheBeginningIsTold) {
       "i=$((i+1)); done; } >&2; exit 1");
   ASSERT_FALSE(created.ok());
   EXPECT_THAT(created.status().message(), HasSubstr("the reason\nand a line of more words 0\n"));
+}
+
+TEST_F(MonitorTest, AsManyAsItTakesCanAttach) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 16; ++i) {
+    auto client = AttachToMonitor(dir_.root(), /*input=*/false);
+    ASSERT_TRUE(client.ok()) << client.status();
+    clients.push_back(*std::move(client));
+  }
+  const absl::Status full = AttachToMonitor(dir_.root(), /*input=*/false).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_EQ(full.message(),
+            "attach: 16 clients are attached to the container, which is as many as can be at once");
+  clients.pop_back();
+  EXPECT_TRUE(AttachToMonitor(dir_.root(), /*input=*/false).ok());
+  ASSERT_EQ(kill(created->init, SIGKILL), 0);
+  EXPECT_EQ(AwaitExit()->code, 137);
 }
 
 TEST_F(MonitorTest, IsFoundByItsLockAndEndsWithTheContainer) {
