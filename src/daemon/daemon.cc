@@ -279,7 +279,11 @@ class DaemonImpl final : public Daemon {
         pages_, ServeStatusPages(options_.config.metrics_address,
                                  {.metrics = [this] { return metrics_->Text(); },
                                   .alive = [this] { return health_->Alive(); },
-                                  .conditions = [this] { return health_->Conditions(); }}));
+                                  .conditions = [this] { return health_->Conditions(); }},
+                                 [this](absl::string_view text) {
+                                   log_->Write(LogLevel::kWarning, absl::StrCat("metrics: ", text),
+                                               {});
+                                 }));
     return absl::OkStatus();
   }
 

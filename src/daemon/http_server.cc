@@ -85,26 +85,30 @@ int PortOf(int fd) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address,
-                                                              Handler handler, Limits limits) {
+                                                              Handler handler, Limits limits,
+                                                              Warn warn) {
   absl::StatusOr<UniqueFd> listener = ListenOn(address);
   if (!listener.ok()) return absl::UnavailableError(listener.status().message());
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return ErrnoStatus(errno, "eventfd");
   const int port = PortOf(listener->get());
-  return std::unique_ptr<HttpServer>(
-      new HttpServer(*std::move(listener), std::move(stop), port, std::move(handler), limits));
+  return std::unique_ptr<HttpServer>(new HttpServer(*std::move(listener), std::move(stop), port,
+                                                    std::move(handler), limits, std::move(warn)));
 }
 
-HttpServer::HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits)
+HttpServer::HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits,
+                       Warn warn)
     : listener_(std::move(listener)),
       stop_(std::move(stop)),
       port_(port),
       handler_(std::move(handler)),
       limits_(limits),
+      warn_(std::move(warn)),
       thread_([this] { Loop(); }) {}
 
 HttpServer::~HttpServer() {
   const uint64_t one = 1;
+  stopping_ = true;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   thread_.join();
@@ -123,7 +127,12 @@ void HttpServer::Loop() {
         next == absl::InfiniteFuture()
             ? -1
             : std::max<int64_t>(absl::ToInt64Milliseconds(next - absl::Now()), 0) + 1;
-    if (poll(polls.data(), polls.size(), static_cast<int>(wait)) < 0 && errno != EINTR) return;
+    if (poll(polls.data(), polls.size(), static_cast<int>(wait)) < 0) {
+      if (stopping_) return;
+      if (errno != EINTR) Rest(errno);
+      continue;
+    }
+    has_warned_ = false;
     if (polls[0].revents != 0) return;
     size_t index = 2;
     for (auto it = connections_.begin(); it != connections_.end(); ++index) {
@@ -132,6 +141,15 @@ void HttpServer::Loop() {
     }
     if (polls[1].revents != 0) Accept();
   }
+}
+
+// No memory for poll(2), or fewer descriptors allowed than are open: that may pass.
+void HttpServer::Rest(int error) {
+  if (warn_ && !std::exchange(has_warned_, true)) {
+    warn_(absl::StrCat("port ", port_, ": can't wait for requests: ", std::strerror(error),
+                       "; tries again"));
+  }
+  absl::SleepFor(absl::Milliseconds(100));
 }
 
 void HttpServer::Accept() {

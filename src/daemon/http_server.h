@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_HTTP_SERVER_H_
 #define PLIMSOLL_DAEMON_HTTP_SERVER_H_
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <memory>
@@ -32,11 +33,14 @@ class HttpServer {
   };
   // `path` is without the query. Called in the server's thread.
   using Handler = std::function<HttpResponse(absl::string_view path)>;
+  using Warn = std::function<void(absl::string_view text)>;
 
   // `address`: "127.0.0.1:9100", "[::1]:9100", port 0 for a free one. UNAVAILABLE when it can't be
-  // listened on.
+  // listened on. `warn` is told, in the server's thread, when it can't wait for requests; it tries
+  // again until it can.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& address,
-                                                           Handler handler, Limits limits);
+                                                           Handler handler, Limits limits,
+                                                           Warn warn = nullptr);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -51,7 +55,8 @@ class HttpServer {
     std::string out;  // non-empty: the request has been answered, this is left to write
   };
 
-  HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits);
+  HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits, Warn warn);
+  void Rest(int error);
   void Loop();
   void Accept();
   // False when it is over.
@@ -63,6 +68,9 @@ class HttpServer {
   const int port_;
   const Handler handler_;
   const Limits limits_;
+  const Warn warn_;
+  std::atomic<bool> stopping_ = false;
+  bool has_warned_ = false;            // the thread's alone
   std::list<Connection> connections_;  // oldest first; the thread's alone
   std::thread thread_;
 };

@@ -4,9 +4,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -27,7 +30,7 @@ class HttpServerTest : public ::testing::Test {
           if (path == "/long") return {200, std::string(5'000'000, 'x')};
           return {200, absl::StrCat("at ", path)};
         },
-        limits);
+        limits, [this](absl::string_view) { ++warnings_; });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -62,6 +65,7 @@ class HttpServerTest : public ::testing::Test {
     return ReadAll(fd);
   }
 
+  std::atomic<int> warnings_ = 0;
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -145,6 +149,20 @@ TEST_F(HttpServerTest, WhoSaysNothingIsHungUpOn) {
   Start({.connections = 4, .patience = absl::Milliseconds(50)});
   const UniqueFd silent = Connect();
   EXPECT_EQ(ReadAll(silent), "");
+}
+
+// poll(2) takes no more descriptors than the process may have.
+TEST_F(HttpServerTest, GoesOnAfterItCouldNotWait) {
+  Start();
+  const UniqueFd client = Connect();
+  {
+    const NoDescriptors none;
+    Send(client, "GET /a HTTP/1.1\r\n\r\n");
+    const absl::Time end = absl::Now() + absl::Seconds(20);
+    while (warnings_ == 0 && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_EQ(warnings_, 1);
+  EXPECT_THAT(Ask("GET /b HTTP/1.1\r\n\r\n"), EndsWith("at /b"));
 }
 
 TEST_F(HttpServerTest, EndsWithOpenConnections) {

@@ -21,14 +21,16 @@ HttpResponse Readyz(const std::vector<HealthCondition>& conditions) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatusPages(const std::string& address,
-                                                             StatusSources sources) {
+                                                             StatusSources sources,
+                                                             HttpServer::Warn warn) {
   const auto answer = [sources = std::move(sources)](absl::string_view path) -> HttpResponse {
     if (path == "/metrics") return {200, sources.metrics()};
     if (path == "/healthz") return Healthz(sources.alive());
     if (path == "/readyz") return Readyz(sources.conditions());
     return {404, "there is /metrics, /healthz and /readyz\n"};
   };
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(address, answer, {});
+  absl::StatusOr<std::unique_ptr<HttpServer>> server =
+      HttpServer::Start(address, answer, {}, std::move(warn));
   if (server.ok()) return server;
   return absl::UnavailableError(absl::StrCat(
       "metrics.address: cannot listen on ", address,

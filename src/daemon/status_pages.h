@@ -28,7 +28,8 @@ struct StatusSources {
 // Serves them at http://<address> until it is destroyed. "127.0.0.1:0" takes a free port.
 // UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatusPages(const std::string& address,
-                                                             StatusSources sources);
+                                                             StatusSources sources,
+                                                             HttpServer::Warn warn = nullptr);
 
 }  // namespace plimsoll::daemon
 
