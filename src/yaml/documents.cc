@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <sstream>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace plimsoll {
@@ -31,7 +33,11 @@ bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
   return !overlong && first < 0xf8 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
-// Throws when a document begins where the one before it began, and for what is no text.
+// In yaml-cpp each look at a key goes through all of the mapping: the time grows with the square.
+constexpr size_t kMaxKeys = 2000;
+
+// Throws when a document begins where the one before it began, for what is no text and for a
+// mapping of too many keys.
 class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -41,10 +47,11 @@ class DocumentCheck : public YAML::EventHandler {
     last_ = mark.pos;
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                 const std::string& value) override {
+    Count(mark);
     absl::string_view rest = value;
     uint32_t code = 0;
     while (!rest.empty()) {
@@ -54,14 +61,32 @@ class DocumentCheck : public YAML::EventHandler {
       }
     }
   }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    Count(mark);
+    open_.push_back({.is_mapping = false});
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    Count(mark);
+    open_.push_back({.is_mapping = true});
+  }
+  void OnMapEnd() override { open_.pop_back(); }
 
  private:
+  struct Collection {
+    bool is_mapping = false;
+    size_t nodes = 0;  // in a mapping: a key and a value in turn
+  };
+
+  // A node, where it begins.
+  void Count(const YAML::Mark& mark) {
+    if (open_.empty() || ++open_.back().nodes <= 2 * kMaxKeys || !open_.back().is_mapping) return;
+    throw YAML::ParserException(mark, absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
+  }
+
+  std::vector<Collection> open_;
   int last_ = -1;
 };
 

@@ -36,6 +36,39 @@ TEST(YamlDocuments, BytesThatAreNoTextAreAnError) {
   }
 }
 
+std::string Keys(int count, const std::string& before) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += before + "k" + std::to_string(i) + ": 1\n";
+  return text;
+}
+
+TEST(YamlDocuments, AMappingHasABoundedNumberOfKeys) {
+  EXPECT_EQ(LoadYamlDocuments(Keys(2000, "")).front().size(), 2000u);
+  for (const std::string& text :
+       {Keys(2001, ""), "a:\n" + Keys(2001, " "), "- a: 1\n- " + Keys(2001, "  ").substr(2),
+        "[" + std::string(1, '{') +
+            [] {
+              std::string flow;
+              for (int i = 0; i <= 2000; ++i) flow += std::to_string(i) + ": [1, {a: 2}], ";
+              return flow;
+            }() +
+            "}]",
+        Keys(100'000, "")}) {
+    try {
+      LoadYamlDocuments(text);
+      ADD_FAILURE() << text.substr(0, 20) << " was read";
+    } catch (const YAML::Exception& error) {
+      EXPECT_NE(std::string(error.what()).find("a mapping of more than 2000 keys"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  // Several that have fewer each, and a list.
+  std::string list;
+  for (int i = 0; i < 3000; ++i) list += "- {a: 1, b: {c: 2}}\n";
+  EXPECT_EQ(LoadYamlDocuments(list).front().size(), 3000u);
+}
+
 TEST(YamlDocuments, TextOfEveryLengthIsRead) {
   for (const char* value :
        {"", "plain", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
