@@ -151,6 +151,20 @@ TEST_F(LyingPullTest, AManifestThatLiesAboutSizes) {
   EXPECT_TRUE(absl::IsInvalidArgument(huge)) << huge;
 }
 
+TEST_F(LyingPullTest, MoreThanTheDiskHasRoomForIsRefusedBeforeItIsFetched) {
+  const std::string layer = Blob(1);
+  TestJson manifest = Manifest(image_);
+  manifest["layers"][1]["size"] = uint64_t{1'000'000'000'000'000};
+  image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
+  const absl::Status status = Failure(layer, [](Answer* answer) {
+    answer->body.assign(1 << 20, 'x');
+    answer->endless = true;
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has room for"));
+  EXPECT_EQ(registry_->Asked(layer), 0);
+}
+
 TEST_F(LyingPullTest, ADigestThatLeadsToAnotherManifest) {
   const TestJson other = layout_.AddImage({Layer("other")});
   const std::string content =

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,6 +94,20 @@ uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
     if (info.ok() && S_ISREG(info->st_mode)) bytes += static_cast<uint64_t>(info->st_size);
   }
   return bytes;
+}
+
+// Said before gigabytes have come, and other pulls have failed for want of room.
+absl::Status CheckRoom(const FsRoot& directory, uint64_t bytes, absl::string_view what) {
+  struct statvfs info = {};
+  if (fstatvfs(directory.fd(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statvfs ", directory.path()));
+  }
+  const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
+  // Some file systems don't say.
+  if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(what, ": its manifest says that ", bytes,
+                                                   " bytes are to be fetched, and ",
+                                                   directory.path(), " has room for ", room));
 }
 
 // The sizes are the registry's word.
@@ -296,6 +311,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
   for (const Descriptor& layer : manifest.layers) {
     if (!known.contains(layer.digest)) state.total_bytes = Add(state.total_bytes, layer.size);
   }
+  PLIMSOLL_RETURN_IF_ERROR(CheckRoom(work_, state.total_bytes, what));
   if (progress) progress(state);
 
   const auto written = [&](absl::string_view out) -> absl::StatusOr<uint64_t> {
