@@ -158,7 +158,6 @@ class SpdyPortWire final : public SpdyWire {
         !request.empty() ? std::string(request) : absl::StrCat("#", type == "error" ? id : id - 2);
     const auto [at, is_new] = pairs_.emplace(name, Pair{next_pair_, port});
     if (is_new) ++next_pair_;
-    // Each once: a second one after a reset would be a second connection by the same channels.
     bool& opened = type == "error" ? at->second.error_opened : at->second.data_opened;
     if (opened) return absl::InvalidArgumentError("there was a stream of that type already");
     opened = true;
@@ -167,8 +166,11 @@ class SpdyPortWire final : public SpdyWire {
   void OnOpen(uint32_t channel) override {
     const uint32_t number = channel / 2;
     if (!Has(2 * number) || !Has(2 * number + 1)) return user_->OnHalfPort(number);
-    for (const auto& [name, pair] : pairs_) {
-      if (pair.number == number) return user_->OnPort(number, pair.port);
+    for (auto at = pairs_.begin(); at != pairs_.end(); ++at) {
+      if (at->second.number != number) continue;
+      const uint16_t port = at->second.port;
+      pairs_.erase(at);
+      return user_->OnPort(number, port);
     }
   }
   static absl::StatusOr<uint16_t> PortOf(const SpdyHeaders& headers) {
@@ -185,7 +187,9 @@ class SpdyPortWire final : public SpdyWire {
     bool data_opened = false;
     bool error_opened = false;
   };
-  std::map<std::string, Pair> pairs_;  // by the client's request id
+  // Those that lack a stream, by the client's request id. Once whole a pair's id is free: what is
+  // opened by it then, be it after a reset, is another pair, of channels of its own.
+  std::map<std::string, Pair> pairs_;
   uint32_t next_pair_ = 0;
 };
 
