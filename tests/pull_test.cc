@@ -263,8 +263,9 @@ class FullDiskPullTest : public CriPullTest {
 
 TEST_F(FullDiskPullTest, APullIsAllOrNothing) {
   const std::string name = Push();
-  // Nothing can be begun; and the manifest fits, but not the layer, which is busybox.
-  for (const off_t but : {off_t{0}, off_t{512} << 10}) {
+  // Nothing can be begun; the manifest fits, but not the layer, which is busybox; and that can be
+  // fetched, but not unpacked.
+  for (const off_t but : {off_t{0}, off_t{512} << 10, off_t{1280} << 10}) {
     Fill(but);
     grpc::ClientContext context;
     const grpc::Status full = Pull(name, &context);

@@ -105,9 +105,9 @@ absl::Status CheckRoom(const FsRoot& directory, uint64_t bytes, absl::string_vie
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
   // Some file systems don't say.
   if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(what, ": its manifest says that ", bytes,
-                                                   " bytes are to be fetched, and ",
-                                                   directory.path(), " has room for ", room));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(what, ": no space left for it: its manifest says that ", bytes,
+                   " bytes are to be fetched, and ", directory.path(), " has room for ", room));
 }
 
 // The sizes are the registry's word.

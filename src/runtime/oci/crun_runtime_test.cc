@@ -162,7 +162,9 @@ TEST_F(CrunRuntimeTest, PrivilegedGetsWhatThisProcessHas) {
 
 TEST_F(CrunRuntimeTest, DefaultSeccompIsInForceAndAlsoInExec) {
   spec().security.seccomp.type = SecurityProfile::Type::kRuntimeDefault;
-  Run("a", "grep Seccomp: /proc/self/status; unshare -m true && echo escaped; sleep 100");
+  Run("a",
+      "grep Seccomp: /proc/self/status; unshare -m true && echo escaped; echo tried; sleep 100");
+  ASSERT_TRUE(WaitUntil([&] { return machine_->Log("a").find("tried") != std::string::npos; }));
   const auto exec = runtime().Exec("a", machine_->group("a"),
                                    {.argv = {"grep", "Seccomp:", "/proc/self/status"}});
   ASSERT_TRUE(exec.ok()) << exec.status();
