@@ -110,8 +110,8 @@ absl::Status Endpoint::InParallel(const Workload& workload) {
         absl::Duration took;
         absl::StatusOr<Sandbox> pod = StartPod(names[mine], &took);
         const std::lock_guard<std::mutex> lock(mutex);
-        if (pod.ok()) started.push_back(*std::move(pod));
         failure = FirstError(failure, pod.status());
+        if (pod.ok()) started.push_back(*std::move(pod));
       }
     });
   }
