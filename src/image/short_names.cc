@@ -1,14 +1,16 @@
 #include "image/short_names.h"
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "image/toml.h"
 
 namespace plimsoll::image {
 namespace {
@@ -65,6 +67,15 @@ absl::Status ReadAliases(const toml::node* node, absl::string_view file, ShortNa
   return absl::OkStatus();
 }
 
+// No name of an image or registry has any other character, and toml++ 3.3 runs into undefined
+// behaviour at some of them outside of strings and comments (is_non_ascii_horizontal_whitespace).
+std::string OnlyAscii(absl::string_view text) {
+  std::string ascii(text);
+  absl::c_replace_if(
+      ascii, [](unsigned char c) { return !absl::ascii_isascii(c); }, '?');
+  return ascii;
+}
+
 // "team/app" of "team/app:1@sha256:...".
 std::string NameOf(absl::string_view text) {
   const absl::string_view without_digest = text.substr(0, text.find('@'));
@@ -92,7 +103,7 @@ absl::Status AddShortNames(absl::string_view text, absl::string_view file,
                            ShortNameConfig* config) {
   toml::table document;
   try {
-    document = toml::parse(std::string_view(text.data(), text.size()));
+    document = toml::parse(OnlyAscii(text));
   } catch (const toml::parse_error& error) {
     const std::string_view why = error.description();
     return absl::InvalidArgumentError(absl::StrCat(file, ":", error.source().begin.line, ": ",

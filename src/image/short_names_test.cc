@@ -13,6 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 ShortNameConfig Config(const std::vector<std::string>& files) {
   ShortNameConfig config;
@@ -105,6 +106,10 @@ TEST(ShortNamesTest, WhatIsWrongIsNamedAndChangesNothing) {
     return std::string(status.message());
   };
   EXPECT_THAT(wrong("a = 1\nb = [\n"), HasSubstr("f.conf:"));
+  for (const std::string& name :
+       {std::string("$"), std::string("[[a]]"), std::string("\0", 1), std::string("\u024c")}) {
+    EXPECT_THAT(wrong("# na\u00efve names\n[" + name + "]\n"), StartsWith("f.conf:2: "));
+  }
   EXPECT_EQ(wrong("unqualified-search-registries = 'x'"),
             "f.conf: unqualified-search-registries: expected a list of registries");
   EXPECT_EQ(wrong("unqualified-search-registries = [1]"),

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
 #include "image/digest.h"
@@ -36,6 +38,9 @@ class LyingRegistry {
     std::optional<size_t> length;  // what it says; nullopt: the truth
     bool endless = false;          // says no length, and repeats the body as long as someone reads
     bool hangs = false;            // after the body, until the registry goes
+    // Where not 0, the body comes so many bytes at a time, with a pause after each.
+    size_t piece = 0;
+    absl::Duration pause;
   };
   // Sees each answer before it is sent, with the digest or tag that was asked for; may take its
   // time. Called in several threads.
@@ -175,11 +180,21 @@ class LyingRegistry {
                       "\r\n");
     }
     if (!Write(fd, header + "\r\n") || head) return;
+    if (answer.piece != 0) return Drip(fd, answer);
     while (Write(fd, answer.body) && answer.endless) {
     }
     if (!answer.hangs) return;
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(&gone_));
+  }
+
+  void Drip(int fd, const Answer& answer) {
+    for (absl::string_view left = answer.body; !left.empty();) {
+      if (!Write(fd, left.substr(0, answer.piece))) return;
+      left.remove_prefix(std::min(answer.piece, left.size()));
+      absl::MutexLock lock(&mutex_);
+      if (mutex_.AwaitWithTimeout(absl::Condition(&gone_), answer.pause)) return;
+    }
   }
 
   static constexpr char kOpen[] = "opened-sesame";
