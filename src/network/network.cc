@@ -208,6 +208,10 @@ absl::Status Network::Delete(const std::string& id) {
     const auto found = records_.find(id);
     if (found == records_.end()) return absl::OkStatus();
     record = found->second;
+    // Plugins that failed for want of prefixes let nothing go without them either.
+    if (record.ok() && !record->result.has_value()) {
+      record->capabilities.merge(CapabilitiesOf(Attachment(), pod_cidrs_));
+    }
   }
   // Of a damaged record nobody knows what it undoes.
   if (record.ok()) {

@@ -379,6 +379,18 @@ TEST_F(NetworkTest, ADelHasTheResultOfAnAddThatCameToNothing) {
   EXPECT_TRUE(scripts_.InputOf("first", "DEL").contains("prevResult"));
 }
 
+// host-local, which has no prefixes of its own then.
+TEST_F(NetworkTest, WhatFailedForWantOfPrefixesIsGivenBackWithThem) {
+  WriteChain();
+  scripts_.Write("second", "exit 1");
+  EXPECT_FALSE(network_->Add(Pod()).ok());
+  ASSERT_TRUE(network_->SetPodCidr("10.9.0.0/16").ok());
+  scripts_.Write("second", "");
+  EXPECT_TRUE(network_->Delete(id_).ok());
+  EXPECT_EQ(scripts_.InputOf("second", "DEL")["runtimeConfig"],
+            Json::parse(R"({"ipRanges": [[{"subnet": "10.9.0.0/16"}]]})"));
+}
+
 TEST_F(NetworkTest, ARecordThatCanNotBeReadIsToldAndCanBeRemoved) {
   ASSERT_TRUE(scripts_.root().ReplaceFile(RecordPath(), "{}", 0600).ok());
   Open();
