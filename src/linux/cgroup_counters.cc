@@ -82,6 +82,8 @@ absl::Status ReadMemoryV1(const Reader& reader, CgroupCounters* counters) {
   PLIMSOLL_ASSIGN_OR_RETURN(counters->limit_hits, reader.Number("memory", "memory.failcnt"));
   PLIMSOLL_ASSIGN_OR_RETURN(counters->reservation_bytes,
                             reader.Limit("memory", "memory.soft_limit_in_bytes"));
+  PLIMSOLL_ASSIGN_OR_RETURN(counters->swap_limit_bytes,
+                            reader.Limit("memory", "memory.memsw.limit_in_bytes"));
   return absl::OkStatus();
 }
 
@@ -114,6 +116,7 @@ absl::Status ReadMemoryV2(const Reader& reader, CgroupCounters* counters) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string events, reader.Text("memory", "memory.events"));
   counters->limit_hits = FindKey(events, "max");
   PLIMSOLL_ASSIGN_OR_RETURN(counters->reservation_bytes, reader.Limit("memory", "memory.min"));
+  PLIMSOLL_ASSIGN_OR_RETURN(counters->swap_limit_bytes, reader.Limit("memory", "memory.swap.max"));
   return absl::OkStatus();
 }
 

@@ -55,6 +55,8 @@ struct CgroupCounters {
   std::optional<uint64_t> limit_hits;
   // memory.soft_limit_in_bytes / memory.min. -1: v1 has no limit.
   std::optional<int64_t> reservation_bytes;
+  // memory.memsw.limit_in_bytes, of memory and swap together / memory.swap.max. -1: no limit.
+  std::optional<int64_t> swap_limit_bytes;
 
   std::optional<uint64_t> threads;  // pids.current
 

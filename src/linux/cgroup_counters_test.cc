@@ -65,6 +65,7 @@ TEST(ReadCgroupCounters, V2) {
       {"memory/memory.peak", "4096"},
       {"memory/memory.events", "low 0\nhigh 0\nmax 17\noom 4\noom_kill 3"},
       {"memory/memory.min", "max"},
+      {"memory/memory.swap.max", "8192"},
       {"pids/pids.current", "6"},
       {"io/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"},
       {"hugetlb/hugetlb.2MB.current", "2097152"},
@@ -83,6 +84,7 @@ TEST(ReadCgroupCounters, V2) {
   EXPECT_EQ(counters->max_usage_bytes, 4096u);
   EXPECT_EQ(counters->limit_hits, 17u);
   EXPECT_EQ(counters->reservation_bytes, -1);
+  EXPECT_EQ(counters->swap_limit_bytes, 8192);
   EXPECT_EQ(counters->threads, 6u);
   EXPECT_THAT(counters->io, ElementsAre(DeviceIo{{8, 0}, 1, 2, 3, 4}));
   EXPECT_THAT(counters->hugetlb, ElementsAre(std::pair("2MB", HugetlbUse{2097152, std::nullopt})));
@@ -100,6 +102,7 @@ TEST(ReadCgroupCounters, V1) {
       {"memory/memory.max_usage_in_bytes", "4096"},
       {"memory/memory.failcnt", "17"},
       {"memory/memory.soft_limit_in_bytes", "9223372036854771712"},
+      {"memory/memory.memsw.limit_in_bytes", "16384"},
       {"blkio/blkio.throttle.io_service_bytes_recursive", "8:0 Read 1\n8:0 Write 2\nTotal 3"},
       {"blkio/blkio.throttle.io_serviced_recursive", "8:0 Read 3\n8:0 Write 4\nTotal 7"},
       {"hugetlb/hugetlb.2MB.usage_in_bytes", "0"},
@@ -120,6 +123,7 @@ TEST(ReadCgroupCounters, V1) {
   EXPECT_EQ(counters->max_usage_bytes, 4096u);
   EXPECT_EQ(counters->limit_hits, 17u);
   EXPECT_EQ(counters->reservation_bytes, -1);
+  EXPECT_EQ(counters->swap_limit_bytes, 16384);
   EXPECT_EQ(counters->threads, std::nullopt) << "there is no such file";
   EXPECT_THAT(counters->io, ElementsAre(DeviceIo{{8, 0}, 1, 2, 3, 4}));
   EXPECT_THAT(counters->hugetlb, ElementsAre(std::pair("2MB", HugetlbUse{0, 2097152})));
@@ -136,6 +140,7 @@ TEST(ReadCgroupCounters, WhatIsNotThereIsLeftOut) {
     EXPECT_EQ(counters->max_usage_bytes, std::nullopt);
     EXPECT_EQ(counters->limit_hits, std::nullopt);
     EXPECT_EQ(counters->reservation_bytes, std::nullopt);
+    EXPECT_EQ(counters->swap_limit_bytes, std::nullopt);
     EXPECT_THAT(counters->io, IsEmpty());
     EXPECT_THAT(counters->hugetlb, IsEmpty());
   }

@@ -334,8 +334,12 @@ TEST_F(CgroupHostTest, WhatIsNotThereIsNotFound) {
 }
 
 TEST_F(CgroupHostTest, AFrozenGroupRunsNoThread) {
-  const pid_t pid = Start(group_, "while :; do :; done");
+  const pid_t pid = Start(group_, "printf busy > /proc/$$/comm; while :; do :; done");
   EXPECT_THAT(*cgroups_->Threads(group_), ElementsAre(pid));
+  // A v2 kernel counts a stopped process as frozen until it runs again, so a group frozen in
+  // between is told to be frozen while the process is on its way from one rest to the other.
+  const std::string name = absl::StrCat("proc/", pid, "/comm");
+  ASSERT_TRUE(WaitFor([&] { return root_.Read(name).value_or("") == "busy\n"; }));
   const auto frozen = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));
   ASSERT_TRUE(frozen.ok()) << frozen.status();
   EXPECT_TRUE(*frozen);

@@ -132,7 +132,6 @@ std::string ParentGroup(absl::string_view group) {
 
 void ReadPressure(const CgroupTree& tree, const std::string& group, CgroupStats& stats) {
   const auto read = [&](absl::string_view file) -> std::optional<Pressure> {
-    if (!tree.HasFile(group, file)) return std::nullopt;
     const absl::StatusOr<std::string> text = tree.Read(group, file);
     if (!text.ok()) return std::nullopt;
     const absl::StatusOr<Pressure> pressure = ParsePressure(*text);

@@ -16,6 +16,26 @@ absl::StatusOr<uint64_t> ReadCounter(const CgroupTree& tree, const std::string& 
   return absl::InternalError(absl::StrCat(tree.PathOf(group, file), ": no number: ", text));
 }
 
+absl::Status ReadCpuUsage(const CgroupTree& tree, const std::string& group, CgroupStats& stats) {
+  PLIMSOLL_ASSIGN_OR_RETURN(stats.cpu_usage_ns, ReadCounter(tree, group, "cpuacct.usage"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadCpuThrottling(const CgroupTree& tree, const std::string& group,
+                               CgroupStats& stats) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree.Read(group, "cpu.stat"));
+  stats.cpu_periods = FindKey(text, "nr_periods").value_or(0);
+  stats.cpu_throttled_periods = FindKey(text, "nr_throttled").value_or(0);
+  stats.cpu_throttled_ns = FindKey(text, "throttled_time").value_or(0);
+  return absl::OkStatus();
+}
+
+absl::Status ReadProcessCount(const CgroupTree& tree, const std::string& group,
+                              CgroupStats& stats) {
+  PLIMSOLL_ASSIGN_OR_RETURN(stats.process_count, ReadCounter(tree, group, "pids.current"));
+  return absl::OkStatus();
+}
+
 // Keys with "total_" count the groups below too (Documentation/admin-guide/cgroup-v1/memory.rst).
 absl::Status ReadMemory(const CgroupTree& tree, const std::string& group, CgroupStats& stats) {
   PLIMSOLL_ASSIGN_OR_RETURN(stats.memory_usage_bytes,
@@ -37,30 +57,24 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupStats stats;
   bool found = false;
-  if (CgroupTree* tree = FindWith("cpuacct", group); tree != nullptr) {
-    found = true;
-    PLIMSOLL_ASSIGN_OR_RETURN(stats.cpu_usage_ns, ReadCounter(*tree, group, "cpuacct.usage"));
-  }
-  if (CgroupTree* tree = FindWith("cpu", group); tree != nullptr) {
-    found = true;
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree->Read(group, "cpu.stat"));
-    stats.cpu_periods = FindKey(text, "nr_periods").value_or(0);
-    stats.cpu_throttled_periods = FindKey(text, "nr_throttled").value_or(0);
-    stats.cpu_throttled_ns = FindKey(text, "throttled_time").value_or(0);
-  }
-  if (CgroupTree* tree = FindWith("memory", group); tree != nullptr) {
-    found = true;
-    PLIMSOLL_RETURN_IF_ERROR(ReadMemory(*tree, group, stats));
-  }
-  // The root group has no pids.current.
-  if (CgroupTree* tree = FindWith("pids", group);
-      tree != nullptr && tree->HasFile(group, "pids.current")) {
-    PLIMSOLL_ASSIGN_OR_RETURN(stats.process_count, ReadCounter(*tree, group, "pids.current"));
-  } else if (found) {
+  // A hierarchy that hasn't the group has none of its files either, so nobody looks for it before.
+  const auto read = [&](absl::string_view controller, const auto& part) {
+    const CgroupTree* tree = Find(controller);
+    if (tree == nullptr) return absl::OkStatus();
+    const absl::Status status = part(*tree, group, stats);
+    found |= status.ok();
+    return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  };
+  PLIMSOLL_RETURN_IF_ERROR(read("cpuacct", ReadCpuUsage));
+  PLIMSOLL_RETURN_IF_ERROR(read("cpu", ReadCpuThrottling));
+  PLIMSOLL_RETURN_IF_ERROR(read("memory", ReadMemory));
+  PLIMSOLL_RETURN_IF_ERROR(read("pids", ReadProcessCount));
+  if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
+  // The root group has no pids.current, and no group has it without that controller.
+  if (stats.process_count == 0) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto pids, Processes(group, /*recursive=*/true));
     stats.process_count = pids.size();
   }
-  if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   if (unified_ != nullptr) ReadPressure(*unified_, group, stats);
   return stats;
 }

@@ -132,11 +132,12 @@ absl::StatusOr<CgroupStats> CgroupV2::Stats(absl::string_view path) const {
   ReadPressure(*tree_, group, stats);
 
   const auto read = [&](absl::string_view file) -> absl::StatusOr<std::optional<uint64_t>> {
-    if (!tree_->HasFile(group, file)) return std::nullopt;
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree_->Read(group, file));
+    const absl::StatusOr<std::string> text = tree_->Read(group, file);
+    if (absl::IsNotFound(text.status())) return std::nullopt;
+    PLIMSOLL_RETURN_IF_ERROR(text.status());
     uint64_t value = 0;
-    if (absl::SimpleAtoi(text, &value)) return value;
-    return absl::InternalError(absl::StrCat(tree_->PathOf(group, file), ": no number: ", text));
+    if (absl::SimpleAtoi(*text, &value)) return value;
+    return absl::InternalError(absl::StrCat(tree_->PathOf(group, file), ": no number: ", *text));
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const auto memory, read("memory.current"));
   if (memory.has_value()) {
