@@ -393,7 +393,8 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     // What its exit lets go of in its own time, or not at all when it finds a removal under way:
     // who is told of the removal may want the places.
     absl::MutexLock lock(&container->classes);
-    if (!record.classes.empty()) ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+    // The registry knows it also where it holds none.
+    ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
   ReleaseName(record.id);

@@ -289,20 +289,28 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
 
 absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const ContainerRecord record = container->Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "reading its use of resources"));
-  return options_.cgroups->Stats(record.cgroup_path);
+  std::string group;
+  {
+    const absl::MutexLock lock(&container->mutex);
+    PLIMSOLL_RETURN_IF_ERROR(CheckLive(container->record, "reading its use of resources"));
+    group = container->record.cgroup_path;
+  }
+  return options_.cgroups->Stats(group);
 }
 
 absl::StatusOr<linux::CgroupStats> EngineImpl::SandboxStats(absl::string_view id) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
-  const SandboxRecord record = sandbox->Snapshot();
-  if (record.state != SandboxState::kReady) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("sandbox ", record.id, " is ", StateName(record.state),
-                     "; reading its use of resources needs one that is Ready"));
+  std::string group;
+  {
+    const absl::MutexLock lock(&sandbox->mutex);
+    if (sandbox->record.state != SandboxState::kReady) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("sandbox ", sandbox->record.id, " is ", StateName(sandbox->record.state),
+                       "; reading its use of resources needs one that is Ready"));
+    }
+    group = sandbox->record.cgroup_path;
   }
-  return options_.cgroups->Stats(record.cgroup_path);
+  return options_.cgroups->Stats(group);
 }
 
 }  // namespace plimsoll::runtime

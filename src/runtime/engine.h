@@ -215,6 +215,9 @@ class Engine {
   // What writable layers take on the disk. See WritableUsage::Read.
   virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
       absl::Duration max_age) = 0;
+  // What was found last, without waiting for the disk. See WritableUsage::ReadLast.
+  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
+      absl::Duration max_age) = 0;
 
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
   // Starts a command whose streams the caller carries; `request` as of ExecSync, without a timeout.

@@ -14,7 +14,9 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -77,6 +79,20 @@ TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
   EXPECT_THAT(net_.members, IsEmpty());
   EXPECT_EQ(engine_->SandboxClasses(pod, true)->at("net").name, "silver");
+}
+
+TEST_F(EngineClassesTest, WhoHeldNoneIsForgottenWithItsRemoval) {
+  engine_.reset();
+  std::vector<std::unique_ptr<qos::ClassType>> types;
+  types.push_back(std::make_unique<qos::FakeType>(&rdt_, qos::FakeType::Options{.name = "rdt"}));
+  classes_ = *qos::Registry::Create(std::move(types));
+  StartEngine();
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {});
+  EXPECT_THAT(classes_->Targets(), Contains(Field(&qos::Target::id, id)));
+  ASSERT_TRUE(engine_->RemoveContainer(id).ok());
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_THAT(classes_->Targets(), IsEmpty());
 }
 
 TEST_F(EngineClassesTest, APodWhoseInitDiedGivesItsPlaceBackWhenItIsStopped) {

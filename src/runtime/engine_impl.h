@@ -90,6 +90,10 @@ class EngineImpl : public Engine {
       absl::Duration max_age) override {
     return writable_usage_.Read(max_age);
   }
+  absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
+      absl::Duration max_age) override {
+    return writable_usage_.ReadLast(max_age);
+  }
   absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
   absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
                                                             const ExecRequest& request) override;

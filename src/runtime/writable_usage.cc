@@ -12,6 +12,9 @@ namespace {
 // <state>/containers/<id>/upper (runtime/oci/crun_runtime.h)
 constexpr char kContainers[] = "containers";
 
+// How long the disk rests, of the time that the walk before took.
+constexpr int kRest = 10;
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Read(absl::Duration max_age) {
@@ -26,11 +29,43 @@ absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Read(absl::
     }
     is_walking_ = true;
   }
+  const auto began = std::chrono::steady_clock::now();
   auto layers = Walk();
+  const auto ended = std::chrono::steady_clock::now();
   absl::MutexLock lock(&mutex_);
   is_walking_ = false;
+  rests_until_ = ended + kRest * (ended - began);
+  failed_ = layers.status();
   if (layers.ok()) last_ = *layers;
   return layers;
+}
+
+absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::ReadLast(
+    absl::Duration max_age) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (last_ == nullptr && !failed_.ok() && Rests()) return failed_;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(auto last, Read(absl::InfiniteDuration()));
+  if (last->measured < absl::Now() - max_age) WalkAside(max_age);
+  return last;
+}
+
+void WritableUsage::WalkAside(absl::Duration max_age) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (is_walking_ || walks_aside_ || Rests()) return;
+    walks_aside_ = true;
+  }
+  const auto walk = [this, max_age] {
+    // Whoever can't do with the last finds out why a walk fails.
+    if (!closing_) Read(max_age).IgnoreError();
+    absl::MutexLock lock(&mutex_);
+    walks_aside_ = false;
+  };
+  if (aside_.TrySchedule(walk)) return;
+  absl::MutexLock lock(&mutex_);
+  walks_aside_ = false;
 }
 
 absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Walk() const {
@@ -43,6 +78,7 @@ absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Walk() cons
   if (absl::IsNotFound(ids.status())) ids.emplace();  // there has been none
   PLIMSOLL_RETURN_IF_ERROR(ids.status());
   for (const std::string& id : *ids) {
+    if (closing_) return absl::CancelledError("the daemon is ending");
     const absl::StatusOr<FsRoot> upper = state_.Sub(absl::StrCat(kContainers, "/", id, "/upper"));
     if (absl::IsNotFound(upper.status())) continue;  // gone, or not made yet
     PLIMSOLL_RETURN_IF_ERROR(upper.status());

@@ -1,18 +1,25 @@
 #include "runtime/writable_usage.h"
 
+#include <atomic>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/test_dir.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Key;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 TEST(WritableUsageTest, SumsTheUpperDirectories) {
@@ -93,6 +100,65 @@ TEST(WritableUsageTest, SeveralThatAskAtOnceShareAWalk) {
   walker.join();
   sharer.join();
   EXPECT_EQ(disk.walks, 1);
+}
+
+TEST(WritableUsageTest, WhoTakesTheLastHasAnotherWalkMadeAndWaitsForNone) {
+  TestDir dir;
+  SlowDisk disk(2);
+  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  const auto first = usage.ReadLast(absl::Hours(1));
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ((*first)->total.bytes, 1u) << "there was none before";
+  EXPECT_EQ(*usage.ReadLast(absl::Hours(1)), *first);
+  EXPECT_FALSE(disk.asked.HasBeenNotified()) << "it is not too old";
+  // The disk rests first, as long as ten such walks.
+  ASSERT_TRUE(WaitUntil([&] {
+    EXPECT_EQ(*usage.ReadLast(absl::ZeroDuration()), *first);
+    return disk.asked.HasBeenNotified();
+  }));
+  // With the walk under way: neither do these wait nor do they begin another.
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(*usage.ReadLast(absl::ZeroDuration()), *first);
+  disk.let.Notify();
+  EXPECT_TRUE(WaitUntil([&] { return (*usage.ReadLast(absl::Hours(1)))->total.bytes == 2; }));
+}
+
+TEST(WritableUsageTest, AWalkThatFailedAsideLeavesTheLastAndIsTriedAgain) {
+  TestDir dir;
+  std::atomic<int> walks = 0;
+  WritableUsage usage(dir.root(), [&walks](const FsRoot&) -> absl::StatusOr<DiskUsage> {
+    const int walk = ++walks;
+    if (walk == 2) return absl::InternalError("the disk is gone");
+    return DiskUsage{static_cast<uint64_t>(walk), 1};
+  });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  std::set<uint64_t> seen;
+  EXPECT_TRUE(WaitUntil([&] {
+    const auto last = usage.ReadLast(absl::ZeroDuration());
+    if (last.ok()) seen.insert((*last)->total.bytes);
+    return !last.ok() || *seen.rbegin() > 2;
+  }));
+  EXPECT_THAT(seen, AllOf(Contains(1u), Not(Contains(2u))));
+  EXPECT_GE(walks, 3);
+}
+
+// Else each of a list's containers would have the disk walked.
+TEST(WritableUsageTest, AFirstWalkThatFailedIsNotTriedAgainWhileTheDiskRests) {
+  constexpr absl::Duration kWalk = absl::Milliseconds(10);
+  TestDir dir;
+  std::atomic<int> walks = 0;
+  WritableUsage usage(dir.root(), [&](const FsRoot&) -> absl::StatusOr<DiskUsage> {
+    ++walks;
+    absl::SleepFor(kWalk);
+    return absl::InternalError("the disk is gone");
+  });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  const absl::Time began = absl::Now();
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(absl::IsInternal(usage.ReadLast(absl::ZeroDuration()).status()));
+  }
+  // A walk, and ten times as long without one.
+  EXPECT_LE(walks, 1 + (absl::Now() - began) / (11 * kWalk));
 }
 
 }  // namespace

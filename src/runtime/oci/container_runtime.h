@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,8 @@ struct OciOptions {
   FsRoot state;      // writable layers and bundles: <state>/containers/<id>/
   FsRoot run;        // on a private mount point; crun's state, sockets: <run>/oci/
   std::string crun;  // empty: from PATH
+  // The other OCI runtimes that a CreateRequest may name. They are asked what they can do.
+  std::set<std::string> programs;
   // Directory of plimsoll-monitor and plimsoll-launch; empty: this program's own, else libexec.
   std::string helpers;
   // "auto", "true", "false": whether oom_score_adj is raised to this process's own where the
@@ -160,8 +163,9 @@ class ContainerRuntime {
   // OK while all programs that Create needs are there. Cheap.
   virtual absl::Status Ready() const { return absl::OkStatus(); }
 
-  // Whether mounts can be made read-only with those below them.
-  virtual bool has_recursive_read_only() const { return true; }
+  // Whether mounts can be made read-only with those below them by this OCI runtime, one of
+  // OciOptions::programs; empty: our crun.
+  virtual bool HasRecursiveReadOnly(const std::string& /*program*/) const { return true; }
   // Whether a pod may have a user namespace of its own. FAILED_PRECONDITION says why not.
   virtual absl::Status UserNamespaces() const { return absl::OkStatus(); }
   // Labels that containers have by default; null: containers are not labelled here.

@@ -32,7 +32,9 @@ class CrunRuntime : public ContainerRuntime {
   CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
 
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
-  bool has_recursive_read_only() const override { return machine_.recursive_read_only; }
+  bool HasRecursiveReadOnly(const std::string& program) const override {
+    return machine_.HasRecursiveReadOnly(program);
+  }
   absl::Status UserNamespaces() const override { return machine_.user_namespaces; }
   const linux::SelinuxLabels* Selinux() const override {
     return machine_.selinux.has_value() ? &*machine_.selinux : nullptr;

@@ -183,11 +183,19 @@ void ExecGroup::Remove() const {
 
 void ExecGroup::TryLeftAgain() {
   LeftGroups& left = Left();
-  absl::MutexLock lock(&left.mutex);
-  std::erase_if(left.groups, [](const ExecGroup& group) {
+  std::vector<ExecGroup> groups;
+  {
+    const absl::MutexLock lock(&left.mutex);
+    groups.swap(left.groups);
+  }
+  std::erase_if(groups, [](const ExecGroup& group) {
     group.MoveOut();
     return group.TryRemove();
   });
+  const absl::MutexLock lock(&left.mutex);
+  for (const ExecGroup& group : groups) {
+    if (left.groups.size() < kMostLeft) left.groups.push_back(group);
+  }
 }
 
 }  // namespace plimsoll::runtime

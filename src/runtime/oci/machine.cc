@@ -62,10 +62,15 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
   machine.recursive_read_only = linux::HasMountSetattr();
   machine.apparmor = linux::HasAppArmor(host);
   LookAtSelinux(host, &machine);
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd root, host.OpenFile(".", O_PATH));
-  const absl::StatusOr<linux::MountInfo> root_mount = linux::MountOf(host, root);
-  machine.root_is_shared = root_mount.ok() && root_mount->shared;
+  machine.root_is_shared = RootIsShared(host);
   return machine;
+}
+
+bool RootIsShared(const FsRoot& host) {
+  const absl::StatusOr<UniqueFd> root = host.OpenFile(".", O_PATH);
+  if (!root.ok()) return false;
+  const absl::StatusOr<linux::MountInfo> mount = linux::MountOf(host, *root);
+  return mount.ok() && mount->shared;
 }
 
 absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run) {

@@ -3,6 +3,7 @@
 #define PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct Machine {
   bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
   bool swap_accounting = true;                   // memory-plus-swap limits exist
   bool overlayfs = true;                         // what root filesystems are made with
-  bool recursive_read_only = true;               // of mounts with those below them
-  bool root_is_shared = true;                    // whether mounts spread from / by default
-  bool apparmor = false;                         // the kernel has it, switched on
+  bool recursive_read_only = true;               // of mounts with those below them, by our crun
+  std::set<std::string> recursive_read_only_programs;  // the other OCI runtimes that can, too
+  bool root_is_shared = true;                          // whether mounts spread from / by default
+  bool apparmor = false;                               // the kernel has it, switched on
   // Labels that the policy gives containers; nullopt: SELinux is off, or `selinux_fault`.
   std::optional<linux::SelinuxLabels> selinux;
   absl::Status selinux_fault;  // why containers can't be labelled though it is on
@@ -36,6 +38,10 @@ struct Machine {
   absl::Status user_namespaces;
 
   bool HasController(absl::string_view name) const;
+  // By the OCI runtime of this path; empty: our crun.
+  bool HasRecursiveReadOnly(const std::string& program) const {
+    return program.empty() ? recursive_read_only : recursive_read_only_programs.contains(program);
+  }
 };
 
 // `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
@@ -44,6 +50,10 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 
 // Fills in what of it is SELinux's.
 void LookAtSelinux(const FsRoot& host, Machine* machine);
+
+// Whether the mount that `host` is on is shared, so that mounts below it spread. False where this
+// can't be told.
+bool RootIsShared(const FsRoot& host);
 
 // Whether user namespaces work with root filesystems made in these two: `state` has their layers,
 // `run` their mount points. FAILED_PRECONDITION says what is missing.

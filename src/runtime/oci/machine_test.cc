@@ -1,7 +1,12 @@
 #include "runtime/oci/machine.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -47,6 +52,60 @@ TEST(MachineTest, SelinuxNeedsLabelsForContainers) {
   ASSERT_TRUE(machine.selinux.has_value());
   EXPECT_EQ(*machine.selinux, (linux::SelinuxLabels{"a:b:c", "a:b:d"}));
   EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("SELinux"))));
+}
+
+// Lines of /proc/self/mountinfo as machines have them, "ID" for the root's own number.
+class RootIsSharedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    struct statx info = {};
+    ASSERT_EQ(statx(AT_FDCWD, dir_.path().c_str(), 0, STATX_MNT_ID, &info), 0);
+    root_id_ = absl::StrCat(info.stx_mnt_id);
+    other_id_ = absl::StrCat(info.stx_mnt_id + 1);
+    ASSERT_TRUE(dir_.root().MakeDirs("proc/self").ok());
+  }
+  bool IsShared(const std::string& mounts) {
+    EXPECT_TRUE(
+        dir_.root()
+            .ReplaceFile("proc/self/mountinfo",
+                         absl::StrReplaceAll(mounts, {{"ID", root_id_}, {"OTHER", other_id_}}))
+            .ok());
+    return RootIsShared(dir_.root());
+  }
+  TestDir dir_;
+  std::string root_id_;
+  std::string other_id_;
+};
+
+TEST_F(RootIsSharedTest, AsSystemdLeavesIt) {
+  EXPECT_TRUE(
+      IsShared("OTHER ID 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:14 - proc proc rw\n"
+               "ID 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro\n"));
+}
+
+TEST_F(RootIsSharedTest, ASlaveMayBeSharedToo) {
+  EXPECT_TRUE(IsShared("ID 1 8:1 / / rw,relatime shared:305 master:1 - ext4 /dev/sda1 rw\n"));
+  EXPECT_FALSE(IsShared("ID 1 8:1 / / rw,relatime master:1 - ext4 /dev/sda1 rw\n"));
+}
+
+TEST_F(RootIsSharedTest, AnotherMountIsNotTheRoot) {
+  // As in a container, with a volume that is shared.
+  EXPECT_FALSE(IsShared(
+      "ID 431 0:48 / / rw,relatime - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/u,workdir=/w\n"
+      "OTHER ID 8:1 /vol /var/lib/kubelet rw,relatime shared:1 - ext4 /dev/sda1 rw\n"));
+  // As in an initial ramdisk: what is mounted over the root of all mounts is another one.
+  EXPECT_FALSE(
+      IsShared("OTHER OTHER 0:2 / / rw shared:1 - rootfs rootfs rw\n"
+               "ID OTHER 0:27 / / rw,relatime - tmpfs tmpfs rw\n"));
+  EXPECT_FALSE(IsShared("ID 1 8:1 / / rw,relatime unbindable - ext4 /dev/sda1 rw\n"));
+}
+
+TEST_F(RootIsSharedTest, WhatCannotBeToldIsNot) {
+  EXPECT_FALSE(IsShared(""));
+  EXPECT_FALSE(IsShared("OTHER 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"));
+  EXPECT_FALSE(IsShared("garbage\n"));
+  ASSERT_TRUE(dir_.root().RemoveFile("proc/self/mountinfo").ok());
+  EXPECT_FALSE(RootIsShared(dir_.root()));
 }
 
 TEST(MachineTest, UserNamespacesNeedAnOpenWay) {

@@ -97,9 +97,14 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
     return absl::InvalidArgumentError(
         absl::StrCat(field, ".recursive_read_only needs readonly and private propagation"));
   }
-  if (input.machine->recursive_read_only) return absl::OkStatus();
+  const std::string& program = input.request->program;
+  if (input.machine->HasRecursiveReadOnly(program)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      field, ".recursive_read_only can't be had here: it needs Linux 5.12 and crun 1.4"));
+      field, ".recursive_read_only can't be had here: it needs Linux 5.12 and ",
+      program.empty()
+          ? "crun 1.4"
+          : absl::StrCat("an OCI runtime that says it knows the mount option rro, which ", program,
+                         " doesn't")));
 }
 
 // So that the container may use what is there.

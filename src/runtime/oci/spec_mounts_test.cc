@@ -101,6 +101,15 @@ TEST_F(SpecMountsTest, ReadOnlyWithAllBelowNeedsTheKernel) {
   machine_.recursive_read_only = false;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
   EXPECT_THAT(TryBuild().status().message(), HasSubstr("needs Linux 5.12 and crun 1.4"));
+  // Another program is another matter, either way.
+  request_.program = "/usr/bin/other";
+  EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("rro, which /usr/bin/other doesn't"));
+  machine_.recursive_read_only_programs = {"/usr/bin/other"};
+  EXPECT_THAT(MountAt(Build(), "/a")["options"], ElementsAre("rbind", "rprivate", "rro", "ro"));
+  machine_.recursive_read_only = true;
+  request_.program = "/usr/bin/third";
+  EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
 }
 
 TEST_F(SpecMountsTest, HostPathsAreFollowedOrMade) {

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/test_dir.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/store/database.h"
@@ -413,9 +413,7 @@ TEST_F(SmallDiskTest, TheReserveOfAStartOnAFullDiskComesWithTheRoom) {
   ASSERT_NE(store, nullptr);
   EXPECT_FALSE(disk.Exists("reserve")) << "there is no room for it";
   ASSERT_EQ(mount(nullptr, path_.c_str(), nullptr, MS_REMOUNT, "size=16m"), 0);
-  const absl::Time patience = absl::Now() + absl::Minutes(1);
-  while (!disk.Exists("reserve") && absl::Now() < patience) absl::SleepFor(absl::Milliseconds(20));
-  EXPECT_TRUE(disk.Exists("reserve"));
+  EXPECT_TRUE(WaitUntil([&] { return disk.Exists("reserve"); }));
 }
 
 TEST_F(SmallDiskTest, AReadOnlyDirectoryIsFailedPrecondition) {

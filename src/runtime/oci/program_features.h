@@ -1,0 +1,23 @@
+// What an OCI runtime other than Plimsoll's own crun can do, as it says itself.
+#ifndef PLIMSOLL_RUNTIME_OCI_PROGRAM_FEATURES_H_
+#define PLIMSOLL_RUNTIME_OCI_PROGRAM_FEATURES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::runtime {
+
+// Whether a document as `<program> features` writes it (OCI runtime specification, features.md) has
+// this mount option. False for what is no such document.
+bool FeaturesHaveMountOption(absl::string_view json, absl::string_view option);
+
+// Whether the program knows the mount option "rro": mounts that are read-only with all below them.
+// It is asked for its features; a crun that is older than this command (1.8 of Debian 12) is known
+// by its version. False for one that says nothing of it, fails, or takes longer than three seconds.
+// Runs the program.
+bool KnowsRecursiveReadOnly(const std::string& program);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_PROGRAM_FEATURES_H_

@@ -1,0 +1,64 @@
+#include "runtime/oci/program_features.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+TEST(FeaturesHaveMountOptionTest, TakesTheListAlone) {
+  EXPECT_TRUE(FeaturesHaveMountOption(R"({"mountOptions": ["ro", "rro"]})", "rro"));
+  EXPECT_FALSE(FeaturesHaveMountOption(R"({"mountOptions": ["ro", "rrow"]})", "rro"));
+  for (const char* other : {"", "{", "[]", "\"rro\"", "{}", R"({"mountOptions": "rro"})",
+                            R"({"mountOptions": null})", R"({"mountOptions": [1, {}, ["rro"]]})"}) {
+    EXPECT_FALSE(FeaturesHaveMountOption(other, "rro")) << other;
+  }
+}
+
+class KnowsRecursiveReadOnlyTest : public ::testing::Test {
+ protected:
+  // A program that answers `features` and `--version` with these lines of shell.
+  bool Knows(const std::string& features, const std::string& version) {
+    EXPECT_TRUE(dir_.root()
+                    .ReplaceFile("runtime",
+                                 absl::StrCat("#!/bin/sh\ncase $1 in\nfeatures) ", features,
+                                              ";;\n--version) ", version, ";;\nesac\n"),
+                                 0755)
+                    .ok());
+    return KnowsRecursiveReadOnly(dir_.path() + "/runtime");
+  }
+  TestDir dir_;
+};
+
+TEST_F(KnowsRecursiveReadOnlyTest, ItsFeaturesSayIt) {
+  EXPECT_TRUE(Knows(R"(echo '{"mountOptions": ["rro"]}')", "exit 1"));
+  // What it says stands, whatever it is.
+  EXPECT_FALSE(Knows(R"(echo '{"mountOptions": ["ro"]}')", "echo crun version 1.20"));
+}
+
+TEST_F(KnowsRecursiveReadOnlyTest, AnOldCrunIsKnownByItsVersion) {
+  EXPECT_TRUE(Knows("exit 1", "echo crun version 1.8.1"));
+  EXPECT_TRUE(Knows("exit 1", "echo crun version 1.4"));
+  EXPECT_FALSE(Knows("exit 1", "echo crun version 1.3"));
+  EXPECT_FALSE(Knows("exit 1", "echo runc version 1.8.1"));
+  EXPECT_FALSE(Knows("exit 1", "echo crun"));
+}
+
+TEST_F(KnowsRecursiveReadOnlyTest, OneThatSaysNothingDoesNot) {
+  EXPECT_FALSE(Knows("exit 1", "exit 1"));
+  EXPECT_FALSE(Knows("kill -9 $$", "kill -9 $$"));
+  EXPECT_FALSE(KnowsRecursiveReadOnly(dir_.path() + "/none"));
+}
+
+TEST_F(KnowsRecursiveReadOnlyTest, DebiansCrunDoes) {
+  const absl::StatusOr<std::string> crun = FindProgram("crun");
+  ASSERT_TRUE(crun.ok()) << crun.status();
+  EXPECT_TRUE(KnowsRecursiveReadOnly(*crun));
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
