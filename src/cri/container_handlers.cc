@@ -66,6 +66,8 @@ absl::StatusOr<absl::Duration> SecondsFrom(absl::string_view field, int64_t seco
 absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& request,
                                               v1::CreateContainerResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows(
+      "sandbox_config.windows", request.sandbox_config().has_windows(), "sandbox_config.linux"));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord sandbox,
                             engine_->GetSandbox(request.pod_sandbox_id()));
   std::vector<std::string> warnings;

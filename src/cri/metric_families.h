@@ -206,8 +206,10 @@ inline constexpr MetricFamily kSpecMemoryLimit{"container_spec_memory_limit_byte
 inline constexpr MetricFamily kSpecMemoryReservation{
     "container_spec_memory_reservation_limit_bytes", kGauge,
     "Memory that is protected from reclaim, or on cgroup v1 its soft limit; 0: none."};
-inline constexpr MetricFamily kSpecMemorySwapLimit{"container_spec_memory_swap_limit_bytes", kGauge,
-                                                   "Limit of memory and swap together; 0: none."};
+inline constexpr MetricFamily kSpecMemorySwapLimit{
+    "container_spec_memory_swap_limit_bytes", kGauge,
+    "Limit of swap, or on cgroup v1 of memory and swap together; 0: no limit, or on cgroup v2 no "
+    "swap at all."};
 
 inline constexpr std::array<const MetricFamily*, 58> kMetricFamilies = {
     &kCpuUsage,

@@ -39,7 +39,7 @@ void AddSpecMetrics(const runtime::ContainerRecord& record,
   out->Add(kSpecCpuShares, limits.cpu_shares);
   out->Add(kSpecMemoryLimit, Limit(limits.memory_limit_bytes));
   out->Add(kSpecMemoryReservation, Limit(counters.more.reservation_bytes));
-  out->Add(kSpecMemorySwapLimit, Limit(limits.memory_swap_limit_bytes).value_or(0));
+  out->Add(kSpecMemorySwapLimit, Limit(counters.more.swap_limit_bytes).value_or(0));
 }
 
 }  // namespace plimsoll::cri

@@ -56,8 +56,7 @@ absl::Status RuntimeHandlers::ListMetricDescriptors(const v1::ListMetricDescript
 RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk(
     const std::vector<runtime::ContainerRecord>& containers) {
   LayersOnDisk disk;
-  // As found last, which clients have done every few seconds (ImageFsInfo).
-  auto layers = engine_->WritableLayersUsage(absl::InfiniteDuration());
+  auto layers = engine_->LastWritableLayersUsage(kMaxAgeOfUsage);
   const auto was_missed = [&layers](const runtime::ContainerRecord& record) {
     return !(*layers)->by_container.contains(record.id) &&
            record.created_unix_nanos > (*layers)->unix_nanos - kSettledNanos;

@@ -58,6 +58,7 @@ runtime::ContainerCounters Counted() {
   more.max_usage_bytes = 26;
   more.limit_hits = 27;
   more.reservation_bytes = 28;
+  more.swap_limit_bytes = 29;
   more.threads = 5;
   more.io = {{{8, 0}, 1, 2, 3, 4}};
   more.hugetlb["2MB"] = {2097152, 4194304};
@@ -66,7 +67,6 @@ runtime::ContainerCounters Counted() {
   counters.limits.cpu_quota_us = 20000;
   counters.limits.cpu_shares = 1024;
   counters.limits.memory_limit_bytes = 64;
-  counters.limits.memory_swap_limit_bytes = 65;
   counters.limits.pids_limit = 66;
   counters.oom_kills = 1;
   counters.processes = 2;
@@ -120,7 +120,7 @@ class MetricsTest : public ServerFixture {
     auto layers = std::make_shared<runtime::WritableLayers>();
     layers->unix_nanos = 42;
     layers->by_container["a"] = {.bytes = 4096, .inodes = 2};
-    ON_CALL(engine_, WritableLayersUsage)
+    ON_CALL(engine_, LastWritableLayersUsage)
         .WillByDefault(Return(std::shared_ptr<const runtime::WritableLayers>(layers)));
     ON_CALL(engine_, WritableLayersFileSystem)
         .WillByDefault(Return(runtime::FileSystem{"/dev/sda1", 1000, 50, 49}));
@@ -223,7 +223,7 @@ TEST_F(MetricsTest, AContainersAreWhatWasCounted) {
       {Key("container_spec_cpu_shares"), 1024},
       {Key("container_spec_memory_limit_bytes"), 64},
       {Key("container_spec_memory_reservation_limit_bytes"), 28},
-      {Key("container_spec_memory_swap_limit_bytes"), 65},
+      {Key("container_spec_memory_swap_limit_bytes"), 29},
   };
   EXPECT_EQ(values, expected);
 }
@@ -342,9 +342,9 @@ TEST_F(MetricsTest, ALayerThatTheLastWalkMissedIsMeasured) {
   const auto fresh = std::make_shared<runtime::WritableLayers>(*last);
   fresh->by_container["a"] = {.bytes = 512, .inodes = 1};
   std::atomic<int> walks = 0;
+  ON_CALL(engine_, LastWritableLayersUsage).WillByDefault(Return(Layers(last)));
   ON_CALL(engine_, WritableLayersUsage)
-      .WillByDefault([&](absl::Duration max_age) -> absl::StatusOr<Layers> {
-        if (max_age > absl::ZeroDuration()) return Layers(last);
+      .WillByDefault([&](absl::Duration) -> absl::StatusOr<Layers> {
         ++walks;
         return Layers(fresh);
       });

@@ -62,6 +62,7 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<runtime::FileSystem>, WritableLayersFileSystem, (), (const, override));
   using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
   MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
+  MOCK_METHOD(Writable, LastWritableLayersUsage, (absl::Duration), (override));
   MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
               (absl::string_view, const runtime::ExecRequest&), (override));
   MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
@@ -81,6 +82,8 @@ class ServerFixture : public ::testing::Test {
     options_.events = &events_;
     options_.info.version = "1.2.3";
     ON_CALL(engine_, WritableLayersUsage)
+        .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
+    ON_CALL(engine_, LastWritableLayersUsage)
         .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
     ON_CALL(engine_, SandboxLinks).WillByDefault([](const std::vector<std::string>& ids) {
       return std::vector<runtime::Engine::Links>(ids.size(), std::vector<linux::LinkCounters>());

@@ -30,13 +30,16 @@ std::string ConfigJson(const NodeInfo& info) {
   json["programs"] = info.programs;
   json["cgroupLayout"] = info.cgroup_layout;
   json["cgroupDriver"] = info.systemd_cgroup_driver ? "systemd" : "cgroupfs";
+  json["selinux"] = info.selinux;
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void AddHandler(const std::string& name, const NodeInfo& info, v1::StatusResponse* response) {
   v1::RuntimeHandler* handler = response->add_runtime_handlers();
   handler->set_name(name);
-  handler->mutable_features()->set_recursive_read_only_mounts(info.recursive_read_only_mounts);
+  handler->mutable_features()->set_recursive_read_only_mounts(
+      name.empty() ? info.recursive_read_only_mounts
+                   : absl::c_linear_search(info.handlers_with_recursive_read_only_mounts, name));
   handler->mutable_features()->set_user_namespaces(
       info.user_namespaces && !absl::c_linear_search(info.handlers_without_user_namespaces, name));
 }

@@ -49,8 +49,10 @@ struct NodeInfo {
   streaming::Server* streaming = nullptr;
   // Runtime handlers beside the default one, which has no name.
   std::vector<std::string> runtime_handlers;
-  // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer).
+  // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer), and with which
+  // of runtime_handlers: an OCI runtime of their own may not know it.
   bool recursive_read_only_mounts = true;
+  std::vector<std::string> handlers_with_recursive_read_only_mounts;
   // Whether pods may have user namespaces of their own, but for those of these handlers, whose
   // containers are not this machine's (virtual machines).
   bool user_namespaces = false;

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "cri/calls.h"
 #include "cri/container_configs.h"
 #include "cri/cpu_rates.h"
@@ -141,6 +142,9 @@ class RuntimeHandlers {
   void ForgetRemoved();
 
  private:
+  // How old what is told of writable layers may be: to know means to walk the disk.
+  static constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
+
   absl::StatusOr<std::string> Admit(streaming::StreamRequest request);
   absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);
   // Puts what was left out of a request into the event log.
@@ -154,9 +158,6 @@ class RuntimeHandlers {
   absl::Status CheckRuntimeHandler(const std::string& name) const;
   absl::Status FillStats(const runtime::ContainerRecord& record,
                          ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
-  // Nothing where it can't be told.
-  void FillWritableLayer(const std::string& id, absl::Duration max_age,
-                         ::runtime::v1::ContainerStats* stats);
   absl::Status FillStats(const runtime::SandboxRecord& record,
                          const std::vector<runtime::ContainerRecord>& containers,
                          const runtime::Engine::Links& links, bool leave_out,

@@ -408,7 +408,31 @@ TEST_F(ServicesTest, StatusNamesBothConditions) {
   EXPECT_TRUE(response.features().supplemental_groups_policy());
   EXPECT_TRUE(response.features().mount_options());
   EXPECT_THAT(response.info().at("config"), HasSubstr("\"version\":\"1.2.3\""));
+  EXPECT_THAT(response.info().at("config"), HasSubstr("\"selinux\":false"));
   EXPECT_EQ(response.info().at("limitations"), "[]");
+}
+
+class HandlersTest : public ServicesTest {
+ protected:
+  HandlersTest() {
+    options_.info.runtime_handlers = {"machine", "plain"};
+    options_.info.recursive_read_only_mounts = false;
+    options_.info.handlers_with_recursive_read_only_mounts = {"plain"};
+    options_.info.user_namespaces = true;
+    options_.info.handlers_without_user_namespaces = {"machine"};
+  }
+};
+
+TEST_F(HandlersTest, HaveFeaturesOfTheirOwn) {
+  v1::StatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, v1::StatusRequest(), &response).ok());
+  std::vector<std::string> seen;
+  for (const v1::RuntimeHandler& handler : response.runtime_handlers()) {
+    seen.push_back(absl::StrCat(handler.name(), " ",
+                                handler.features().recursive_read_only_mounts(), " ",
+                                handler.features().user_namespaces()));
+  }
+  EXPECT_THAT(seen, ElementsAre(" 0 1", "machine 0 0", "plain 1 1"));
 }
 
 class NetworkedTest : public ServicesTest {

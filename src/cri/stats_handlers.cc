@@ -1,11 +1,13 @@
 // What containers use, as the kernel has counted it for their control groups.
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/fill_usage.h"
 #include "cri/runtime_handlers.h"
@@ -19,11 +21,12 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 using linux::CgroupStats;
-
-// How old what is told of a writable layer may be: to know means to walk the disk.
-constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
+using LayersOrError = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
 
 constexpr size_t kMaxUnreadable = 1000;
+
+// To make a thread costs less than to read the counters of so many containers.
+constexpr size_t kReadByOneThread = 10;
 
 bool IsLive(const runtime::ContainerRecord& record) {
   return record.state == runtime::ContainerState::kCreated ||
@@ -33,6 +36,18 @@ bool IsLive(const runtime::ContainerRecord& record) {
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
   return IsLive(record) && absl::StartsWith(record.id, filter.id()) &&
          absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id());
+}
+
+void FillWritableLayer(const std::string& id, const LayersOrError& layers,
+                       v1::ContainerStats* stats) {
+  if (!layers.ok()) return;
+  const auto found = (*layers)->by_container.find(id);
+  if (found == (*layers)->by_container.end()) return;
+  v1::FilesystemUsage* usage = stats->mutable_writable_layer();
+  usage->set_timestamp((*layers)->unix_nanos);
+  usage->mutable_fs_id()->set_mountpoint((*layers)->directory);
+  usage->mutable_used_bytes()->set_value(found->second.bytes);
+  usage->mutable_inodes_used()->set_value(found->second.inodes);
 }
 
 void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
@@ -64,19 +79,6 @@ absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
-void RuntimeHandlers::FillWritableLayer(const std::string& id, absl::Duration max_age,
-                                        v1::ContainerStats* stats) {
-  const auto layers = engine_->WritableLayersUsage(max_age);
-  if (!layers.ok()) return;
-  const auto found = (*layers)->by_container.find(id);
-  if (found == (*layers)->by_container.end()) return;
-  v1::FilesystemUsage* usage = stats->mutable_writable_layer();
-  usage->set_timestamp((*layers)->unix_nanos);
-  usage->mutable_fs_id()->set_mountpoint((*layers)->directory);
-  usage->mutable_used_bytes()->set_value(found->second.bytes);
-  usage->mutable_inodes_used()->set_value(found->second.inodes);
-}
-
 absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
                                              v1::ContainerStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
@@ -84,7 +86,8 @@ absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& re
                             engine_->GetContainer(request.container_id()));
   CgroupStats counted;
   PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
-  FillWritableLayer(record.id, kMaxAgeOfUsage, response->mutable_stats());
+  FillWritableLayer(record.id, engine_->WritableLayersUsage(kMaxAgeOfUsage),
+                    response->mutable_stats());
   const auto limits = engine_->ReadResources(record.id);
   if (limits.ok()) FillLeft(limits->cgroup, counted, response->mutable_stats());
   return absl::OkStatus();
@@ -149,8 +152,8 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
     return std::nullopt;
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
-  // As found last, which clients have done every few seconds (ImageFsInfo).
-  FillWritableLayer(record.id, absl::InfiniteDuration(), &stats);
+  // A list waits for no disk.
+  FillWritableLayer(record.id, engine_->LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
   // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
   FillLeft(record.spec.resources, counted, &stats);
   return stats;
@@ -158,8 +161,12 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
 
 absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
                                                  v1::ListContainerStatsResponse* response) {
-  for (const runtime::ContainerRecord& record : LiveContainers(request.filter())) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(record, /*leave_out=*/true));
+  const std::vector<runtime::ContainerRecord> records = LiveContainers(request.filter());
+  std::vector<absl::StatusOr<std::optional<v1::ContainerStats>>> listed(records.size());
+  ParallelFor(records.size(), kReadByOneThread,
+              [&](size_t i) { listed[i] = ListedStats(records[i], /*leave_out=*/true); });
+  for (auto& one : listed) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto stats, std::move(one));
     if (stats.has_value()) *response->add_stats() = *std::move(stats);
   }
   return absl::OkStatus();

@@ -253,6 +253,7 @@ absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
     const v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
     const AnnotationAllowList& allowed_annotations) {
   runtime::ContainerSpec spec;
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows("config.windows", config.has_windows(), "config.linux"));
   PLIMSOLL_RETURN_IF_ERROR(AddIdentity(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddProcess(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(AddLogPath(config.log_path(), sandbox, &spec));

@@ -40,6 +40,14 @@ absl::StatusOr<runtime::ContainerSpec> Translate(const v1::ContainerConfig& conf
   return ContainerSpecFrom(config, Pod(), allowed);
 }
 
+TEST(ContainerSpecTest, WindowsIsForOtherMachines) {
+  v1::ContainerConfig config = Config();
+  config.mutable_windows();
+  const absl::Status status = Translate(config).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("config.windows is present"));
+}
+
 TEST(ContainerSpecTest, TranslatesTheProcess) {
   v1::ContainerConfig config = Config();
   config.mutable_metadata()->set_attempt(3);

@@ -139,11 +139,9 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
 
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
     const v1::UpdateContainerResourcesRequest& request, std::vector<std::string>* warnings) {
-  if (request.has_windows() || request.resources().has_windows()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.has_windows() ? "windows" : "resources.windows",
-                     " is present: containers here are Linux containers, send linux"));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows("windows", request.has_windows(), "linux"));
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckNoWindows("resources.windows", request.resources().has_windows(), "resources.linux"));
   const bool old_place = !request.resources().has_linux();
   if (!old_place && request.has_linux() &&
       !google::protobuf::util::MessageDifferencer::Equals(request.linux(),

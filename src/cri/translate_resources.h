@@ -20,7 +20,7 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
     const ::runtime::v1::LinuxContainerResources& resources, absl::string_view field);
 
 // An update. KEP-2273's `resources.linux`, where it is present, stands for `linux` as a whole; a
-// `linux` that differs is added to `warnings`. INVALID_ARGUMENT for `windows`. An oom_score_adj of
+// `linux` that differs is added to `warnings`. UNIMPLEMENTED for `windows`. An oom_score_adj of
 // 0 is "as it is": clients that change the CPU set alone send it so. Class and Kubernetes resources
 // (3008, 4112) are not looked at.
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(

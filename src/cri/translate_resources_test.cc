@@ -142,12 +142,16 @@ TEST(ResourceUpdateTest, TheNewerPlaceStandsForTheOlderAsAWhole) {
 TEST(ResourceUpdateTest, WindowsIsForOtherMachines) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_windows();
-  EXPECT_TRUE(absl::IsInvalidArgument(UpdateFrom(request).status()));
+  absl::Status status = UpdateFrom(request).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("windows is present"));
   request.clear_windows();
+  request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
   request.mutable_resources()->mutable_windows();
-  const absl::Status status = UpdateFrom(request).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  status = UpdateFrom(request).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("resources.windows is present"));
+  EXPECT_THAT(status.message(), HasSubstr("send resources.linux alone"));
 }
 
 TEST(ResourceUpdateTest, LeavesExtensionsAlone) {

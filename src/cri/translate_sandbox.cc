@@ -264,6 +264,7 @@ linux::SelinuxOptions SelinuxOptionsFrom(const v1::SELinuxOption& message) {
 
 absl::StatusOr<runtime::SandboxSpec> SandboxSpecFrom(const v1::PodSandboxConfig& config) {
   runtime::SandboxSpec spec;
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows("config.windows", config.has_windows(), "config.linux"));
   PLIMSOLL_RETURN_IF_ERROR(AddMetadata(config, &spec));
   PLIMSOLL_RETURN_IF_ERROR(CheckHostname("config.hostname", config.hostname()));
   spec.hostname = config.hostname();

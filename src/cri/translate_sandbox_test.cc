@@ -64,6 +64,14 @@ TEST(SandboxSpecTest, DefaultsToNamespacesOfItsOwn) {
   EXPECT_FALSE(spec.privileged);
 }
 
+TEST(SandboxSpecTest, WindowsIsForOtherMachines) {
+  v1::PodSandboxConfig config = Config();
+  config.mutable_windows();
+  const absl::Status status = SandboxSpecFrom(config).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("config.windows is present"));
+}
+
 TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
   const struct {
     const char* message;

@@ -124,6 +124,13 @@ absl::Status CheckCapability(absl::string_view field, absl::string_view value) {
   return Invalid(field, value, "must be a capability of Linux such as \"NET_ADMIN\", or \"ALL\"");
 }
 
+absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field) {
+  if (!present) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      field, " is present, which is for containers of Windows, and is not supported: ",
+      "this machine runs Linux, and so do its containers; send ", linux_field, " alone"));
+}
+
 absl::Status CheckUserId(absl::string_view field, int64_t value) {
   if (value >= 0 && value < int64_t{0xffffffff}) return absl::OkStatus();
   return Invalid(field, value, "must be from 0 to 4294967294");

@@ -1,5 +1,5 @@
-// Checks of single values in requests. Every error is INVALID_ARGUMENT and names the field, its
-// value and what is valid.
+// Checks of single values in requests. Every error names the field, its value and what is valid,
+// and is INVALID_ARGUMENT where nothing else is said.
 #ifndef PLIMSOLL_CRI_VALIDATE_H_
 #define PLIMSOLL_CRI_VALIDATE_H_
 
@@ -37,6 +37,10 @@ absl::Status CheckRelativePath(absl::string_view field, absl::string_view value)
 
 // "NET_ADMIN" or "CAP_NET_ADMIN" of those Linux has, or "ALL"; in any case of letters.
 absl::Status CheckCapability(absl::string_view field, absl::string_view value);
+
+// UNIMPLEMENTED where a field that is for Windows alone is present: it can't be obeyed, and a
+// client that sends it takes this machine for another. `linux_field` is what to send instead.
+absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field);
 
 // A user or group id: 0 to 4294967294.
 absl::Status CheckUserId(absl::string_view field, int64_t value);
