@@ -26,6 +26,7 @@
 #include "daemon/describe_node.h"
 #include "daemon/directory_lock.h"
 #include "daemon/find_group.h"
+#include "daemon/freed_memory.h"
 #include "daemon/metrics.h"
 #include "daemon/node_classes.h"
 #include "daemon/node_health.h"
@@ -188,7 +189,15 @@ class DaemonImpl final : public Daemon {
                             .cgroups = driver_.cgroups.get(),
                             .monitor_cgroup = driver_.monitors,
                             .descriptor_limit = descriptor_limit_};
+    for (const auto& [name, handler] : config.runtime_handlers) {
+      if (!handler.program.empty()) oci.programs.insert(handler.program);
+    }
     PLIMSOLL_ASSIGN_OR_RETURN(runtime_, runtime::ContainerRuntime::Create(std::move(oci)));
+    if (!options_.standalone) {
+      for (const std::string& limitation : runtime_->Limitations()) {
+        log_->Write(LogLevel::kWarning, "this machine has a limitation", {{"what", limitation}});
+      }
+    }
 
     PLIMSOLL_ASSIGN_OR_RETURN(
         classes_, NodeClasses::Open(host_, config, driver_.cgroups.get(), store_.get(), log_));
@@ -200,6 +209,7 @@ class DaemonImpl final : public Daemon {
     listener_ =
         events_->Listen([this](const runtime::Event& event, const runtime::EventSubject& subject) {
           activity_->OnEvent(event, subject);
+          if (event.type == runtime::EventType::kSandboxRemoved) freed_memory_.Note();
         });
     OpenHealth();
     return absl::OkStatus();
@@ -233,6 +243,7 @@ class DaemonImpl final : public Daemon {
     found_ = engine_.get();
     metrics_->ObserveRecovery(CountRecovered(*engine_, absl::Now() - start));
     classes_->Follow();
+    freed_memory_.Note();  // what the start needed
     return absl::OkStatus();
   }
 
@@ -392,6 +403,7 @@ class DaemonImpl final : public Daemon {
   std::optional<Activity> activity_;   // tells the metrics
   std::optional<NodeHealth> health_;   // asks all of the above but the metrics
   std::unique_ptr<HttpServer> pages_;  // asks both
+  FreedMemory freed_memory_;
   std::optional<int> listener_;
   std::unique_ptr<NodeResources> node_;           // asks `engine_`
   std::unique_ptr<streaming::Backend> streamed_;  // asks `engine_`

@@ -60,12 +60,15 @@ cri::NodeInfo DescribeNode(const NodeParts& parts) {
     info.classes = {parts.classes->registry(), AnnotationPolicyFrom(config.classes)};
   }
   info.pod_resources = PicturesAreOn(config);
-  info.recursive_read_only_mounts = parts.runtime->has_recursive_read_only();
+  info.recursive_read_only_mounts = parts.runtime->HasRecursiveReadOnly("");
   info.user_namespaces = parts.runtime->UserNamespaces().ok();
   info.selinux = parts.runtime->Selinux() != nullptr;
   for (const auto& [name, handler] : config.runtime_handlers) {
     info.runtime_handlers.push_back(name);
     if (handler.is_vm) info.handlers_without_user_namespaces.push_back(name);
+    if (parts.runtime->HasRecursiveReadOnly(handler.program)) {
+      info.handlers_with_recursive_read_only_mounts.push_back(name);
+    }
   }
   return info;
 }

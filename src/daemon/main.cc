@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -170,6 +171,14 @@ int Main(int argc, char** argv) {
   // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
   // an idle daemon would hold.
   mallopt(M_ARENA_MAX, 2);
+  // Large buffers go back to the kernel whole: left to itself the threshold rises to the largest
+  // that was ever freed, and these are where the heap gets its holes from.
+  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#ifdef NDEBUG
+  // Debian's library looks for deadlocks at every lock, under one lock of its own, and ends the
+  // process when it finds one possible: right for tests, which run a debug build.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+#endif
   Flags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
     std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
