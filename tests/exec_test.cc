@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -21,8 +22,10 @@ class ExecTest : public NodeTest {
   void SetUp() override {
     NodeTest::SetUp();
     if (!node_.daemon_runs()) return;
-    container_ = Start(RunPod(), Shell("sleep 1000"));
+    pod_ = RunPod();
+    container_ = Start(pod_, Shell("sleep 1000"));
   }
+  std::string pod_;
   std::string container_;
 };
 
@@ -168,6 +171,30 @@ TEST_F(ExecTest, DoesNotWaitForABackgroundProcessThatHoldsThePipe) {
   const absl::Time before = absl::Now();
   EXPECT_EQ(ExecOutput(container_, "sleep 100 & echo done"), "done\n");
   EXPECT_LT(absl::Now() - before, absl::Seconds(30));
+}
+
+// On v2 a group that gives controllers to groups below it holds no processes of its own, so that
+// what a command leaves running can't go over into the container's group.
+TEST_F(ExecTest, WhatACommandLeavesStaysWithAContainerThatHasGroupsOfItsOwn) {
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) GTEST_SKIP() << "this is so on v2 only";
+  const std::string group = absl::StrCat("sys/fs/cgroup", CgroupOf(pod_, container_));
+  ASSERT_TRUE(Host().MakeDirs(group + "/own", 0755).ok());
+  const auto processes = Host().Read(group + "/cgroup.procs");
+  ASSERT_TRUE(processes.ok()) << processes.status();
+  for (absl::string_view pid : absl::StrSplit(*processes, '\n', absl::SkipEmpty())) {
+    ASSERT_TRUE(Host().Write(group + "/own/cgroup.procs", pid).ok());
+  }
+  ASSERT_TRUE(Host().Write(group + "/cgroup.subtree_control", "+pids").ok());
+  const std::string mark = absl::StrCat("9", getpid());
+  EXPECT_EQ(ExecOutput(container_, "sleep " + mark + " >/dev/null 2>&1 & echo done"), "done\n");
+  const std::vector<std::string> left = ProcessesWith("sleep " + mark);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(Eventually([&] {
+    return absl::EndsWith(
+        Host().Read(absl::StrCat("proc/", std::stoi(left[0]), "/cgroup")).value_or(""),
+        absl::StrCat(CgroupOf(pod_, container_), "/left-by-exec\n"));
+  }));
+  EXPECT_EQ(ExecOutput(container_, "echo still here"), "still here\n");
 }
 
 TEST_F(ExecTest, MissingCommandIsAClearError) {

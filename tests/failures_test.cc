@@ -2,10 +2,15 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
+#include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
@@ -127,6 +132,51 @@ TEST_F(UnimplementedTest, WhatIsNotThereSaysSo) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
+// Whoever sends a field of Windows' takes the machine for another; nothing is made or changed.
+TEST_F(UnimplementedTest, WhatIsForWindowsSaysSo) {
+  const auto expect_refused = [](const grpc::Status& status, const std::string& field) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(field + " is present"));
+    EXPECT_THAT(status.error_message(), HasSubstr("this machine runs Linux"));
+  };
+  cri::PodSandboxConfig pod_config = PodConfig();
+  pod_config.mutable_windows()->mutable_security_context()->set_host_process(true);
+  std::string refused;
+  expect_refused(TryRunPod(pod_config, &refused), "config.windows");
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  config.mutable_windows();
+  expect_refused(TryCreate(pod, config, &refused), "config.windows");
+  const auto create_beside = [&] {
+    cri::CreateContainerRequest request;
+    request.set_pod_sandbox_id(pod);
+    *request.mutable_config() = Shell("sleep 1000");
+    *request.mutable_sandbox_config() = pod_config;
+    cri::CreateContainerResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().CreateContainer(&context, request, &response);
+  };
+  expect_refused(create_beside(), "sandbox_config.windows");
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  const int64_t shares = Status(id).resources().linux().cpu_shares();
+  cri::UpdateContainerResourcesRequest update;
+  update.set_container_id(id);
+  update.mutable_linux()->set_cpu_shares(shares + 100);
+  update.mutable_windows()->set_cpu_shares(100);
+  cri::UpdateContainerResourcesResponse response;
+  grpc::ClientContext context;
+  expect_refused(node_.runtime().UpdateContainerResources(&context, update, &response), "windows");
+  EXPECT_EQ(Status(id).resources().linux().cpu_shares(), shares);
+  cri::ListContainersResponse containers;
+  grpc::ClientContext listing;
+  ASSERT_TRUE(node_.runtime().ListContainers(&listing, {}, &containers).ok());
+  EXPECT_EQ(containers.containers_size(), 1);
+  cri::ListPodSandboxResponse pods;
+  grpc::ClientContext listing_pods;
+  ASSERT_TRUE(node_.runtime().ListPodSandbox(&listing_pods, {}, &pods).ok());
+  EXPECT_EQ(pods.items_size(), 1);
+}
+
 TEST_F(UnimplementedTest, StatusTellsOfAStateDirectoryThatIsGone) {
   const auto condition = [this] {
     grpc::ClientContext context;
@@ -165,6 +215,124 @@ TEST_F(UnimplementedTest, StatusTellsReadinessAndWhatTheMachineLacks) {
   if (!Cgroups().UnifiedControllersOnHybrid().empty()) {
     EXPECT_THAT(info, HasSubstr("hybrid"));
   }
+}
+
+// A crun that fails at a step when the test says so, and is Debian's otherwise.
+class FailingCrunTest : public NodeTest {
+ protected:
+  FailingCrunTest() : FailingCrunTest(std::make_unique<TestDir>()) {}
+  // "before" it does anything, with a word; "killed"; "hang": for ever.
+  void Fail(const std::string& step, const std::string& how) {
+    ASSERT_TRUE(directory_->root().ReplaceFile(step, how + "\n").ok());
+  }
+  void Mend(const std::string& step) { ASSERT_TRUE(directory_->root().RemoveFile(step).ok()); }
+  int CountContainers() {
+    cri::ListContainersResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ListContainers(&context, {}, &response).ok());
+    return response.containers_size();
+  }
+  // What it does when it hangs: with a number that no other process of the machine sleeps for,
+  // another run of this test included.
+  static std::string Hanging() { return absl::StrCat("sleep ", 70'000'000 + getpid()); }
+
+ private:
+  explicit FailingCrunTest(std::unique_ptr<TestDir> directory)
+      : NodeTest(absl::StrCat("crun: ", directory->path(), "/crun\n")),
+        directory_(std::move(directory)) {
+    const std::string crun = FindProgram("crun").value_or("/usr/bin/crun");
+    const std::string& place = directory_->path();
+    const std::string script = absl::StrCat(
+        "#!/bin/sh\ncase \"$*\" in\n*' create '*) step=create ;;\n*' start '*) step=start ;;\n"
+        "*) exec ",
+        crun, " \"$@\" ;;\nesac\nhow=\n[ ! -e ", place, "/$step ] || read -r how < ", place,
+        "/$step\ncase $how in\nbefore) echo \"no luck before $step\" >&2; exit 1 ;;\n",
+        "killed) kill -9 $$ ;;\nhang) exec ", Hanging(), " ;;\nesac\nexec ", crun, " \"$@\"\n");
+    EXPECT_TRUE(directory_->root().ReplaceFile("crun", script, 0755).ok());
+  }
+  std::unique_ptr<TestDir> directory_;
+};
+
+TEST_F(FailingCrunTest, AFailedCreateIsToldAndTheNameIsFreeAgain) {
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("echo ran");
+  std::string id;
+  for (const auto& [how, why] :
+       {std::pair("before", "no luck before create"), std::pair("killed", "signal 9")}) {
+    Fail("create", how);
+    const grpc::Status failed = TryCreate(pod, config, &id);
+    EXPECT_EQ(failed.error_code(), grpc::StatusCode::INTERNAL) << how;
+    EXPECT_THAT(failed.error_message(), HasSubstr(config.metadata().name()));
+    EXPECT_THAT(failed.error_message(), HasSubstr(why));
+    EXPECT_EQ(CountContainers(), 0) << how;
+  }
+  Mend("create");
+  id = Start(pod, config);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 0);
+}
+
+// crun itself starts a container only where what its process waits at is not as expected.
+TEST_F(FailingCrunTest, AFailedStartIsAnEndWithTheSameMessage) {
+  const std::string pod = RunPod();
+  std::vector<std::pair<std::string, std::string>> ended;  // id, message
+  for (const auto& [how, why] :
+       {std::pair("before", "no luck before start"), std::pair("killed", "signal 9")}) {
+    const std::string id = Create(pod, Shell("sleep 1000"));
+    const std::string fifo = absl::StrCat(node_.run_directory(), "/oci/crun/", id, "/exec.fifo");
+    ASSERT_TRUE(Host().RemoveFile(fifo).ok()) << fifo;
+    Fail("start", how);
+    const grpc::Status failed = TryStart(id);
+    EXPECT_EQ(failed.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << how;
+    EXPECT_THAT(failed.error_message(), HasSubstr("start container " + id));
+    EXPECT_THAT(failed.error_message(), HasSubstr(why));
+    ended.emplace_back(id, failed.error_message());
+    Mend("start");
+  }
+  const auto expect_told = [&] {
+    for (const auto& [id, message] : ended) {
+      const cri::ContainerStatus status = Status(id);
+      EXPECT_EQ(status.state(), cri::CONTAINER_EXITED);
+      EXPECT_EQ(status.exit_code(), 128);
+      EXPECT_EQ(status.reason(), "StartError");
+      EXPECT_EQ(status.message(), message);
+    }
+  };
+  expect_told();
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  expect_told();
+  for (const auto& [id, message] : ended) {
+    EXPECT_EQ(TryStart(id).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_TRUE(RemoveContainer(id).ok());
+  }
+  EXPECT_EQ(AwaitExit(Start(pod, Shell("echo ran"))).exit_code(), 0);
+}
+
+TEST_F(FailingCrunTest, ACreateThatHangsHoldsNobodyUpAndEndsWithTheDaemon) {
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("echo ran");
+  Fail("create", "hang");
+  grpc::Status hung;
+  cri::CreateContainerRequest request;
+  request.set_pod_sandbox_id(pod);
+  *request.mutable_config() = config;
+  std::thread caller([&] {
+    grpc::ClientContext context;
+    cri::CreateContainerResponse response;
+    hung = node_.runtime().CreateContainer(&context, request, &response);
+  });
+  EXPECT_TRUE(Eventually([] { return !ProcessesWith(Hanging()).empty(); }));
+  Mend("create");
+  EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("echo ran"))).exit_code(), 0);
+  EXPECT_EQ(CountContainers(), 1) << "one that is being made is none yet";
+  EXPECT_FALSE(ProcessesWith(Hanging()).empty());
+  node_.KillDaemon();
+  caller.join();
+  EXPECT_EQ(hung.error_code(), grpc::StatusCode::UNAVAILABLE) << hung.error_message();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(Eventually([] { return ProcessesWith(Hanging()).empty(); }));
+  EXPECT_EQ(CountContainers(), 1);
+  EXPECT_EQ(AwaitExit(Start(pod, config)).exit_code(), 0) << "under the same name";
 }
 
 }  // namespace

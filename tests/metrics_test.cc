@@ -34,16 +34,7 @@ class MetricsTest : public NodeTest {
     const size_t end = answer.find("\r\n\r\n");
     return daemon::ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
   }
-  // Of a line of the page; -1 when it isn't there.
-  static double Value(const std::string& line) {
-    const daemon::Exposition metrics = Metrics();
-    for (const auto& [name, family] : metrics) {
-      if (const auto value = family.values.find(line); value != family.values.end()) {
-        return value->second;
-      }
-    }
-    return -1;
-  }
+  static double Value(const std::string& line) { return MetricValue(line); }
   static double Calls(const std::string& service, const std::string& method,
                       const std::string& code) {
     return Value(absl::StrCat("plimsoll_rpc_total{code=\"", code, "\",method=\"", method,

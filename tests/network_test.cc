@@ -1,26 +1,18 @@
 // Pods' networks with Debian's plugins: a bridge, its addresses and host ports; what fails, hangs
-// or is cut off. All of it in a network namespace of the test's own, which the daemon is started
-// in and which goes with the test: nothing of the machine's network is touched.
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <net/if.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
+// or is cut off.
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <set>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/metrics.h"
+#include "harness/network_node.h"
 #include "runtime/store/store.h"
 
 namespace plimsoll::testing {
@@ -33,114 +25,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kGateway[] = "10.191.0.1";
-constexpr int kPort = 8080;
-constexpr int kHostPort = 18080;
-
-// Interfaces of this thread's network namespace.
-std::vector<std::string> Interfaces() {
-  std::vector<std::string> names;
-  struct if_nameindex* all = if_nameindex();
-  for (struct if_nameindex* each = all; each != nullptr && each->if_index != 0; ++each) {
-    names.emplace_back(each->if_name);
-  }
-  if (all != nullptr) if_freenameindex(all);
-  return names;
-}
-
-std::vector<std::string> Veths() {
-  std::vector<std::string> names = Interfaces();
-  std::erase_if(names, [](const std::string& name) { return !absl::StartsWith(name, "veth"); });
-  return names;
-}
-
-void BringLoopbackUp() {
-  const UniqueFd handle(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  struct ifreq request = {};
-  std::strcpy(request.ifr_name, "lo");
-  request.ifr_flags = IFF_UP;
-  ASSERT_EQ(ioctl(handle.get(), SIOCSIFFLAGS, &request), 0);
-}
-
-bool Connect(int handle, const std::string& address, int port) {
-  struct sockaddr_in to = {};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  if (inet_pton(AF_INET, address.c_str(), &to.sin_addr) == 1) {
-    return connect(handle, reinterpret_cast<struct sockaddr*>(&to), sizeof(to)) == 0;
-  }
-  struct sockaddr_in6 to6 = {};
-  to6.sin6_family = AF_INET6;
-  to6.sin6_port = htons(static_cast<uint16_t>(port));
-  return inet_pton(AF_INET6, address.c_str(), &to6.sin6_addr) == 1 &&
-         connect(handle, reinterpret_cast<struct sockaddr*>(&to6), sizeof(to6)) == 0;
-}
-
-// What an HTTP server says there; empty: nobody answers.
-std::string Get(const std::string& address, int port) {
-  const int family = absl::StrContains(address, ":") ? AF_INET6 : AF_INET;
-  const UniqueFd handle(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const struct timeval patience = {.tv_sec = 2, .tv_usec = 0};
-  setsockopt(handle.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  setsockopt(handle.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  constexpr absl::string_view kRequest = "GET /page HTTP/1.0\r\n\r\n";
-  if (!Connect(handle.get(), address, port) ||
-      send(handle.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) {
-    return "";
-  }
-  std::string answer;
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = read(handle.get(), buffer, sizeof(buffer))) > 0) {
-    answer.append(buffer, static_cast<size_t>(n));
-  }
-  return answer;
-}
-
-// Before the node, whose configuration names it.
-class NetworkFiles {
+class NetworkTest : public NetworkNodeTest {
  protected:
-  NetworkFiles() {
-    for (const char* name : {"conf", "bin"}) {
-      EXPECT_TRUE(files_.root().MakeDirs(name, 0755).ok());
-    }
-  }
-  std::string Config() const {
-    return absl::StrCat("network:\n  config_dir: ", files_.path(), "/conf\n  plugin_dirs: [",
-                        files_.path(), "/bin, /usr/lib/cni]\n  plugin_timeout: 10\n");
-  }
-  void WriteConfig(const std::string& plugins) {
-    EXPECT_TRUE(
-        files_.root()
-            .ReplaceFile("conf/10-test.conflist",
-                         absl::StrCat(R"({"cniVersion": "1.0.0", "name": "test",)",
-                                      R"("disableCheck": true, "plugins": [)", plugins, "]}"),
-                         0644)
-            .ok());
-  }
-  std::string Bridge() const {
-    return absl::StrCat(R"({"type": "bridge", "bridge": "pltest0", "isGateway": true,
-        "ipMasq": true, "hairpinMode": true, "ipam": {"type": "host-local", "dataDir": ")",
-                        files_.path(), R"(/leases", "ranges": [[{"subnet": "10.191.0.0/16"}],
-        [{"subnet": "fd2a:5c1d:7b3e::/64"}]],
-        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}})");
-  }
-  void WriteBridge() {
-    WriteConfig(absl::StrCat(
-        Bridge(),
-        R"(, {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}})"));
-  }
-  // The bridge, and after it a plugin of the test's, which lets go without a word. `add`: what it
-  // does for ADD, with the result before it in $prev.
-  void WriteBridgeAnd(const std::string& add) {
-    EXPECT_TRUE(files_.root()
-                    .ReplaceFile("bin/odd",
-                                 absl::StrCat("#!/bin/sh\ncat > /dev/null\n",
-                                              "[ $CNI_COMMAND = ADD ] || exit 0\n", add, "\n"),
-                                 0755)
-                    .ok());
-    WriteConfig(Bridge() + R"(, {"type": "odd"})");
-  }
   // A file that is installed, but for where its leases are.
   void WritePackaged(const std::string& name) {
     const auto text = Host().Read(absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/", name));
@@ -151,101 +37,6 @@ class NetworkFiles {
         *text, {{type, absl::StrCat(type, R"( "dataDir": ")", files_.path(), R"(/leases",)")}});
     EXPECT_TRUE(files_.root().ReplaceFile("conf/10-test.conflist", here, 0644).ok());
   }
-  // Addresses that host-local has given away.
-  std::vector<std::string> Leases() const {
-    std::vector<std::string> names;
-    for (const std::string& network :
-         files_.root().List("leases").value_or(std::vector<std::string>())) {
-      const auto more = files_.root().List("leases/" + network);
-      if (more.ok()) names.insert(names.end(), more->begin(), more->end());
-    }
-    std::erase_if(names, [](const std::string& name) {
-      return name == "lock" || absl::StartsWith(name, "last_reserved_ip");
-    });
-    return names;
-  }
-
-  TestDir files_;
-};
-
-class NetworkTest : protected NetworkFiles, public NodeTest {
- protected:
-  NetworkTest() : NodeTest(Config()) { WriteBridge(); }
-
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "network namespaces need root";
-    before_.Reset(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-    ASSERT_TRUE(before_.valid());
-    ASSERT_EQ(unshare(CLONE_NEWNET), 0);
-    BringLoopbackUp();
-    NodeTest::SetUp();
-  }
-  void TearDown() override {
-    NodeTest::TearDown();
-    if (before_.valid() && !IsSkipped()) ExpectNothingLeft();
-    if (before_.valid()) {
-      EXPECT_EQ(setns(before_.get(), CLONE_NEWNET), 0);
-    }
-  }
-  void ExpectNothingLeft() {
-    EXPECT_THAT(Veths(), IsEmpty());
-    EXPECT_THAT(Leases(), IsEmpty());
-    EXPECT_THAT(Host()
-                    .List(node_.state_directory() + "/network")
-                    .value_or(std::vector<std::string>({"no directory"})),
-                IsEmpty());
-    for (const char* program : {"iptables", "ip6tables"}) {
-      const auto rules = RunProgram({.argv = {*FindProgram(program), "-t", "nat", "-S"}});
-      ASSERT_TRUE(rules.ok()) << rules.status();
-      EXPECT_EQ(rules->exit.code, 0) << rules->err;
-      // Of a pod: its ports, its masquerading. Chains that all pods share stay.
-      EXPECT_THAT(rules->out, AllOf(Not(HasSubstr("CNI-DN-")), Not(HasSubstr("id: "))));
-    }
-  }
-
-  cri::PodSandboxConfig WithPort() {
-    cri::PodSandboxConfig config = PodConfig();
-    cri::PortMapping* port = config.add_port_mappings();
-    port->set_container_port(kPort);
-    port->set_host_port(kHostPort);
-    return config;
-  }
-  // Serves /page with this text.
-  std::string Serve(const std::string& pod, const std::string& text) {
-    return Start(pod, Shell(absl::StrCat("echo ", text, " > /tmp/page; exec /bin/busybox httpd -f ",
-                                         "-p ", kPort, " -h /tmp")));
-  }
-  void ExpectPage(const std::string& address, int port, const std::string& text) {
-    std::string answer;
-    EXPECT_TRUE(Eventually([&] {
-      answer = Get(address, port);
-      return absl::StrContains(answer, text);
-    })) << address
-        << " port " << port << " says \"" << answer << "\"";
-  }
-  grpc::Status TryRunPod(const cri::PodSandboxConfig& config) {
-    std::string id;
-    return NodeTest::TryRunPod(config, &id);
-  }
-  size_t CountPods() {
-    grpc::ClientContext context;
-    cri::ListPodSandboxResponse response;
-    EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &response).ok());
-    return static_cast<size_t>(response.items_size());
-  }
-  cri::RuntimeCondition NetworkReady() {
-    grpc::ClientContext context;
-    cri::StatusResponse response;
-    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
-    for (const cri::RuntimeCondition& condition : response.status().conditions()) {
-      if (condition.type() == "NetworkReady") return condition;
-    }
-    ADD_FAILURE() << "there is no condition NetworkReady";
-    return {};
-  }
-
- private:
-  UniqueFd before_;  // the network namespace of the machine
 };
 
 TEST_F(NetworkTest, APodIsReachedByItsAddressesAndByAHostPort) {
@@ -264,6 +55,31 @@ TEST_F(NetworkTest, APodIsReachedByItsAddressesAndByAHostPort) {
   EXPECT_EQ(PodStatus(pod).network().ip(), "");
   EXPECT_TRUE(StopPod(pod).ok());
   ExpectNothingLeft();
+}
+
+class CountedNetworkTest : public NetworkNodeTest {
+ protected:
+  CountedNetworkTest() : NetworkNodeTest(MetricsConfig()) {}
+};
+
+TEST_F(CountedNetworkTest, EachPhaseOfAPodsStartIsTimed) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::POD);
+  RunPod(config);
+  for (const char* phase : {"sandbox_cgroup", "sandbox_namespaces", "sandbox_network_plugins",
+                            "sandbox_network", "sandbox_pid_namespace"}) {
+    const std::string labels = absl::StrCat("{phase=\"", phase, "\"}");
+    EXPECT_EQ(MetricValue("plimsoll_start_phase_duration_seconds_count" + labels), 1) << phase;
+    EXPECT_GT(MetricValue("plimsoll_start_phase_duration_seconds_sum" + labels), 0) << phase;
+  }
+  RunPod();
+  EXPECT_EQ(MetricValue("plimsoll_start_phase_duration_seconds_count{phase=\"sandbox_network\"}"),
+            2);
+  EXPECT_EQ(
+      MetricValue("plimsoll_start_phase_duration_seconds_count{phase=\"sandbox_pid_namespace\"}"),
+      1)
+      << "only where there is one";
 }
 
 TEST_F(NetworkTest, TheCommandLineListsAddresses) {

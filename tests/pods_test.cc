@@ -1,8 +1,13 @@
 // Life cycle of sandboxes and containers: states, namespaces, lists, names, idempotency.
+#include <unistd.h>
+
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -11,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 class PodsTest : public NodeTest {
@@ -292,11 +298,15 @@ TEST_F(PodsTest, AMissingCommandIsAClearErrorAndLeavesNothing) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("true");
   config.clear_args();
-  config.set_command(0, "/no/such/command");
   std::string id;
-  const grpc::Status status = TryCreate(pod, config, &id);
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.error_message(), HasSubstr("/no/such/command"));
+  for (const char* command : {"/no/such/command", "no-such-command"}) {
+    config.set_command(0, command);
+    const grpc::Status status = TryCreate(pod, config, &id);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << command;
+    EXPECT_THAT(status.error_message(),
+                HasSubstr(absl::StrCat("command \"", command,
+                                       "\" is not in the image: executable file not found")));
+  }
   EXPECT_THAT(ListContainerIds({}), IsEmpty());
 }
 
@@ -331,6 +341,126 @@ TEST_F(PodsTest, TenPodsAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// What a container ends by is told in code and reason, and kubelet adds the container's own words
+// to the message: so that is empty, unless the runtime has something to say.
+TEST_F(PodsTest, AnEndByItselfHasAReasonAndNoMessage) {
+  const std::string pod = RunPod();
+  cri::PodSandboxConfig host_pids = PodConfig();  // elsewhere process 1 ignores signals
+  host_pids.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::NODE);
+  cri::ContainerConfig hungry = Shell("exec tail -c 1000000000 /dev/zero > /dev/null");
+  hungry.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 << 20);
+  struct Case {
+    std::string id;
+    int exit_code;
+    const char* reason;
+  };
+  const std::vector<Case> cases = {
+      {Start(pod, Shell("exit 3")), 3, "Error"},
+      {Start(pod, Shell("exit 0")), 0, "Completed"},
+      {Start(RunPod(host_pids), Shell("kill -TERM $$; sleep 1000")), 143, "Error"},
+      {Start(pod, hungry), 137, "OOMKilled"}};
+  for (const Case& one : cases) AwaitExit(one.id);
+  const auto expect_told = [&] {
+    for (const Case& one : cases) {
+      const cri::ContainerStatus status = Status(one.id);
+      EXPECT_EQ(status.state(), cri::CONTAINER_EXITED) << one.reason;
+      EXPECT_EQ(status.exit_code(), one.exit_code);
+      EXPECT_EQ(status.reason(), one.reason);
+      EXPECT_EQ(status.message(), "") << one.reason;
+    }
+  };
+  expect_told();
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  expect_told();
+}
+
+// The daemon in a mount namespace of its own, where mounts spread as the test says.
+class RootPropagationTest : public NodeTest {
+ protected:
+  void StartWith(const std::string& propagation) {
+    if (geteuid() != 0) GTEST_SKIP() << "containers need root";
+    const auto unshare = FindProgram("unshare");
+    if (!unshare.ok()) GTEST_SKIP() << unshare.status();
+    node_.StartBy({*unshare, "--mount", "--propagation", propagation});
+    NodeTest::SetUp();
+  }
+  std::string Limitations() {
+    cri::StatusRequest request;
+    request.set_verbose(true);
+    cri::StatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().Status(&context, request, &response).ok());
+    return response.info().at("limitations");
+  }
+  // Of a privileged container whose volume has this propagation.
+  grpc::Status CreateWith(cri::MountPropagation propagation) {
+    cri::PodSandboxConfig pod = PodConfig();
+    pod.mutable_linux()->mutable_security_context()->set_privileged(true);
+    cri::ContainerConfig config = Shell("true");
+    config.mutable_linux()->mutable_security_context()->set_privileged(true);
+    cri::Mount* volume = config.add_mounts();
+    volume->set_host_path(node_.directory() + "/volume");
+    volume->set_container_path("/v");
+    volume->set_propagation(propagation);
+    std::string id;
+    return TryCreate(RunPod(pod), config, &id);
+  }
+};
+
+class PrivateRootTest : public RootPropagationTest {
+ protected:
+  void SetUp() override { StartWith("private"); }
+};
+
+TEST_F(PrivateRootTest, IsToldAtTheStartAndPropagationIsRefused) {
+  for (const std::string& told : {Limitations(), node_.Log()}) {
+    EXPECT_THAT(told, HasSubstr("the mount at / is not shared"));
+    EXPECT_THAT(told, HasSubstr("mount --make-rshared /"));
+  }
+  for (const cri::MountPropagation propagation :
+       {cri::PROPAGATION_HOST_TO_CONTAINER, cri::PROPAGATION_BIDIRECTIONAL}) {
+    const grpc::Status refused = CreateWith(propagation);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(refused.error_message(), HasSubstr("is private"));
+  }
+  EXPECT_TRUE(CreateWith(cri::PROPAGATION_PRIVATE).ok());
+  EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("exit 4"))).exit_code(), 4);
+}
+
+class SharedRootTest : public RootPropagationTest {
+ protected:
+  void SetUp() override { StartWith("shared"); }
+};
+
+TEST_F(SharedRootTest, LacksNothing) {
+  EXPECT_THAT(Limitations(), Not(HasSubstr("the mount at / is not shared")));
+  for (const cri::MountPropagation propagation :
+       {cri::PROPAGATION_HOST_TO_CONTAINER, cri::PROPAGATION_BIDIRECTIONAL}) {
+    const grpc::Status made = CreateWith(propagation);
+    EXPECT_TRUE(made.ok()) << made.error_message();
+  }
+}
+
+class CgroupfsTest : public NodeTest {
+ protected:
+  CgroupfsTest() : NodeTest("cgroup_driver: cgroupfs\n") {}
+};
+
+TEST_F(CgroupfsTest, KubeletIsToldOfIt) {
+  cri::RuntimeConfigResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status = node_.runtime().RuntimeConfig(&context, {}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_TRUE(response.has_linux());
+  EXPECT_EQ(response.linux().cgroup_driver(), cri::CGROUPFS);
+  // And it is so: the groups have no names of systemd's.
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  EXPECT_TRUE(CgroupExists(CgroupOf(pod, id)));
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -20,9 +24,11 @@
 #include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "harness/kernel.h"
+#include "harness/metrics.h"
 #include "harness/node.h"
 #include "harness/watched_program.h"
 #include "image/test_image.h"
+#include "image/test_lying_registry.h"
 #include "image/test_registry.h"
 #include "image/test_tar.h"
 #include "linux/mounts.h"
@@ -31,10 +37,13 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 // Runs before the node, whose configuration names it.
 class WithRegistry {
@@ -42,10 +51,11 @@ class WithRegistry {
   explicit WithRegistry(bool with_password) {
     if (FindProgram("docker-registry").ok()) registry_.emplace(directory_.root(), with_password);
   }
-  std::string Configuration() const {
-    return registry_.has_value()
-               ? absl::StrCat("registries: {insecure: [\"", registry_->host(), "\"]}\n")
-               : "";
+  // `other`: a further registry that may speak plain HTTP.
+  std::string Configuration(const std::string& other) const {
+    if (!registry_.has_value()) return "";
+    return absl::StrCat("registries: {insecure: [\"", registry_->host(), "\"",
+                        other.empty() ? "" : absl::StrCat(", \"", other, "\""), "]}\n");
   }
 
   TestDir directory_;
@@ -54,8 +64,10 @@ class WithRegistry {
 
 class ImagePullTest : protected WithRegistry, public NodeTest {
  protected:
-  explicit ImagePullTest(bool with_password = false)
-      : WithRegistry(with_password), NodeTest(Configuration()) {}
+  // `configuration`: further lines of the daemon's.
+  explicit ImagePullTest(bool with_password = false, const std::string& other_registry = "",
+                         const std::string& configuration = "")
+      : WithRegistry(with_password), NodeTest(Configuration(other_registry) + configuration) {}
   void SetUp() override {
     if (!registry_.has_value()) {
       GTEST_SKIP() << "no docker-registry here: apt-get install docker-registry";
@@ -74,6 +86,12 @@ class ImagePullTest : protected WithRegistry, public NodeTest {
                                      .Build()}),
                 "v1");
     layout.WriteTo(directory_.root(), "layout");
+    blob_bytes_ = 0;
+    const std::string manifest = image::TestLayout::PathOf(
+        layout.index["manifests"][0]["digest"].get_ref<const std::string&>());
+    for (const auto& [path, content] : layout.files) {
+      if (path != manifest) blob_bytes_ += content.size();
+    }
     const std::string name = registry_->Name("team/pulled:v1");
     const absl::Status pushed = image::Push(directory_.root().PathOf("layout"), name, options);
     EXPECT_TRUE(pushed.ok()) << pushed;
@@ -93,6 +111,8 @@ class ImagePullTest : protected WithRegistry, public NodeTest {
     EXPECT_THAT(*Host().List(node_.state_directory() + "/images/work"), IsEmpty());
     EXPECT_THAT(ProcessesWith(node_.state_directory() + "/images/work"), IsEmpty());
   }
+
+  uint64_t blob_bytes_ = 0;  // layer and configuration of what was pushed last, as pushed
 };
 
 TEST_F(ImagePullTest, ATerminalSeesABarAndTheImageRuns) {
@@ -123,6 +143,32 @@ TEST_F(ImagePullTest, AFileSeesALineForEachStepAndAProgramADocument) {
   const auto document = nlohmann::json::parse(pulled.out, nullptr, /*allow_exceptions=*/false);
   ASSERT_TRUE(document.is_object()) << pulled.out;
   EXPECT_THAT(Plimsoll({"image", "list"}).out, HasSubstr(registry_->Name("team/pulled")));
+}
+
+class CountedPullTest : public ImagePullTest {
+ protected:
+  CountedPullTest()
+      : ImagePullTest(/*with_password=*/false, /*other_registry=*/"", MetricsConfig()) {}
+};
+
+TEST_F(CountedPullTest, PullsAreCountedWithTheirBytes) {
+  cri::PullImageRequest request;
+  request.mutable_image()->set_image(Push());
+  for (const int pulls : {1, 2}) {
+    grpc::ClientContext context;
+    cri::PullImageResponse response;
+    const grpc::Status pulled = node_.images().PullImage(&context, request, &response);
+    ASSERT_TRUE(pulled.ok()) << pulled.error_message();
+    EXPECT_EQ(MetricValue("plimsoll_image_pulls_total{code=\"OK\"}"), pulls);
+    EXPECT_EQ(MetricValue("plimsoll_image_pull_duration_seconds_count"), pulls);
+    EXPECT_GT(MetricValue("plimsoll_image_pull_duration_seconds_sum"), 0);
+    EXPECT_EQ(MetricValue("plimsoll_image_pulls_running"), 0);
+    EXPECT_EQ(MetricValue("plimsoll_image_pull_bytes_total"), static_cast<double>(blob_bytes_))
+        << "pull " << pulls << ": the second finds it here";
+    EXPECT_EQ(MetricValue("plimsoll_rpc_total{code=\"OK\",method=\"PullImage\",service="
+                          "\"ImageService\"}"),
+              pulls);
+  }
 }
 
 TEST_F(ImagePullTest, WithoutTlsTheRefusalNamesTheList) {
@@ -162,11 +208,37 @@ TEST_F(ImagePullTest, CtrlCEndsItWithAllItStarted) {
 // Through the CRI, as kubelet does.
 class CriPullTest : public ImagePullTest {
  protected:
+  explicit CriPullTest(const std::string& other_registry = "",
+                       const std::string& configuration = "")
+      : ImagePullTest(/*with_password=*/false, other_registry, configuration) {}
   grpc::Status Pull(const std::string& name, grpc::ClientContext* context) {
     cri::PullImageRequest request;
     request.mutable_image()->set_image(name);
     cri::PullImageResponse response;
     return node_.images().PullImage(context, request, &response);
+  }
+  grpc::Status Pull(const std::string& name) {
+    grpc::ClientContext context;
+    return Pull(name, &context);
+  }
+  // Of the image that is known by this reference; without an id: of none.
+  cri::Image ImageOf(const std::string& reference, const std::string& handler = "") {
+    cri::ImageStatusRequest request;
+    request.mutable_image()->set_image(reference);
+    request.mutable_image()->set_runtime_handler(handler);
+    cri::ImageStatusResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.images().ImageStatus(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << reference << ": " << status.error_message();
+    return response.image();
+  }
+  void Remove(const std::string& reference) {
+    cri::RemoveImageRequest request;
+    request.mutable_image()->set_image(reference);
+    cri::RemoveImageResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.images().RemoveImage(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << reference << ": " << status.error_message();
   }
   bool IsUnderWay() { return !ProcessesWith(node_.state_directory() + "/images/work").empty(); }
   bool HasStopped() {
@@ -226,6 +298,191 @@ TEST_F(CriPullTest, ARegistryThatIsOffHasKubeletsNameForIt) {
   EXPECT_THAT(refused.error_message(),
               AllOf(StartsWith(absl::StrCat("RegistryUnavailable: pull ", name, ": ")),
                     HasSubstr("connection refused")));
+}
+
+// A registry of the test's own beside Debian's, which asks for a token where one is named, and
+// sends layers as the test says.
+class WithOwnRegistry {
+ protected:
+  explicit WithOwnRegistry(const std::string& identity_token) {
+    std::mt19937 random(7);  // nothing that could be compressed
+    std::string content(64 << 10, '\0');
+    for (char& c : content) c = static_cast<char>(random());
+    image::TestLayout layout;
+    const image::TestJson top =
+        layout.AddImage({image::TarBuilder().File("content", content).Build()});
+    const auto manifest = image::TestJson::parse(
+        layout.files.at(image::TestLayout::PathOf(top["digest"].get<std::string>())));
+    const std::string layer = manifest["layers"][0]["digest"].get<std::string>();
+    own_.emplace(
+        layout, top,
+        [this, layer](const std::string& wanted, image::LyingRegistry::Answer* answer) {
+          if (wanted != layer) return;
+          answer->piece = piece_;
+          answer->pause = absl::Milliseconds(50);
+        },
+        identity_token);
+  }
+
+  std::atomic<size_t> piece_ = 0;  // of layers: bytes at a time; 0: at once
+  std::optional<image::LyingRegistry> own_;
+};
+
+class OwnRegistryPullTest : protected WithOwnRegistry, public CriPullTest {
+ protected:
+  explicit OwnRegistryPullTest(const std::string& identity_token = "")
+      : WithOwnRegistry(identity_token), CriPullTest(own_->host()) {}
+};
+
+TEST_F(OwnRegistryPullTest, OneThatIsSlowButMovesIsWaitedFor) {
+  piece_ = 1024;  // three seconds and more
+  const std::string name = own_->Name("slow:v1");
+  const grpc::Status pulled = Pull(name);
+  EXPECT_TRUE(pulled.ok()) << pulled.error_message();
+  EXPECT_THAT(ImageOf(name).repo_tags(), ElementsAre(name));
+  ExpectNoWorkLeft();
+}
+
+TEST_F(OwnRegistryPullTest, OneThatDripsIsEndedByTheClientsDeadline) {
+  piece_ = 1;  // close to an hour
+  const std::string name = own_->Name("slow:v1");
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  EXPECT_EQ(Pull(name, &context).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(Eventually([&] { return HasStopped(); }));
+  EXPECT_EQ(ImageOf(name).id(), "");
+  piece_ = 0;
+  const grpc::Status pulled = Pull(name);
+  EXPECT_TRUE(pulled.ok()) << pulled.error_message();
+}
+
+class IdentityTokenPullTest : public OwnRegistryPullTest {
+ protected:
+  IdentityTokenPullTest() : OwnRegistryPullTest("refresh-me") {}
+  grpc::Status PullWith(const std::string& identity_token) {
+    cri::PullImageRequest request;
+    request.mutable_image()->set_image(own_->Name("closed:v1"));
+    request.mutable_auth()->set_identity_token(identity_token);
+    request.mutable_auth()->set_server_address(own_->host());
+    cri::PullImageResponse response;
+    grpc::ClientContext context;
+    return node_.images().PullImage(&context, request, &response);
+  }
+};
+
+TEST_F(IdentityTokenPullTest, ItIsExchangedForOneOfTheRegistrys) {
+  EXPECT_FALSE(Pull(own_->Name("closed:v1")).ok());
+  const grpc::Status refused = PullWith("wr0ng");
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error_message(), Not(HasSubstr("wr0ng")));
+  EXPECT_EQ(ImageOf(own_->Name("closed:v1")).id(), "");
+  const grpc::Status pulled = PullWith("refresh-me");
+  EXPECT_TRUE(pulled.ok()) << pulled.error_message();
+  EXPECT_NE(ImageOf(own_->Name("closed:v1")).id(), "");
+  EXPECT_THAT(node_.Log(), AllOf(Not(HasSubstr("wr0ng")), Not(HasSubstr("refresh-me"))));
+  ExpectNoWorkLeft();
+}
+
+class WithSecondRegistry {
+ protected:
+  WithSecondRegistry() {
+    if (FindProgram("docker-registry").ok()) second_.emplace(second_directory_.root(), false);
+  }
+  std::string SecondHost() const { return second_.has_value() ? second_->host() : ""; }
+
+  TestDir second_directory_;
+  std::optional<image::Registry> second_;
+};
+
+class TwoRegistriesPullTest : protected WithSecondRegistry, public CriPullTest {
+ protected:
+  TwoRegistriesPullTest() : CriPullTest(SecondHost()) {}
+};
+
+TEST_F(TwoRegistriesPullTest, OneImageOfBothIsOneAndGoesNameByName) {
+  const std::vector<std::string> names = {Push(), registry_->Name("team/pulled:v2"),
+                                          second_->Name("other/pulled:v1"),
+                                          second_->Name("other/pulled:v9")};
+  for (size_t i = 1; i < names.size(); ++i) {
+    const absl::Status pushed = image::Push(directory_.root().PathOf("layout"), names[i]);
+    ASSERT_TRUE(pushed.ok()) << pushed;
+  }
+  for (const std::string& name : names) {
+    const grpc::Status pulled = Pull(name);
+    ASSERT_TRUE(pulled.ok()) << name << ": " << pulled.error_message();
+  }
+  const cri::Image image = ImageOf(names[0]);
+  const std::string id = image.id();
+  ASSERT_NE(id, "");
+  EXPECT_THAT(image.repo_tags(), UnorderedElementsAreArray(names));
+  ASSERT_EQ(image.repo_digests_size(), 2);
+  std::vector<std::string> digests(image.repo_digests().begin(), image.repo_digests().end());
+  if (!absl::StartsWith(digests[0], registry_->host())) std::swap(digests[0], digests[1]);
+  EXPECT_THAT(digests[0], StartsWith(registry_->Name("team/pulled@sha256:")));
+  EXPECT_THAT(digests[1], StartsWith(second_->Name("other/pulled@sha256:")));
+  EXPECT_EQ(digests[0].substr(digests[0].find('@')), digests[1].substr(digests[1].find('@')));
+  std::vector<std::string> references = names;
+  references.insert(references.end(), digests.begin(), digests.end());
+  references.push_back(id);
+  for (const std::string& reference : references) EXPECT_EQ(ImageOf(reference).id(), id);
+
+  Remove(names[0]);
+  EXPECT_EQ(ImageOf(names[0]).id(), "");
+  EXPECT_THAT(ImageOf(id).repo_digests(), UnorderedElementsAreArray(digests));
+  Remove(names[1]);
+  EXPECT_EQ(ImageOf(digests[0]).id(), "") << "it goes with the registry's last tag";
+  EXPECT_THAT(ImageOf(id).repo_digests(), ElementsAre(digests[1]));
+  EXPECT_THAT(ImageOf(id).repo_tags(), UnorderedElementsAre(names[2], names[3]));
+  Remove(names[3]);
+  EXPECT_EQ(ImageOf(names[2]).id(), id);
+  Remove(digests[1]);
+  EXPECT_EQ(ImageOf(digests[1]).id(), "");
+  EXPECT_EQ(ImageOf(names[2]).id(), id) << "a tag holds it yet";
+  Remove(id);
+  for (const std::string& reference : references) EXPECT_EQ(ImageOf(reference).id(), "");
+}
+
+class HandlerPullTest : public CriPullTest {
+ protected:
+  HandlerPullTest() : CriPullTest("", "runtime_handlers: {ours: {}}\n") {}
+  grpc::Status PullFor(const std::string& name, const std::string& handler) {
+    cri::PullImageRequest request;
+    request.mutable_image()->set_image(name);
+    request.mutable_image()->set_runtime_handler(handler);
+    cri::PullImageResponse response;
+    grpc::ClientContext context;
+    return node_.images().PullImage(&context, request, &response);
+  }
+};
+
+// An image is the same for all handlers, and told without one.
+TEST_F(HandlerPullTest, AnImageIsPulledForAHandlerThatIsThere) {
+  const std::string name = Push();
+  const grpc::Status refused = PullFor(name, "other");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("image.runtime_handler is \"other\""));
+  EXPECT_EQ(ImageOf(name).id(), "");
+  const grpc::Status pulled = PullFor(name, "ours");
+  ASSERT_TRUE(pulled.ok()) << pulled.error_message();
+  for (const char* handler : {"", "ours"}) {
+    const cri::Image image = ImageOf(name, handler);
+    EXPECT_THAT(image.repo_tags(), ElementsAre(name));
+    EXPECT_EQ(image.spec().runtime_handler(), "");
+  }
+  cri::RunPodSandboxRequest request;
+  *request.mutable_config() = PodConfig();
+  request.set_runtime_handler("ours");
+  cri::RunPodSandboxResponse response;
+  grpc::ClientContext context;
+  const grpc::Status ran = node_.runtime().RunPodSandbox(&context, request, &response);
+  ASSERT_TRUE(ran.ok()) << ran.error_message();
+  cri::ContainerConfig config = Shell("echo moored");
+  config.mutable_image()->set_image(name);
+  config.mutable_image()->set_runtime_handler("ours");
+  const std::string id = Start(response.pod_sandbox_id(), config);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 0);
+  EXPECT_EQ(Output(id), "moored\n");
+  EXPECT_EQ(Status(id).image().runtime_handler(), "");
 }
 
 // The state directory on a small disk.

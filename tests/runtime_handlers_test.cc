@@ -1,9 +1,14 @@
 // Runtime handlers of the configuration, with a program in place of a virtual machine's OCI runtime
 // that notes how it is called and then leaves the work to crun.
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
@@ -11,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -171,6 +177,119 @@ TEST_F(RuntimeHandlersTest, AHandlerThatIsNotConfiguredIsRefused) {
   const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("or one of fixed, vm"));
+}
+
+// Four handlers beside the default: what each can do is its own program's affair.
+class HandlerFeaturesTest : public NodeTest {
+ protected:
+  HandlerFeaturesTest() : HandlerFeaturesTest(std::make_unique<TestDir>()) {}
+  void SetUp() override {
+    // The way to the run directory is open to all, as user namespaces need it.
+    ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
+    NodeTest::SetUp();
+  }
+  std::string Program(const std::string& name) {
+    return absl::StrCat(directory_->path(), "/", name);
+  }
+  std::map<std::string, cri::RuntimeHandlerFeatures> Features() {
+    cri::StatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
+    std::map<std::string, cri::RuntimeHandlerFeatures> features;
+    for (const cri::RuntimeHandler& handler : response.runtime_handlers()) {
+      features[handler.name()] = handler.features();
+    }
+    return features;
+  }
+  grpc::Status TryRunOn(const std::string& handler, const cri::PodSandboxConfig& config,
+                        std::string* id) {
+    cri::RunPodSandboxRequest request;
+    *request.mutable_config() = config;
+    request.set_runtime_handler(handler);
+    cri::RunPodSandboxResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
+    *id = response.pod_sandbox_id();
+    return status;
+  }
+
+ private:
+  explicit HandlerFeaturesTest(std::unique_ptr<TestDir> directory)
+      : NodeTest(absl::StrCat(
+            "runtime_handlers:\n  ours: {}\n  knows: {program: ", directory->path(),
+            "/knows}\n  silent: {program: ", directory->path(),
+            "/silent}\n  machine: {kind: vm, program: ", directory->path(), "/knows}\n")),
+        directory_(std::move(directory)) {
+    WriteProgram("knows", R"({"ociVersionMin": "1.0.0", "mountOptions": ["ro", "rro", "rw"]})");
+    WriteProgram("silent", R"({"ociVersionMin": "1.0.0", "mountOptions": ["ro", "rw"]})");
+  }
+  // It says this of itself and leaves the rest to crun.
+  void WriteProgram(const std::string& name, const std::string& features) {
+    const std::string crun = FindProgram("crun").value_or("/usr/bin/crun");
+    EXPECT_TRUE(directory_->root()
+                    .ReplaceFile(name,
+                                 absl::StrCat("#!/bin/sh\nif [ \"$1\" = features ]; then echo '",
+                                              features, "'; exit; fi\nexec ", crun, " \"$@\"\n"),
+                                 0755)
+                    .ok());
+  }
+  std::unique_ptr<TestDir> directory_;
+};
+
+TEST_F(HandlerFeaturesTest, AreThoseOfTheHandlersProgramAndKind) {
+  std::map<std::string, cri::RuntimeHandlerFeatures> features = Features();
+  ASSERT_EQ(features.size(), 5u);
+  EXPECT_TRUE(features[""].recursive_read_only_mounts());
+  EXPECT_TRUE(features["ours"].recursive_read_only_mounts());
+  EXPECT_TRUE(features["knows"].recursive_read_only_mounts());
+  EXPECT_TRUE(features["machine"].recursive_read_only_mounts());
+  EXPECT_FALSE(features["silent"].recursive_read_only_mounts());
+  for (const char* name : {"ours", "knows", "silent"}) {
+    EXPECT_EQ(features[name].user_namespaces(), features[""].user_namespaces()) << name;
+  }
+  EXPECT_FALSE(features["machine"].user_namespaces());
+  cri::PodSandboxConfig config = PodConfig();
+  cri::NamespaceOption* options =
+      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  options->mutable_userns_options()->set_mode(cri::POD);
+  for (cri::IDMapping* mapping : {options->mutable_userns_options()->add_uids(),
+                                  options->mutable_userns_options()->add_gids()}) {
+    mapping->set_host_id(300000);
+    mapping->set_length(65536);
+  }
+  std::string id;
+  const grpc::Status refused = TryRunOn("machine", config, &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("runs pods in virtual machines"));
+}
+
+TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume + "/below", 0755).ok());
+  ASSERT_EQ(mount("plimsoll-test", (volume + "/below").c_str(), "tmpfs", 0, "size=64k"), 0);
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  cri::ContainerConfig config =
+      Shell("for at in /v /v/below; do touch $at/x 2>/dev/null; echo $?; done");
+  cri::Mount* added = config.add_mounts();
+  added->set_host_path(volume);
+  added->set_container_path("/v");
+  added->set_readonly(true);
+  added->set_recursive_read_only(true);
+  std::string pod;
+  std::string id;
+  const grpc::Status ran = TryRunOn("silent", PodConfig(), &pod);
+  ASSERT_TRUE(ran.ok()) << ran.error_message();
+  const grpc::Status refused = TryCreate(pod, config, &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(absl::StrCat("rro, which ", Program("silent"), " doesn't")));
+  const grpc::Status also_ran = TryRunOn("knows", PodConfig(), &pod);
+  ASSERT_TRUE(also_ran.ok()) << also_ran.error_message();
+  id = Start(pod, config);
+  AwaitExit(id);
+  EXPECT_EQ(Output(id), "1\n1\n");
+  // The mount in the volume is busy as long as the container's are there.
+  EXPECT_TRUE(RemoveContainer(id).ok());
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST_F(SecurityTest, AppArmorProfilesThatCannotBeHadAreRefused) {
   profile->set_localhost_ref("plimsoll-test-no-such-profile");
   const grpc::Status missing = TryCreate(pod, config, &id);
   EXPECT_FALSE(missing.ok());
-  EXPECT_THAT(missing.error_message(), HasSubstr(has_it ? "AppArmor" : "no AppArmor"));
+  EXPECT_THAT(missing.error_message(), HasSubstr(has_it ? "apparmor: no profile" : "no AppArmor"));
   if (has_it) return;
   EXPECT_EQ(missing.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   profile->set_profile_type(cri::SecurityProfile::RuntimeDefault);

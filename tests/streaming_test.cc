@@ -1,24 +1,22 @@
 // Exec, attach and forwarded ports of real containers, by SPDY and WebSocket clients of the tests'
 // own.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
-#include "harness/spdy_client.h"
-#include "harness/websocket_client.h"
+#include "harness/loopback_listener.h"
+#include "harness/stream_status.h"
+#include "harness/streaming_node.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -27,66 +25,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr char kV5[] = "v5.channel.k8s.io";
-
-class StreamingTest : public NodeTest {
- protected:
-  template <typename Response, typename Request>
-  std::string UrlOf(grpc::Status (cri::RuntimeService::Stub::*method)(grpc::ClientContext*,
-                                                                      const Request&, Response*),
-                    const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    Response response;
-    const grpc::Status status = (node_.runtime().*method)(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.url();
-  }
-
-  std::string ExecUrl(const std::string& container, const std::string& script, bool input = false,
-                      bool terminal = false) {
-    cri::ExecRequest request;
-    request.set_container_id(container);
-    for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), script}) {
-      request.add_cmd(word);
-    }
-    request.set_stdin(input);
-    request.set_stdout(true);
-    request.set_stderr(!terminal);
-    request.set_tty(terminal);
-    return UrlOf(&cri::RuntimeService::Stub::Exec, request);
-  }
-  std::string AttachUrl(const std::string& container, bool input = false, bool terminal = false) {
-    cri::AttachRequest request;
-    request.set_container_id(container);
-    request.set_stdin(input);
-    request.set_stdout(true);
-    request.set_stderr(!terminal);
-    request.set_tty(terminal);
-    return UrlOf(&cri::RuntimeService::Stub::Attach, request);
-  }
-  std::string PortUrl(const std::string& pod, const std::vector<int>& ports = {}) {
-    cri::PortForwardRequest request;
-    request.set_pod_sandbox_id(pod);
-    for (const int port : ports) request.add_port(port);
-    return UrlOf(&cri::RuntimeService::Stub::PortForward, request);
-  }
-  static std::unique_ptr<WebSocketClient> Connect(const std::string& url,
-                                                  const std::string& protocol = kV5) {
-    auto client = WebSocketClient::Connect(url, protocol);
-    EXPECT_TRUE(client.ok()) << client.status();
-    return client.ok() ? *std::move(client) : nullptr;
-  }
-
-  // The exit code in a metav1.Status; -1: it has none.
-  static int ExitCode(const std::string& text) {
-    const auto status = nlohmann::json::parse(text, nullptr, false);
-    if (!status.is_object()) return -1;
-    if (status.value("status", "") == "Success") return 0;
-    if (status.value("reason", "") != "NonZeroExitCode") return -1;
-    return std::stoi(status["details"]["causes"][0]["message"].get<std::string>());
-  }
-};
+class StreamingTest : public StreamingNodeTest {};
 
 TEST_F(StreamingTest, ExecGivesBothStreamsAndTheExitCodeOverBothProtocols) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
@@ -96,7 +35,7 @@ TEST_F(StreamingTest, ExecGivesBothStreamsAndTheExitCodeOverBothProtocols) {
   ASSERT_TRUE(websocket->ReadToEnd().ok());
   EXPECT_EQ(websocket->received[1], "out\n");
   EXPECT_EQ(websocket->received[2], "err\n");
-  EXPECT_EQ(ExitCode(websocket->received[3]), 3) << websocket->received[3];
+  EXPECT_EQ(ExitCodeOf(websocket->received[3]), 3) << websocket->received[3];
 
   const auto spdy = SpdyClient::Connect(ExecUrl(container, script), "v4.channel.k8s.io");
   ASSERT_TRUE(spdy.ok()) << spdy.status();
@@ -107,7 +46,7 @@ TEST_F(StreamingTest, ExecGivesBothStreamsAndTheExitCodeOverBothProtocols) {
   ASSERT_TRUE((*spdy)->ReadToEnd().ok());
   EXPECT_EQ((*spdy)->received[*out], "out\n");
   EXPECT_EQ((*spdy)->received[*err], "err\n");
-  EXPECT_EQ(ExitCode((*spdy)->received[*error]), 3) << (*spdy)->received[*error];
+  EXPECT_EQ(ExitCodeOf((*spdy)->received[*error]), 3) << (*spdy)->received[*error];
 }
 
 TEST_F(StreamingTest, ExecRunsInTheContainerWithItsEnvironment) {
@@ -124,7 +63,7 @@ TEST_F(StreamingTest, ExecRunsInTheContainerWithItsEnvironment) {
     ASSERT_NE(client, nullptr);
     ASSERT_TRUE(client->ReadToEnd().ok());
     EXPECT_THAT(client->received[1], StartsWith(absl::StrCat("red:/var:pid:[")));
-    EXPECT_EQ(ExitCode(client->received[3]), 0) << client->received[3];
+    EXPECT_EQ(ExitCodeOf(client->received[3]), 0) << client->received[3];
   }
 }
 
@@ -140,7 +79,7 @@ TEST_F(StreamingTest, AnExecsTerminalIsTheContainersWithTheSizeThatTheClientSays
   ASSERT_TRUE(client->Send(0, "\n").ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_THAT(client->received[1], HasSubstr("37 101"));
-  EXPECT_EQ(ExitCode(client->received[3]), 4) << client->received[3];
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 4) << client->received[3];
   EXPECT_EQ(ExecOutput(container, "ls /dev/pts | grep -vc ptmx || true"), "0\n");
 }
 
@@ -169,7 +108,7 @@ TEST_F(StreamingTest, ACommandThatIsNotThereIsNamed) {
     ASSERT_NE(client, nullptr);
     ASSERT_TRUE(client->ReadToEnd().ok());
     EXPECT_THAT(client->received[terminal ? 1 : 2], HasSubstr("/no/such/command"));
-    EXPECT_THAT(ExitCode(client->received[3]), AnyOf(126, 127)) << client->received[3];
+    EXPECT_THAT(ExitCodeOf(client->received[3]), AnyOf(126, 127)) << client->received[3];
   }
 }
 
@@ -233,7 +172,7 @@ TEST_F(StreamingTest, InputOfTheFirstClientEndsThatOfAContainerOfStdinOnce) {
   ASSERT_TRUE(client->CloseChannel(0).ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[1], "hello\nend\n");
-  EXPECT_EQ(ExitCode(client->received[3]), 0) << client->received[3];
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 0) << client->received[3];
   EXPECT_EQ(AwaitExit(container).exit_code(), 0);
 }
 
@@ -267,12 +206,31 @@ TEST_F(StreamingTest, AContainersTerminalIsAttachedTo) {
   EXPECT_EQ(AwaitExit(container).exit_code(), 5);
 }
 
-// One attached client never reads: neither container nor log nor another client waits for it.
+// How much the notes in `text` say was left out for a client that reads too slowly.
+size_t BytesLeftOut(const std::string& text) {
+  size_t all = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    absl::string_view rest = line;
+    size_t bytes = 0;
+    EXPECT_TRUE(absl::ConsumePrefix(&rest, "[plimsoll: ")) << line;
+    EXPECT_TRUE(absl::SimpleAtoi(rest.substr(0, rest.find(' ')), &bytes)) << line;
+    EXPECT_THAT(std::string(rest), HasSubstr(" bytes of output left out here")) << line;
+    all += bytes;
+  }
+  return all;
+}
+
+// One attached client never reads: neither container nor log nor another client waits for it. That
+// other one asks for each part of the output when it has all of the one before, so that nothing is
+// left out for it, however slow the machine is.
 TEST_F(StreamingTest, ASlowClientStallsNobodyElse) {
-  cri::ContainerConfig config = Shell(
-      "read a; echo one; read b; i=0; "
-      "while [ $i -lt 40 ]; do head -c 1000000 /dev/zero | tr '\\0' x; echo; i=$((i+1)); done; "
-      "while ! read -t 1 c; do echo finished >&2; done");
+  constexpr int kParts = 40;
+  constexpr int kLinesOfAPart = 100;
+  constexpr size_t kLineBytes = 10'000;
+  cri::ContainerConfig config = Shell(absl::StrCat(
+      "read a; echo one; i=0; while [ $i -lt ", kParts * kLinesOfAPart,
+      " ]; do read b; n=0; while [ $n -lt ", kLinesOfAPart,
+      " ]; do i=$((i+1)); n=$((n+1)); printf '%0", kLineBytes, "d\\n' $i; done; done; read c"));
   config.set_stdin(true);
   const std::string container = Start(RunPod(), config);
   auto slow = Connect(AttachUrl(container, true));
@@ -281,17 +239,44 @@ TEST_F(StreamingTest, ASlowClientStallsNobodyElse) {
   ASSERT_TRUE(slow->ReadUntil([&] { return slow->received[1] == "one\n"; }).ok());
   auto quick = Connect(AttachUrl(container, true));
   ASSERT_NE(quick, nullptr);
-  ASSERT_TRUE(quick->Send(0, "\n").ok());
-  ASSERT_TRUE(
-      quick->ReadUntil([&] { return absl::StrContains(quick->received[2], "finished"); }).ok());
+  std::string expected;
+  for (int part = 0; part < kParts; ++part) {
+    for (int line = 1; line <= kLinesOfAPart; ++line) {
+      const std::string number = absl::StrCat(part * kLinesOfAPart + line);
+      absl::StrAppend(&expected, std::string(kLineBytes - number.size(), '0'), number, "\n");
+    }
+    ASSERT_TRUE(quick->Send(0, "\n").ok());
+    const absl::Status read =
+        quick->ReadUntil([&] { return quick->received[1].size() >= expected.size(); });
+    ASSERT_TRUE(read.ok()) << read << " in part " << part;
+  }
+  EXPECT_TRUE(quick->received[1] == expected)
+      << quick->received[1].size() << " bytes of " << expected.size();
   EXPECT_EQ(ExecOutput(container, "echo fine"), "fine\n");
-  EXPECT_GT(std::filesystem::file_size(Status(container).log_path()), 40'000'000u);
+  const std::string log_path = Status(container).log_path();
   ASSERT_TRUE(quick->Send(0, "\n").ok());
+  ASSERT_TRUE(quick->ReadToEnd().ok());
+  EXPECT_TRUE(quick->received[1] == expected);
+  EXPECT_EQ(quick->received[2], "");
   // What the slow one has missed is told when it reads.
   ASSERT_TRUE(slow->ReadToEnd().ok());
-  EXPECT_THAT(slow->received[2], HasSubstr("bytes of output left out"));
-  EXPECT_LT(slow->received[1].size(), 40'000'000u);
-  EXPECT_EQ(ExitCode(slow->received[3]), 0) << slow->received[3];
+  EXPECT_THAT(slow->received[1], StartsWith("one\n"));
+  EXPECT_LT(slow->received[1].size(), expected.size());
+  EXPECT_EQ(slow->received[1].size() + BytesLeftOut(slow->received[2]),
+            expected.size() + std::string("one\n").size());
+  EXPECT_EQ(ExitCodeOf(slow->received[3]), 0) << slow->received[3];
+
+  AwaitExit(container);
+  const auto log = Host().Read(log_path, 2 * expected.size());
+  ASSERT_TRUE(log.ok()) << log.status();
+  std::string logged;
+  for (const absl::string_view line : absl::StrSplit(*log, '\n', absl::SkipEmpty())) {
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(' ', 3));
+    ASSERT_EQ(fields.size(), 4u);
+    ASSERT_EQ(absl::StrCat(fields[1], " ", fields[2]), "stdout F");
+    absl::StrAppend(&logged, fields[3], "\n");
+  }
+  EXPECT_TRUE(logged == "one\n" + expected) << logged.size() << " bytes in the log";
 }
 
 TEST_F(StreamingTest, AttachedClientsAreToldWhenTheMonitorDies) {
@@ -306,7 +291,7 @@ TEST_F(StreamingTest, AttachedClientsAreToldWhenTheMonitorDies) {
   ASSERT_EQ(monitors.size(), 1u);
   ASSERT_EQ(kill(std::stoi(monitors[0]), SIGKILL), 0);
   ASSERT_TRUE(client->ReadToEnd().ok());
-  EXPECT_EQ(ExitCode(client->received[3]), -1) << client->received[3];
+  EXPECT_EQ(ExitCodeOf(client->received[3]), -1) << client->received[3];
   EXPECT_THAT(client->received[3], HasSubstr("monitor"));
 }
 
@@ -354,6 +339,8 @@ TEST_F(StreamingTest, WhatDoesNotRunIsNotStreamed) {
   EXPECT_THAT(client->received[3], HasSubstr("Conflict"));
 }
 
+constexpr char kPortForward[] = "portforward.k8s.io";
+
 class PortForwardTest : public StreamingTest {
  protected:
   // What the server at a port answers to GET /, or what went wrong.
@@ -390,20 +377,32 @@ class PortForwardTest : public StreamingTest {
     })) << answer;
     return answer;
   }
+  // What a server of the host says reaches the client, and the other way round.
+  void ExpectForwardedOnTheHost(const LoopbackListener& listener) {
+    const std::string pod = RunPodOfTheHost();
+    std::thread server([&] {
+      for (int i = 0; i < 2; ++i) {
+        const UniqueFd client = listener.Accept();
+        char request[64];
+        EXPECT_GT(recv(client.get(), request, sizeof(request), 0), 0);
+        EXPECT_EQ(send(client.get(), "of the host", 11, MSG_NOSIGNAL), 11);
+      }
+    });
+    const auto spdy = ConnectSpdy(PortUrl(pod), kPortForward);
+    EXPECT_EQ(spdy != nullptr ? Get(*spdy, listener.port(), 0) : "", "of the host");
+    const auto tunnel = SpdyClient::ConnectByTunnel(PortUrl(pod));
+    EXPECT_EQ(tunnel.ok() ? Get(**tunnel, listener.port(), 0) : "", "of the host");
+    server.join();
+  }
 };
 
-TEST_F(PortForwardTest, ReachesServersInThePodsNetworkByIpv4AndIpv6) {
+TEST_F(PortForwardTest, ReachesServersInThePodsNetworkByIpv4) {
   const std::string pod = RunPod();
   Serve(pod, "127.0.0.1:8080");
-  const bool has_ipv6 = access("/proc/net/if_inet6", F_OK) == 0;
-  if (has_ipv6) Serve(pod, "[::1]:8081");
-  const auto spdy = SpdyClient::Connect(PortUrl(pod), "portforward.k8s.io");
-  ASSERT_TRUE(spdy.ok()) << spdy.status();
-  EXPECT_THAT(GetWhenUp(**spdy, 8080), HasSubstr("hello"));
-  if (has_ipv6) {
-    EXPECT_THAT(GetWhenUp(**spdy, 8081), HasSubstr("hello"));
-  }
-  EXPECT_THAT(Get(**spdy, 8082, 1000), HasSubstr("error forwarding port 8082"));
+  const auto spdy = ConnectSpdy(PortUrl(pod), kPortForward);
+  ASSERT_NE(spdy, nullptr);
+  EXPECT_THAT(GetWhenUp(*spdy, 8080), HasSubstr("hello"));
+  EXPECT_THAT(Get(*spdy, 8082, 1000), HasSubstr("error forwarding port 8082"));
   const auto tunnel = SpdyClient::ConnectByTunnel(PortUrl(pod));
   ASSERT_TRUE(tunnel.ok()) << tunnel.status();
   EXPECT_THAT(Get(**tunnel, 8080, 0), HasSubstr("hello"));
@@ -415,33 +414,25 @@ TEST_F(PortForwardTest, ReachesServersInThePodsNetworkByIpv4AndIpv6) {
   EXPECT_THAT(websocket->received[0], HasSubstr("hello"));
 }
 
-TEST_F(PortForwardTest, ReachesServersOfTheHostsNetwork) {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(listener, 1), 0);
-  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  std::thread server([&] {
-    const int client = accept(listener, nullptr, nullptr);
-    char request[64];
-    EXPECT_GT(recv(client, request, sizeof(request), 0), 0);
-    EXPECT_EQ(send(client, "of the host", 11, MSG_NOSIGNAL), 11);
-    close(client);
-  });
-  cri::PodSandboxConfig config = PodConfig();
-  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
-      cri::NODE);
-  const auto spdy = SpdyClient::Connect(PortUrl(RunPod(config)), "portforward.k8s.io");
-  EXPECT_TRUE(spdy.ok()) << spdy.status();
-  if (spdy.ok()) {
-    EXPECT_EQ(Get(**spdy, ntohs(address.sin_port), 0), "of the host");
-  }
-  shutdown(listener, SHUT_RDWR);
-  server.join();
-  close(listener);
+TEST_F(PortForwardTest, ReachesServersInThePodsNetworkByIpv6) {
+  if (access("/proc/net/if_inet6", F_OK) != 0) GTEST_SKIP() << "this kernel has no IPv6";
+  const std::string pod = RunPod();
+  Serve(pod, "[::1]:8081");
+  const auto spdy = ConnectSpdy(PortUrl(pod), kPortForward);
+  ASSERT_NE(spdy, nullptr);
+  EXPECT_THAT(GetWhenUp(*spdy, 8081), HasSubstr("hello"));
+}
+
+TEST_F(PortForwardTest, ReachesServersOfTheHostsNetworkByIpv4) {
+  const LoopbackListener listener(AF_INET);
+  ASSERT_TRUE(listener.valid());
+  ExpectForwardedOnTheHost(listener);
+}
+
+TEST_F(PortForwardTest, ReachesServersOfTheHostsNetworkByIpv6) {
+  const LoopbackListener listener(AF_INET6);
+  if (!listener.valid()) GTEST_SKIP() << "this host has no address ::1";
+  ExpectForwardedOnTheHost(listener);
 }
 
 }  // namespace

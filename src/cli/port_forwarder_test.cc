@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/unique_fd.h"
+#include "base/wait_until_for_test.h"
 #include "cli/errors.h"
 
 namespace plimsoll::cli {
@@ -55,16 +56,6 @@ bool Connect(const UniqueFd& client, uint16_t port) {
   return connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-template <typename Condition>
-bool Eventually(const Condition& condition) {
-  const absl::Time end = absl::Now() + absl::Seconds(30);
-  while (absl::Now() < end) {
-    if (condition()) return true;
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  return false;
-}
-
 TEST(ForwardPorts, GoesOnWhenItHasDescriptorsAgain) {
   const UniqueFd ended(eventfd(0, EFD_CLOEXEC));
   const uint16_t port = FreePort();
@@ -75,11 +66,11 @@ TEST(ForwardPorts, GoesOnWhenItHasDescriptorsAgain) {
   };
   std::thread forwarder([&] { EXPECT_TRUE(ForwardPorts({{port, 80}}, url_of, ended.get()).ok()); });
   UniqueFd first;
-  EXPECT_TRUE(Eventually([&] {
+  EXPECT_TRUE(WaitUntil([&] {
     first.Reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     return Connect(first, port);
   }));
-  EXPECT_TRUE(Eventually([&] { return asked == 1; }));
+  EXPECT_TRUE(WaitUntil([&] { return asked == 1; }));
   const UniqueFd second(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   {
     const NoDescriptors none;
@@ -87,7 +78,7 @@ TEST(ForwardPorts, GoesOnWhenItHasDescriptorsAgain) {
     absl::SleepFor(absl::Milliseconds(300));  // for the forwarder to fail
     EXPECT_EQ(asked, 1);
   }
-  EXPECT_TRUE(Eventually([&] { return asked == 2; }));
+  EXPECT_TRUE(WaitUntil([&] { return asked == 2; }));
   eventfd_write(ended.get(), 1);
   forwarder.join();
 }

@@ -20,6 +20,17 @@ TEST(ChannelProtocol, TakesTheFirstOfTheClientsThatItKnows) {
   EXPECT_FALSE(ChooseCommandProtocol({"v9.channel.k8s.io", ""}).has_value());
 }
 
+// Over SPDY there are these two; see docs/decisions.md.
+TEST(ChannelProtocol, HasNoSecondAndThirdVersion) {
+  for (const char* name : {"v2.channel.k8s.io", "v3.channel.k8s.io", "v2.base64.channel.k8s.io",
+                           "v3.base64.channel.k8s.io"}) {
+    EXPECT_FALSE(ChooseCommandProtocol({name}).has_value()) << name;
+  }
+  const auto chosen = ChooseCommandProtocol({"v3.channel.k8s.io", "channel.k8s.io"});
+  ASSERT_TRUE(chosen.has_value());
+  EXPECT_STREQ(chosen->name, "channel.k8s.io");
+}
+
 TEST(ChannelProtocol, KnowsWhatEachVersionCan) {
   EXPECT_TRUE(Command("v5.channel.k8s.io").half_close);
   EXPECT_FALSE(Command("v4.channel.k8s.io").half_close);

@@ -2,9 +2,12 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "streaming/pod_for_test.h"
 #include "streaming/server_fixture_for_test.h"
 #include "streaming/spdy_frame.h"
 
@@ -26,7 +29,7 @@ TEST_F(ExecServerTest, WebSocketsGiveBothStreamsAndTheExitCode) {
     ASSERT_TRUE(client->ReadToEnd().ok());
     EXPECT_EQ(client->received[1], "out\n");
     EXPECT_EQ(client->received[2], "err\n");
-    EXPECT_EQ(ExitCode(client->received[3]), 3);
+    EXPECT_EQ(ExitCodeOf(client->received[3]), 3);
     EXPECT_EQ(client->close_code, 1000);
   }
 }
@@ -57,7 +60,7 @@ TEST_F(ExecServerTest, InputReachesTheCommandAndEndsWithItsChannel) {
   ASSERT_TRUE(client->CloseChannel(0).ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[1], "hello\nend\n");
-  EXPECT_EQ(ExitCode(client->received[3]), 0);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 0);
 }
 
 // More than all buffers on the way hold, both ways at once.
@@ -83,7 +86,7 @@ TEST_F(ExecServerTest, MuchGoesThroughBothWays) {
   }
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[*out].size(), kBlocks * block.size());
-  EXPECT_EQ(ExitCode(client->received[*error]), 0);
+  EXPECT_EQ(ExitCodeOf(client->received[*error]), 0);
 }
 
 TEST_F(ExecServerTest, SpdyGivesStreamsAndStatusInEachVersion) {
@@ -102,7 +105,7 @@ TEST_F(ExecServerTest, SpdyGivesStreamsAndStatusInEachVersion) {
     EXPECT_EQ(client->received[*out], "out\n");
     EXPECT_EQ(client->received[*err], "err\n");
     if (std::string(protocol) >= "v4") {
-      EXPECT_EQ(ExitCode(client->received[*error]), 3);
+      EXPECT_EQ(ExitCodeOf(client->received[*error]), 3);
     } else {
       EXPECT_THAT(client->received[*error], HasSubstr("exit status 3"));
     }
@@ -127,7 +130,7 @@ TEST_F(ExecServerTest, ATerminalIsOneAndHasTheSizeThatTheClientSays) {
   ASSERT_TRUE(client->Send(0, "\n").ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_THAT(client->received[1], HasSubstr("37 101"));
-  EXPECT_EQ(ExitCode(client->received[3]), 4);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 4);
 }
 
 TEST_F(ExecServerTest, AClientThatGoesEndsItsCommand) {
@@ -138,9 +141,9 @@ TEST_F(ExecServerTest, AClientThatGoesEndsItsCommand) {
   ASSERT_TRUE(client->ReadUntil([&] { return client->received[1] == "here\n"; }).ok());
   EXPECT_EQ(backend_.running, 1);
   client.reset();
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
   EXPECT_EQ(backend_.killed, 1);
-  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
 // Its end is behind input that the command doesn't take.
@@ -151,9 +154,9 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   ASSERT_NE(client, nullptr);
   // A little more than the pipe and the session take.
   for (int i = 0; i < 90; ++i) ASSERT_TRUE(client->Send(0, std::string(4096, 'x')).ok());
-  ASSERT_TRUE(Eventually([&] { return backend_.running == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
   client.reset();
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
   EXPECT_EQ(backend_.killed, 1);
 }
 
@@ -164,7 +167,7 @@ TEST_F(ExecServerTest, WhatTheCommandLeavesBehindHoldsNobodyUp) {
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_LT(absl::Now() - before, absl::Seconds(20));
   EXPECT_EQ(client->received[1], "done\n");
-  EXPECT_EQ(ExitCode(client->received[3]), 0);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 0);
 }
 
 TEST_F(ExecServerTest, FailuresToStartAreToldOnTheErrorChannel) {
@@ -183,7 +186,7 @@ TEST_F(ExecServerTest, WhyACommandWasNotExecutedIsOnStandardError) {
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[2], "exec: not found\n");
-  EXPECT_EQ(ExitCode(client->received[3]), 127);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 127);
 }
 
 TEST_F(ExecServerTest, TokensAreGoodOnce) {
@@ -235,10 +238,10 @@ TEST_F(ExecServerTest, ACommandWhoseOutputCannotBeWaitedForIsAnError) {
   auto client = WebSocket(Shell("echo lost; exit 0"));
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
-  EXPECT_EQ(ExitCode(client->received[3]), -1);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
   EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the command's streams"));
   EXPECT_EQ(backend_.killed, 1);
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
 
 TEST_F(ExecServerTest, ASpdyClientMustOpenItsStreamsInTime) {
@@ -257,7 +260,7 @@ TEST_F(ExecServerTest, IdleStreamsEnd) {
   auto client = WebSocket(Shell("sleep 1000"));
   ASSERT_NE(client, nullptr);
   EXPECT_TRUE(client->ReadToEnd().ok());
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
 
 // Nothing is read from its client when the time is over.
@@ -270,8 +273,8 @@ TEST_F(ExecServerTest, AnIdleStreamOfACommandThatDoesNotReadEnds) {
   // A little more than the pipe and the session take. On a slow machine the end may come first.
   absl::Status sent;
   for (int i = 0; i < 90 && sent.ok(); ++i) sent = client->Send(0, std::string(4096, 'x'));
-  EXPECT_TRUE(Eventually([&] { return backend_.killed == 1; }));
-  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.killed == 1; }));
+  EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
 TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
@@ -282,7 +285,7 @@ TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
   for (const char* type : {"error", "stdout", "stderr"}) {
     ASSERT_TRUE(spdy->Open({{"streamtype", type}}).ok());
   }
-  ASSERT_TRUE(Eventually([&] { return backend_.running == 3; }));
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 3; }));
   ASSERT_TRUE(spdy->SendBytes(std::string(4096, '\xff')).ok());
   EXPECT_TRUE(spdy->ReadToEnd().ok());
   EXPECT_TRUE(spdy->gone_away);
@@ -290,7 +293,25 @@ TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
   EXPECT_TRUE(websocket->ReadToEnd().ok());
   ASSERT_TRUE(good->ReadToEnd().ok());
   EXPECT_EQ(good->received[1], "fine\n");
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
+}
+
+// The server says goodbye because of the first message, and finds the broken frame meanwhile.
+TEST_F(ExecServerTest, ABrokenFrameDuringTheGoodbyeEndsTheConnection) {
+  Start({.leave_timeout = absl::Milliseconds(50)});
+  const auto client = WebSocket(Shell("sleep 1000"), "v4.base64.channel.k8s.io");
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
+  const auto frame = [](int opcode, const std::string& payload) {
+    return absl::StrCat(std::string(1, static_cast<char>(0x80 | opcode)),
+                        std::string(1, static_cast<char>(0x80 | payload.size())),
+                        std::string(4, '\0'), payload);  // masked with zeros
+  };
+  std::string bytes = frame(1, "no digit");
+  for (int i = 0; i < 4; ++i) bytes += frame(1, "0aGk=");
+  ASSERT_TRUE(client->connection().Write(bytes + frame(7, "no opcode")).ok());
+  EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+  EXPECT_EQ(backend_.running, 0);
 }
 
 TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
@@ -302,7 +323,31 @@ TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
   EXPECT_EQ(other->received[1], "quick\n");
   EXPECT_EQ(backend_.running, 1);  // the slow one's still waits
   slow.reset();
-  EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
+}
+
+// It is none the worse for it, and neither is what it writes.
+TEST_F(ExecServerTest, ACommandWaitsForASpdyClientUntilThatReads) {
+  // Lines of ten bytes, more than what sockets, server and pipe hold.
+  constexpr size_t kFirst = 100'000'001;
+  const size_t end = kFirst + SocketBytes() / 10 + 200'000;
+  auto slow = Spdy(Shell(absl::StrCat("seq ", kFirst, " ", end - 1, "; exit 7")));
+  ASSERT_NE(slow, nullptr);
+  const auto error = slow->Open({{"streamtype", "error"}});
+  const auto out = slow->Open({{"streamtype", "stdout"}});
+  ASSERT_TRUE(error.ok() && out.ok() && slow->Open({{"streamtype", "stderr"}}).ok());
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
+  auto other = WebSocket(Shell("echo quick"));
+  ASSERT_NE(other, nullptr);
+  ASSERT_TRUE(other->ReadToEnd().ok());
+  EXPECT_EQ(other->received[1], "quick\n");
+  EXPECT_EQ(backend_.ended, 1);  // the slow one's waits
+  ASSERT_TRUE(slow->ReadToEnd().ok());
+  std::string lines;
+  for (size_t line = kFirst; line < end; ++line) absl::StrAppend(&lines, line, "\n");
+  EXPECT_EQ(slow->received[*out].size(), lines.size());
+  EXPECT_TRUE(slow->received[*out] == lines);
+  EXPECT_EQ(ExitCodeOf(slow->received[*error]), 7);
 }
 
 // The command is over before its client has read anything, and the client has something to say.
@@ -314,12 +359,12 @@ TEST_F(ExecServerTest, AClientThatReadsLateGetsEverything) {
   const auto error = client->Open({{"streamtype", "error"}});
   const auto out = client->Open({{"streamtype", "stdout"}});
   ASSERT_TRUE(error.ok() && out.ok() && client->Open({{"streamtype", "stderr"}}).ok());
-  ASSERT_TRUE(Eventually([&] { return backend_.ended == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return backend_.ended == 1; }));
   absl::SleepFor(absl::Milliseconds(500));  // far longer than it is waited for one that has all
   ASSERT_TRUE(client->Ping(1).ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[*out].size(), kSize);
-  EXPECT_EQ(ExitCode(client->received[*error]), 0);
+  EXPECT_EQ(ExitCodeOf(client->received[*error]), 0);
 }
 
 TEST_F(ExecServerTest, AClientThatNeverReadsIsLetGo) {
@@ -328,8 +373,8 @@ TEST_F(ExecServerTest, AClientThatNeverReadsIsLetGo) {
     SCOPED_TRACE(script);
     const auto websocket = WebSocket(Shell(script));
     ASSERT_NE(websocket, nullptr);
-    EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
-    EXPECT_TRUE(Eventually([&] { return backend_.running == 0; }));
+    EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+    EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
   }
 }
 
@@ -342,13 +387,13 @@ TEST_F(ExecServerTest, AClientThatAsksAndTakesNoAnswersIsLetGo) {
   // Far more than the sockets between hold.
   for (int i = 0; i < 8000 && sent.ok(); ++i) sent = client->SendBytes(pings);
   EXPECT_FALSE(sent.ok());
-  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
 TEST_F(ExecServerTest, StoppingEndsEveryStream) {
   auto client = WebSocket(Shell("sleep 1000"));
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(Eventually([&] { return backend_.running == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
   server_->Stop();
   EXPECT_EQ(backend_.running, 0);
   EXPECT_TRUE(client->ReadToEnd().ok());

@@ -23,6 +23,13 @@
 
 namespace plimsoll::streaming {
 
+// Both of a socket; a listener's connections have its sizes.
+inline void SizeBuffers(int socket, int bytes) {
+  for (const int buffer : {SO_RCVBUF, SO_SNDBUF}) {
+    setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof(bytes));
+  }
+}
+
 class FakeCommand final : public runtime::RunningCommand {
  public:
   FakeCommand(Child child, runtime::CommandStreams streams, std::atomic<int>* running,
@@ -114,30 +121,33 @@ class FakeBackend : public Backend {
     }
     absl::MutexLock lock(&mutex);
     monitor.Reset(ends[0]);
-    attached = true;
+    ++attached;
     return runtime::AttachedContainer{UniqueFd(ends[1]), request.terminal};
   }
 
   absl::StatusOr<UniqueFd> PodSocket(const std::string& /*sandbox_id*/, int family) override {
     UniqueFd made(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.valid()) return ErrnoStatus(errno, "socket");
+    if (pod_buffer_bytes > 0) SizeBuffers(made.get(), pod_buffer_bytes);
     return made;
   }
 
-  // The monitor's end, once somebody has attached.
-  int AwaitMonitor() {
+  // The monitor's end, once so many have attached: that of the last one.
+  int AwaitMonitor(int count = 1) {
+    const auto there = [this, count] { return attached >= count; };
     absl::MutexLock lock(&mutex);
-    mutex.Await(absl::Condition(&attached));
+    mutex.Await(absl::Condition(&there));
     return monitor.get();
   }
 
   std::atomic<int> running = 0;  // commands
   std::atomic<int> ended = 0;    // by themselves
   std::atomic<int> killed = 0;
+  std::atomic<int> pod_buffer_bytes = 0;     // of the next PodSocket; 0: the usual
   UniqueFd output_that_nobody_can_wait_for;  // of the next command
   absl::Mutex mutex;
   UniqueFd monitor;
-  bool attached = false;
+  int attached = 0;  // so far
 };
 
 }  // namespace plimsoll::streaming

@@ -63,7 +63,14 @@ void Link::Send(std::string message) {
 }
 
 asio::awaitable<bool> Link::RoomToSend() {
-  while (!over_ && !closing_ && queued_bytes_ >= kEnoughBytes) co_await room_.Wait();
+  const uint64_t turn = next_turn_++;
+  turns_.push_back(turn);
+  while (!over_ && !closing_ && (queued_bytes_ >= kEnoughBytes || turns_.front() != turn)) {
+    co_await room_.Wait();
+  }
+  std::erase(turns_, turn);
+  // There may be room for the next one, too.
+  if (!turns_.empty()) room_.Notify();
   co_return !over_ && !closing_;
 }
 

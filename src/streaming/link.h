@@ -49,7 +49,8 @@ class Link {
   asio::awaitable<absl::StatusOr<std::string>> Receive();
   // No effect once it is over. With more than kTooManyBytes queued it aborts the connection.
   void Send(std::string message);
-  // Returns when there is room. False: it is over.
+  // Returns when there is room, to those who wait in the order in which they came: else one that
+  // always has something to send would leave the others none. False: it is over.
   asio::awaitable<bool> RoomToSend();
   // Says goodbye when all that is queued has been sent. The client is given a while for its own.
   void Close();
@@ -69,6 +70,8 @@ class Link {
   Signal room_;
   Sleep idle_;
   Sleep lingering_;
+  std::deque<uint64_t> turns_;  // of those who wait for room
+  uint64_t next_turn_ = 0;
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;  // with what is being sent
   bool closing_ = false;

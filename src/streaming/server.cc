@@ -74,6 +74,7 @@ class ServerImpl final : public Server {
   ServerImpl(ServerOptions options, std::unique_ptr<asio::ssl::context> tls)
       : options_(std::move(options)),
         tls_(std::move(tls)),
+        tokens_(options_.now),
         acceptor_(io_),
         retry_(io_),
         connections_ended_(io_),

@@ -9,6 +9,8 @@
 #ifndef PLIMSOLL_STREAMING_SERVER_H_
 #define PLIMSOLL_STREAMING_SERVER_H_
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,7 +30,9 @@ struct ServerOptions {
   absl::Duration idle_timeout = absl::Hours(4);         // of a stream on which nothing moves
   absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
   absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the end
-  Backend* backend = nullptr;                           // outlives the server
+  // Of the tokens in URLs.
+  std::function<Tokens::SteadyTime()> now = std::chrono::steady_clock::now;
+  Backend* backend = nullptr;  // outlives the server
 };
 
 // Whether certificate and key can be used, and with each other. INVALID_ARGUMENT.

@@ -3,21 +3,22 @@
 #define PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/spdy_client.h"
+#include "harness/stream_status.h"
 #include "harness/websocket_client.h"
 #include "streaming/fake_backend_for_test.h"
 #include "streaming/server.h"
 
 namespace plimsoll::streaming {
 
+using ::plimsoll::testing::ExitCodeOf;
 using ::plimsoll::testing::SpdyClient;
 using ::plimsoll::testing::WebSocketClient;
 
@@ -59,20 +60,6 @@ class ServerFixture : public ::testing::Test {
     auto client = SpdyClient::Connect(Url(std::move(request)), protocol);
     EXPECT_TRUE(client.ok()) << client.status();
     return client.ok() ? *std::move(client) : nullptr;
-  }
-  template <typename Condition>
-  static bool Eventually(const Condition& condition) {
-    const absl::Time end = absl::Now() + absl::Seconds(30);
-    while (!condition() && absl::Now() < end) absl::SleepFor(absl::Milliseconds(5));
-    return condition();
-  }
-  // The exit code in a metav1.Status; -1: it has none.
-  static int ExitCode(const std::string& text) {
-    const auto status = nlohmann::json::parse(text, nullptr, false);
-    if (!status.is_object()) return -1;
-    if (status.value("status", "") == "Success") return 0;
-    if (status.value("reason", "") != "NonZeroExitCode") return -1;
-    return std::stoi(status["details"]["causes"][0]["message"].get<std::string>());
   }
 
   FakeBackend backend_;

@@ -1,14 +1,10 @@
 // Attach and port-forward through a server on a real socket, and the server's own edges.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-#include <thread>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "monitor/protocol.h"
+#include "streaming/pod_for_test.h"
 #include "streaming/server_fixture_for_test.h"
 #include "streaming/spdy_frame.h"
 #include "streaming/spdy_headers.h"
@@ -55,7 +51,7 @@ TEST_F(AttachServerTest, CarriesWhatTheMonitorSaysAndHears) {
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[1], "outmore");
   EXPECT_THAT(client->received[2], HasSubstr("12 bytes of output left out"));
-  EXPECT_EQ(ExitCode(client->received[3]), 0);
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 0);
 }
 
 TEST_F(AttachServerTest, TellsTheSizeOfTheTerminal) {
@@ -67,6 +63,28 @@ TEST_F(AttachServerTest, TellsTheSizeOfTheTerminal) {
   const int monitor = backend_.AwaitMonitor();
   ASSERT_TRUE(client->Send(4, "{\"Width\":80,\"Height\":24}").ok());
   EXPECT_EQ(Hear(monitor), "r24 80");
+}
+
+TEST_F(AttachServerTest, TellsTheSizesOfTheTerminalOverSpdy) {
+  StreamRequest request = Attach();
+  request.errors = false;
+  request.terminal = true;
+  int attached = 0;
+  for (const char* protocol : {"v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io"}) {
+    SCOPED_TRACE(protocol);
+    auto client = Spdy(request, protocol);
+    ASSERT_NE(client, nullptr);
+    for (const char* type : {"error", "stdin", "stdout"}) {
+      ASSERT_TRUE(client->Open({{"streamtype", type}}).ok());
+    }
+    const auto resize = client->Open({{"streamtype", "resize"}});
+    ASSERT_TRUE(resize.ok());
+    const int monitor = backend_.AwaitMonitor(++attached);
+    ASSERT_TRUE(client->Send(*resize, "{\"Width\":80,\"Height\":24}\n").ok());
+    EXPECT_EQ(Hear(monitor), "r24 80");
+    ASSERT_TRUE(client->Send(*resize, "{\"Width\":132,\"Height\":50}\n").ok());
+    EXPECT_EQ(Hear(monitor), "r50 132");
+  }
 }
 
 TEST_F(AttachServerTest, AMonitorThatDiesIsAnError) {
@@ -88,68 +106,6 @@ TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
   client.reset();
   EXPECT_EQ(Hear(monitor), "");
 }
-
-// On 127.0.0.1 or ::1.
-class Listener {
- public:
-  Listener(int family, int backlog) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_storage address = {};
-    socklen_t size = sizeof(sockaddr_in);
-    if (family == AF_INET) {
-      auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
-      v4->sin_family = AF_INET;
-      v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    } else {
-      auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
-      v6->sin6_family = AF_INET6;
-      v6->sin6_addr = in6addr_loopback;
-      size = sizeof(sockaddr_in6);
-    }
-    there_ = bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-             listen(fd_.get(), backlog) == 0;
-    size = sizeof(address);
-    getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
-  }
-  int fd() const { return fd_.get(); }
-  bool there() const { return there_; }
-  uint16_t port() const { return port_; }
-
- private:
-  const UniqueFd fd_;
-  bool there_ = false;
-  uint16_t port_ = 0;
-};
-
-// Answers with what it hears, in capital letters.
-class Echo {
- public:
-  explicit Echo(int family) : listener_(family, 8), thread_([this] { Serve(); }) {}
-  ~Echo() {
-    shutdown(listener_.fd(), SHUT_RDWR);
-    thread_.join();
-  }
-  bool there() const { return listener_.there(); }
-  uint16_t port() const { return listener_.port(); }
-
- private:
-  void Serve() {
-    while (true) {
-      const UniqueFd client(accept(listener_.fd(), nullptr, nullptr));
-      if (!client.valid()) return;
-      char buffer[4096];
-      for (ssize_t n = recv(client.get(), buffer, sizeof(buffer), 0); n > 0;
-           n = recv(client.get(), buffer, sizeof(buffer), 0)) {
-        for (ssize_t i = 0; i < n; ++i) buffer[i] = static_cast<char>(toupper(buffer[i]));
-        if (send(client.get(), buffer, static_cast<size_t>(n), MSG_NOSIGNAL) != n) break;
-      }
-      if (send(client.get(), ".", 1, MSG_NOSIGNAL) != 1) continue;
-    }
-  }
-
-  const Listener listener_;
-  std::thread thread_;
-};
 
 class PortForwardServerTest : public ServerFixture {
  protected:
@@ -302,7 +258,7 @@ TEST_F(PortForwardServerTest, AStreamAfterAResetIsAnotherPairs) {
   EXPECT_EQ(client->received[*data], "HELLO.");
   EXPECT_FALSE(client->ended.contains(*again));
   client.reset();
-  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+  EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
 // Streams that are reset make room for others, but what they stand for may be there still.
@@ -389,7 +345,7 @@ TEST_F(ServerTest, SpeaksTlsWhereItHasACertificate) {
   ASSERT_TRUE(websocket->CloseChannel(0).ok());
   ASSERT_TRUE(websocket->ReadToEnd().ok());
   EXPECT_EQ(websocket->received[1], "over TLS");
-  EXPECT_EQ(ExitCode(websocket->received[3]), 3);
+  EXPECT_EQ(ExitCodeOf(websocket->received[3]), 3);
   EXPECT_EQ(websocket->connection().Read(absl::Seconds(30)).value_or("more"), "");
   EXPECT_TRUE(websocket->connection().HasEndBeenSaid());
   auto spdy = Spdy(Shell("echo out"));

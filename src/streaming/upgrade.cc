@@ -1,6 +1,8 @@
 #include "streaming/upgrade.h"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -61,7 +63,10 @@ class ByteTransport final : public Transport {
 class MessageTransport final : public Transport {
  public:
   MessageTransport(Socket socket, const WebSocketOptions& options)
-      : stream_(std::move(socket)), options_(options) {
+      : executor_(socket.get_executor()),
+        cancels_(std::make_shared<Cancels>()),
+        stream_(std::move(socket)),
+        options_(options) {
     // Those who use it watch the time.
     stream_.set_option(websocket::stream_base::timeout{
         .handshake_timeout = websocket::stream_base::none(),
@@ -91,10 +96,14 @@ class MessageTransport final : public Transport {
     ErrorCode error;
     if (options_.tunnel) {
       // A stream knows no messages: it takes the pieces as they come.
-      co_await stream_.async_read_some(buffer, kReadBytes,
-                                       asio::redirect_error(asio::use_awaitable, error));
+      co_await stream_.async_read_some(
+          buffer, kReadBytes,
+          asio::bind_cancellation_slot(cancels_->reading.slot(),
+                                       asio::redirect_error(asio::use_awaitable, error)));
     } else {
-      co_await stream_.async_read(buffer, asio::redirect_error(asio::use_awaitable, error));
+      co_await stream_.async_read(
+          buffer, asio::bind_cancellation_slot(cancels_->reading.slot(),
+                                               asio::redirect_error(asio::use_awaitable, error)));
     }
     if (error) co_return EndOf(error);
     co_return beast::buffers_to_string(buffer.data());
@@ -110,12 +119,33 @@ class MessageTransport final : public Transport {
   bool HasLeft() const override { return stream_.next_layer().HasLeft(); }
   asio::awaitable<void> Finish() override {
     ErrorCode ignored;
-    co_await stream_.async_close(websocket::close_code::normal,
-                                 asio::redirect_error(asio::use_awaitable, ignored));
+    co_await stream_.async_close(
+        websocket::close_code::normal,
+        asio::bind_cancellation_slot(cancels_->closing.slot(),
+                                     asio::redirect_error(asio::use_awaitable, ignored)));
   }
-  void Abort() override { stream_.next_layer().Close(); }
+  // A read that finds a broken frame while the goodbye is being sent waits for that to come to its
+  // end, which waits for the read: Beast then has both of them waiting for nothing that the socket
+  // could tell.
+  void Abort() override {
+    stream_.next_layer().Close();
+    asio::post(executor_, [weak = std::weak_ptr<Cancels>(cancels_)] {
+      const auto cancels = weak.lock();
+      if (cancels == nullptr) return;
+      // In this order: the read is what the other waits for.
+      cancels->reading.emit(asio::cancellation_type::terminal);
+      cancels->closing.emit(asio::cancellation_type::terminal);
+    });
+  }
 
  private:
+  struct Cancels {
+    asio::cancellation_signal reading;
+    asio::cancellation_signal closing;
+  };
+
+  const Socket::executor_type executor_;
+  const std::shared_ptr<Cancels> cancels_;  // outlives what the stream does
   websocket::stream<Socket, /*deflateSupported=*/false> stream_;
   const WebSocketOptions options_;
 };

@@ -345,7 +345,7 @@ PROMISE_TEST(ImageVolumeTest, ItsFilesAreThereAndReadOnly,
       Shell("cat /volume/cargo/manifest; echo rum 2>/dev/null > /volume/cargo/manifest; echo $?");
   AddImage(&config, "");
   const auto id = TryCreate(RunPod(), config);
-  if (absl::IsUnimplemented(id.status())) GTEST_SKIP() << id.status().message();
+  if (IsLacking(id.status())) GTEST_SKIP() << id.status().message();
   ASSERT_OK(id);
   ASSERT_OK(TryStart(*id));
   AwaitExit(*id);
@@ -357,7 +357,7 @@ PROMISE_TEST(ImageVolumeTest, ASubPathIsAPartOfIt,
   cri::ContainerConfig config = Shell("cat /volume/deep; ls /volume");
   AddImage(&config, "cargo/hold");
   const auto id = TryCreate(RunPod(), config);
-  if (absl::IsUnimplemented(id.status())) GTEST_SKIP() << id.status().message();
+  if (IsLacking(id.status())) GTEST_SKIP() << id.status().message();
   ASSERT_OK(id);
   ASSERT_OK(TryStart(*id));
   AwaitExit(*id);

@@ -249,7 +249,7 @@ PROMISE_TEST(NetworkTest, StatsTellOfItsNetwork,
   cri::PodSandboxStatsRequest request;
   request.set_pod_sandbox_id(pod);
   const auto stats = client_.Ask<cri::PodSandboxStatsResponse>(request);
-  if (absl::IsUnimplemented(stats.status())) GTEST_SKIP() << stats.status().message();
+  if (IsLacking(stats.status())) GTEST_SKIP() << stats.status().message();
   ASSERT_OK(stats);
   if (!stats->stats().linux().has_network()) {
     GTEST_SKIP() << "the statistics of pods have no network";
@@ -311,7 +311,7 @@ PROMISE_TEST(NetworkTest, TrafficIsCounted,
     cri::PodSandboxStatsRequest request;
     request.set_pod_sandbox_id(pod);
     const auto response = client_.Ask<cri::PodSandboxStatsResponse>(request);
-    EXPECT_TRUE(response.ok() || absl::IsUnimplemented(response.status())) << response.status();
+    EXPECT_TRUE(response.ok() || IsLacking(response.status())) << response.status();
     return response.ok() ? response->stats().linux().network() : cri::NetworkUsage();
   };
   const cri::NetworkUsage before = network();
@@ -336,7 +336,7 @@ PROMISE_TEST(NetworkTest, TrafficIsAMetric,
   const std::string pod = RunPod(NetworkPodConfig());
   const auto described =
       client_.Ask<cri::ListMetricDescriptorsResponse>(cri::ListMetricDescriptorsRequest());
-  if (absl::IsUnimplemented(described.status())) GTEST_SKIP() << described.status().message();
+  if (IsLacking(described.status())) GTEST_SKIP() << described.status().message();
   ASSERT_OK(described);
   int interface_at = -1;
   for (const cri::MetricDescriptor& descriptor : described->descriptors()) {

@@ -1,5 +1,8 @@
 // Statistics of containers and pods.
+#include <glob.h>
+
 #include <algorithm>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -7,6 +10,33 @@
 
 namespace plimsoll::conformance {
 namespace {
+
+bool Exists(const char* pattern) {
+  glob_t found = {};
+  const bool any = glob(pattern, 0, nullptr, &found) == 0;
+  globfree(&found);
+  return any;
+}
+
+// Of control groups. Version 1 has no pressure.
+bool KernelTellsPressure() {
+  return Exists("/sys/fs/cgroup/cgroup.controllers") && Exists("/sys/fs/cgroup/*/memory.pressure");
+}
+bool KernelCountsSwap() {
+  return Exists("/sys/fs/cgroup/memory/memory.memsw.usage_in_bytes") ||
+         Exists("/sys/fs/cgroup/*/memory.swap.current");
+}
+
+void ExpectPressure(const cri::PsiStats& psi, const char* of) {
+  for (const auto& [name, line] : {std::pair("some", &psi.some()), {"full", &psi.full()}}) {
+    SCOPED_TRACE(absl::StrCat(name, " ", of));
+    for (const double share : {line->avg10(), line->avg60(), line->avg300()}) {
+      EXPECT_GE(share, 0);
+      EXPECT_LE(share, 100);
+    }
+  }
+  EXPECT_LE(psi.full().total(), psi.some().total()) << of;
+}
 
 using ::testing::Contains;
 using ::testing::IsEmpty;
@@ -45,6 +75,13 @@ class StatsTest : public CriTest {
     if (!response.ok()) return response.status();
     return response->stats();
   }
+  cri::LinuxPodSandboxStats PodStats(const std::string& pod) {
+    const auto stats = TryPodStats(pod);
+    EXPECT_TRUE(stats.ok() || IsLacking(stats.status())) << stats.status();
+    return stats.ok() ? stats->linux() : cri::LinuxPodSandboxStats();
+  }
+  // A field that isn't there: Plimsoll's own has all that the kernel tells.
+  bool MayLack() const { return !session_.own_runtime(); }
 };
 
 PROMISE_TEST(StatsTest, SayWhoseTheyAre,
@@ -79,6 +116,30 @@ PROMISE_TEST(StatsTest, CpuTimeGrowsWithWork,
             before.usage_core_nano_seconds().value() + 5'000'000);
 }
 
+PROMISE_TEST(StatsTest, NanoCoresAreWhatItUsesNow,
+             "Nano cores of a container and of its pod are what they have used in each second "
+             "since statistics were asked for before, at least a second ago") {
+  const std::string pod = RunPod();
+  const std::string busy = Start(pod, Shell("while :; do :; done"));
+  const std::string idle = Start(pod, Sleeper());
+  cri::CpuUsage of_busy;
+  cri::CpuUsage of_idle;
+  cri::CpuUsage of_pod;
+  const bool all = Eventually([&] {
+    of_busy = Stats(busy).cpu();
+    of_idle = Stats(idle).cpu();
+    of_pod = PodStats(pod).cpu();
+    return HasFailure() || (of_busy.has_usage_nano_cores() && of_idle.has_usage_nano_cores() &&
+                            of_pod.has_usage_nano_cores());
+  });
+  if (!all && MayLack()) GTEST_SKIP() << "the statistics have no usage_nano_cores";
+  ASSERT_TRUE(all) << "no nano cores of the container or of its pod";
+  // A loop gets a hundredth of a processor on the busiest machine.
+  EXPECT_GT(of_busy.usage_nano_cores().value(), 10'000'000u);
+  EXPECT_GT(of_pod.usage_nano_cores().value(), 10'000'000u);
+  EXPECT_LT(of_idle.usage_nano_cores().value(), of_busy.usage_nano_cores().value());
+}
+
 PROMISE_TEST(StatsTest, MemoryIsWhatItHolds,
              "The working set of a container grows with the memory that it takes") {
   const std::string id = Start(RunPod(), Sleeper());
@@ -89,6 +150,89 @@ PROMISE_TEST(StatsTest, MemoryIsWhatItHolds,
     return Stats(id).memory().working_set_bytes().value() > before + 18'000'000 || HasFailure();
   })) << Stats(id).memory().ShortDebugString();
   EXPECT_GT(Stats(id).memory().timestamp(), 0);
+}
+
+PROMISE_TEST(StatsTest, RssIsItsAnonymousMemory,
+             "rss_bytes has what the processes of a container hold of their own and leaves out "
+             "files in memory; page faults are counted") {
+  const std::string pod = RunPod();
+  const std::string holder =
+      Start(pod, Shell("x=$(head -c 8000000 /dev/zero | tr '\\0' y); echo ${#x} > /tmp/held; "
+                       "sleep 100000; echo \"$x\""));
+  const std::string filer =
+      Start(pod, Shell("head -c 20000000 /dev/zero > /dev/shm/cargo; echo > /tmp/held; "
+                       "sleep 100000; :"));
+  if (!Stats(holder).memory().has_rss_bytes() && MayLack()) {
+    GTEST_SKIP() << "the statistics have no rss_bytes";
+  }
+  for (const std::string& id : {holder, filer}) AwaitFile(id, "/tmp/held");
+  cri::MemoryUsage held;
+  cri::MemoryUsage filed;
+  // Kernels add up at their leisure.
+  EXPECT_TRUE(Eventually([&] {
+    held = Stats(holder).memory();
+    filed = Stats(filer).memory();
+    return HasFailure() ||
+           (held.rss_bytes().value() >= 8'000'000 && filed.usage_bytes().value() >= 20'000'000);
+  })) << held.ShortDebugString()
+      << filed.ShortDebugString();
+  EXPECT_LT(filed.rss_bytes().value(), 8'000'000u);
+  EXPECT_GE(held.usage_bytes().value(), 8'000'000u);
+  EXPECT_GT(held.page_faults().value(), 0u);
+  EXPECT_TRUE(held.has_major_page_faults());
+  cri::MemoryUsage of_pod;
+  EXPECT_TRUE(Eventually([&] {
+    of_pod = PodStats(pod).memory();
+    return HasFailure() || of_pod.rss_bytes().value() >= 8'000'000 ||
+           (MayLack() && !of_pod.has_rss_bytes());
+  })) << of_pod.ShortDebugString();
+}
+
+PROMISE_TEST(StatsTest, SwapIsUsageAndWhatTheLimitsLeave,
+             "Where the kernel counts swap, the statistics of a container have its usage and, with "
+             "limits of memory and of both together, what is left") {
+  if (!KernelCountsSwap()) GTEST_SKIP() << "this kernel's control groups count no swap";
+  cri::ContainerConfig config = Sleeper();
+  cri::LinuxContainerResources& limits = *config.mutable_linux()->mutable_resources();
+  limits.set_memory_limit_in_bytes(64 << 20);
+  limits.set_memory_swap_limit_in_bytes(96 << 20);
+  const cri::ContainerStats stats = Stats(Start(RunPod(), config));
+  if (!stats.has_swap() && MayLack()) GTEST_SKIP() << "the statistics have no swap";
+  const cri::SwapUsage& swap = stats.swap();
+  EXPECT_GT(swap.timestamp(), 0);
+  ASSERT_TRUE(swap.has_swap_usage_bytes()) << swap.ShortDebugString();
+  EXPECT_LT(swap.swap_usage_bytes().value(), uint64_t{32} << 20);
+  if (!swap.has_swap_available_bytes() && MayLack()) return;
+  // Other limits are the sum of both: what is left counts none of the memory.
+  EXPECT_EQ(swap.swap_available_bytes().value() + swap.swap_usage_bytes().value(),
+            uint64_t{32} << 20)
+      << swap.ShortDebugString();
+}
+
+PROMISE_TEST(StatsTest, PressureIsWhatTheKernelTells,
+             "Where the kernel tells the pressure of control groups, the statistics of containers "
+             "and pods have that of CPU, memory and I/O; that of CPU grows while processes wait") {
+  if (!KernelTellsPressure()) GTEST_SKIP() << "this kernel tells no pressure of control groups";
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Sleeper());
+  const cri::ContainerStats before = Stats(id);
+  if (!before.cpu().has_psi() && MayLack()) GTEST_SKIP() << "the statistics have no pressure";
+  EXPECT_TRUE(before.memory().has_psi());
+  EXPECT_TRUE(before.io().has_psi());
+  ExpectPressure(before.cpu().psi(), "of CPU");
+  ExpectPressure(before.memory().psi(), "of memory");
+  ExpectPressure(before.io().psi(), "of I/O");
+  const cri::LinuxPodSandboxStats of_pod = PodStats(pod);
+  EXPECT_TRUE(of_pod.cpu().has_psi() && of_pod.memory().has_psi() && of_pod.io().has_psi())
+      << of_pod.ShortDebugString();
+  // More loops than there are processors: one of them always waits.
+  Start(pod, Shell(absl::StrCat("i=0; while [ $i -lt ", std::thread::hardware_concurrency(),
+                                " ]; do while :; do :; done & i=$((i+1)); done; "
+                                "while :; do :; done")));
+  EXPECT_TRUE(Eventually([&] {
+    const uint64_t total = PodStats(pod).cpu().psi().some().total();
+    return HasFailure() || total > of_pod.cpu().psi().some().total() + 100'000'000;
+  })) << "the pod's processes have waited for less than 0.1 s";
 }
 
 PROMISE_TEST(StatsTest, AvailableMemoryIsWhatItsLimitLeaves,
@@ -153,7 +297,7 @@ PROMISE_TEST(StatsTest, APodsAreThoseOfAllInIt,
   const std::string one = Start(pod, Sleeper());
   const std::string two = Start(pod, Sleeper());
   const auto stats = TryPodStats(pod);
-  if (absl::IsUnimplemented(stats.status())) GTEST_SKIP() << stats.status().message();
+  if (IsLacking(stats.status())) GTEST_SKIP() << stats.status().message();
   ASSERT_OK(stats);
   EXPECT_EQ(stats->attributes().id(), pod);
   EXPECT_EQ(stats->attributes().metadata().uid(), config.metadata().uid());
@@ -181,12 +325,12 @@ PROMISE_TEST(StatsTest, PodsAreFiltered,
   const auto ids = [&] {
     std::vector<std::string> found;
     const auto response = client_.Ask<cri::ListPodSandboxStatsResponse>(request);
-    EXPECT_TRUE(response.ok() || absl::IsUnimplemented(response.status())) << response.status();
+    EXPECT_TRUE(response.ok() || IsLacking(response.status())) << response.status();
     if (!response.ok()) return found;
     for (const auto& stats : response->stats()) found.push_back(stats.attributes().id());
     return found;
   };
-  if (absl::IsUnimplemented(client_.Ask<cri::ListPodSandboxStatsResponse>(request).status())) {
+  if (IsLacking(client_.Ask<cri::ListPodSandboxStatsResponse>(request).status())) {
     GTEST_SKIP() << "ListPodSandboxStats is not served";
   }
   EXPECT_THAT(ids(), UnorderedElementsAre(front, plain));
@@ -209,7 +353,7 @@ PROMISE_TEST(StatsTest, StreamedOnesAreTheListed,
     for (const auto& stats : containers.container_stats()) ids.push_back(stats.attributes().id());
   }
   absl::Status status = stream->Finish();
-  if (absl::IsUnimplemented(status)) GTEST_SKIP() << status.message();
+  if (IsLacking(status)) GTEST_SKIP() << status.message();
   EXPECT_OK(status);
   EXPECT_THAT(ids, UnorderedElementsAre(id));
   cri::StreamPodSandboxStatsRequest of_pods;

@@ -1,30 +1,27 @@
 // Exec, Attach and PortForward: what a client finds at the URLs, over SPDY and WebSocket.
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "conformance/cri_test.h"
 #include "harness/spdy_client.h"
+#include "harness/stream_status.h"
 #include "harness/websocket_client.h"
 
 namespace plimsoll::conformance {
 namespace {
 
+using ::plimsoll::testing::ExitCodeOf;
 using ::plimsoll::testing::SpdyClient;
 using ::plimsoll::testing::WebSocketClient;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// The exit code in a metav1.Status; -1: it has none.
-int ExitCode(const std::string& text) {
-  const auto status = nlohmann::json::parse(text, nullptr, false);
-  if (!status.is_object()) return -1;
-  if (status.value("status", "") == "Success") return 0;
-  if (status.value("reason", "") != "NonZeroExitCode") return -1;
-  return std::stoi(status["details"]["causes"][0]["message"].get<std::string>());
-}
+using ::testing::StartsWith;
 
 class StreamTest : public CriTest {
  protected:
@@ -49,12 +46,42 @@ class StreamTest : public CriTest {
     EXPECT_OK(url);
     return url.value_or("");
   }
-  std::string PortUrl(const std::string& pod) {
+  std::string AttachUrl(const std::string& container) {
+    cri::AttachRequest request;
+    request.set_container_id(container);
+    request.set_stdin(true);
+    request.set_stdout(true);
+    request.set_stderr(true);
+    const auto response = client_.Ask<cri::AttachResponse>(request);
+    EXPECT_OK(response);
+    return response.ok() ? response->url() : "";
+  }
+  std::string PortUrl(const std::string& pod, const std::vector<int>& ports = {}) {
     cri::PortForwardRequest request;
     request.set_pod_sandbox_id(pod);
+    for (const int port : ports) request.add_port(port);
     const auto response = client_.Ask<cri::PortForwardResponse>(request);
     EXPECT_OK(response);
     return response.ok() ? response->url() : "";
+  }
+
+  // Starts a server in the pod that answers GET /page with "hello"; its port. The pod shares the
+  // host's network: it is a port that no other test's pod has.
+  std::string ServePage(const std::string& pod) {
+    const std::string container =
+        Start(pod, Shell("mkdir -p /tmp/www; echo hello > /tmp/www/page; i=20000; "
+                         "until busybox httpd -h /tmp/www -p 127.0.0.1:$i; do i=$((i+1)); done; "
+                         "echo $i > /tmp/port; sleep 100000"));
+    AwaitFile(container, "/tmp/port");
+    return Exec(container, "tr -d '\\n' < /tmp/port");
+  }
+  // A client of version 5; null where the runtime is somebody else's and older than that.
+  std::unique_ptr<WebSocketClient> ConnectByVersion5(const std::string& url) {
+    auto client = WebSocketClient::Connect(url, "v5.channel.k8s.io");
+    if (client.ok()) return *std::move(client);
+    EXPECT_TRUE(absl::IsFailedPrecondition(client.status()) && !session_.own_runtime())
+        << client.status();
+    return nullptr;
   }
 
   // A command over SPDY, as kubelet passes it on.
@@ -95,7 +122,7 @@ PROMISE_TEST(StreamTest, ExecGivesStreamsAndTheExitCode,
   ASSERT_OK(streams.client->ReadToEnd());
   EXPECT_EQ(streams.client->received[streams.out], "out\n");
   EXPECT_EQ(streams.client->received[streams.err], "err\n");
-  EXPECT_EQ(ExitCode(streams.client->received[streams.error]), 3)
+  EXPECT_EQ(ExitCodeOf(streams.client->received[streams.error]), 3)
       << streams.client->received[streams.error];
 }
 
@@ -111,7 +138,7 @@ PROMISE_TEST(StreamTest, ExecTakesInputUntilItsEnd,
   ASSERT_OK(streams.client->Send(streams.in, "", /*last=*/true));
   ASSERT_OK(streams.client->ReadToEnd());
   EXPECT_EQ(streams.client->received[streams.out], "hello\nend\n");
-  EXPECT_EQ(ExitCode(streams.client->received[streams.error]), 0);
+  EXPECT_EQ(ExitCodeOf(streams.client->received[streams.error]), 0);
 }
 
 PROMISE_TEST(StreamTest, ExecWithATerminalHasOneOfTheClientsSize,
@@ -147,8 +174,45 @@ PROMISE_TEST(StreamTest, ExecOverWebSocketsOfVersion4,
     ASSERT_OK((*client)->ReadToEnd());
     EXPECT_EQ((*client)->received[1], "out\n");
     EXPECT_EQ((*client)->received[2], "err\n");
-    EXPECT_EQ(ExitCode((*client)->received[3]), 3) << (*client)->received[3];
+    EXPECT_EQ(ExitCodeOf((*client)->received[3]), 3) << (*client)->received[3];
   }
+}
+
+PROMISE_TEST(StreamTest, ExecOverWebSocketsOfVersion5EndsItsInput,
+             "A WebSocket client of v5.channel.k8s.io ends a command's input by closing channel 0, "
+             "and still gets what the command says to that") {
+  const std::string container = Start(RunPod(), Sleeper());
+  const auto client = ConnectByVersion5(ExecUrl(container, "cat; echo end; exit 4", true));
+  if (client == nullptr) GTEST_SKIP() << "the runtime has no v5.channel.k8s.io";
+  ASSERT_OK(client->Send(0, "hello\n"));
+  ASSERT_OK(client->CloseChannel(0));
+  ASSERT_OK(client->ReadToEnd());
+  EXPECT_EQ(client->received[1], "hello\nend\n");
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 4) << client->received[3];
+}
+
+PROMISE_TEST(StreamTest, ATerminalOverWebSocketsHasOneOfTheClientsSize,
+             "A WebSocket client of v5.channel.k8s.io gives a command's terminal its size on "
+             "channel 4; the end of its input is not the end of the terminal") {
+  const std::string container = Start(RunPod(), Sleeper());
+  const auto client = ConnectByVersion5(
+      ExecUrl(container,
+              "test -t 0 && echo terminal; read line; echo \"got $line\"; "
+              "until [ \"$(busybox stty size)\" = '37 101' ]; do sleep 1; done; echo sized; exit 5",
+              true, true));
+  if (client == nullptr) GTEST_SKIP() << "the runtime has no v5.channel.k8s.io";
+  const auto has = [&](const char* text) {
+    return [&, text] { return absl::StrContains(client->received[1], text); };
+  };
+  ASSERT_OK(client->ReadUntil(has("terminal")));
+  ASSERT_OK(client->Send(0, "line\n"));
+  ASSERT_OK(client->ReadUntil(has("got line")));
+  ASSERT_OK(client->CloseChannel(0));
+  ASSERT_OK(client->Send(4, "{\"Width\":101,\"Height\":37}"));
+  ASSERT_OK(client->ReadToEnd());
+  EXPECT_THAT(client->received[1], HasSubstr("sized"));
+  EXPECT_EQ(client->received[2], "");
+  EXPECT_EQ(ExitCodeOf(client->received[3]), 5) << client->received[3];
 }
 
 PROMISE_TEST(StreamTest, UrlsAreGoodOnce, "A URL of Exec can be connected to once") {
@@ -179,34 +243,32 @@ PROMISE_TEST(StreamTest, AttachIsToTheContainersOwnStreams,
   cri::ContainerConfig config = Shell("while read line; do echo \"got $line\"; done");
   config.set_stdin(true);
   const std::string container = Start(RunPod(), config);
-  cri::AttachRequest request;
-  request.set_container_id(container);
-  request.set_stdin(true);
-  request.set_stdout(true);
-  request.set_stderr(true);
-  const auto response = client_.Ask<cri::AttachResponse>(request);
-  ASSERT_OK(response);
-  Streams streams = OpenStreams(response->url(), true, false);
-  ASSERT_NE(streams.client, nullptr);
-  ASSERT_OK(
-      streams.client->ReadUntil([&] { return streams.client->replied.contains(streams.err); }));
-  ASSERT_OK(streams.client->Send(streams.in, "one\n"));
-  ASSERT_OK(streams.client->ReadUntil(
-      [&] { return streams.client->received[streams.out] == "got one\n"; }));
-  EXPECT_TRUE(Eventually([&] { return Output(container) == "got one\n"; })) << Output(container);
+  Streams first = OpenStreams(AttachUrl(container), true, false);
+  ASSERT_NE(first.client, nullptr);
+  std::string& of_first = first.client->received[first.out];
+  ASSERT_OK(first.client->ReadUntil([&] { return first.client->replied.contains(first.err); }));
+  ASSERT_OK(first.client->Send(first.in, "one\n"));
+  ASSERT_OK(first.client->ReadUntil([&] { return of_first == "got one\n"; }));
+  const auto second = WebSocketClient::Connect(AttachUrl(container), "v4.channel.k8s.io");
+  ASSERT_OK(second);
+  std::string& of_second = (*second)->received[1];
+  // What its own input brings shows it that it is attached.
+  ASSERT_OK((*second)->Send(0, "two\n"));
+  ASSERT_OK((*second)->ReadUntil([&] { return absl::StrContains(of_second, "got two\n"); }));
+  ASSERT_OK(first.client->Send(first.in, "three\n"));
+  const std::string all = "got one\ngot two\ngot three\n";
+  ASSERT_OK(first.client->ReadUntil([&] { return of_first.size() >= all.size(); }));
+  EXPECT_EQ(of_first, all);
+  ASSERT_OK((*second)->ReadUntil([&] { return absl::StrContains(of_second, "got three\n"); }));
+  EXPECT_THAT(of_second, EndsWith("got two\ngot three\n"));
+  EXPECT_TRUE(Eventually([&] { return Output(container) == all; })) << Output(container);
 }
 
 PROMISE_TEST(StreamTest, PortForwardReachesThePod,
              "PortForward gives a URL where a SPDY client of portforward.k8s.io opens connections "
              "to ports of the pod; one to a port where nobody listens is an error of its own") {
   const std::string pod = RunPod();
-  // On the host's network, which the pod shares: a port that no other test's pod has.
-  const std::string container =
-      Start(pod, Shell("mkdir -p /tmp/www; echo hello > /tmp/www/page; i=20000; "
-                       "until busybox httpd -h /tmp/www -p 127.0.0.1:$i; do i=$((i+1)); done; "
-                       "echo $i > /tmp/port; sleep 100000"));
-  AwaitFile(container, "/tmp/port");
-  const std::string port = Exec(container, "tr -d '\\n' < /tmp/port");
+  const std::string port = ServePage(pod);
   const auto spdy = SpdyClient::Connect(PortUrl(pod), "portforward.k8s.io");
   ASSERT_OK(spdy);
   SpdyClient& client = **spdy;
@@ -227,6 +289,31 @@ PROMISE_TEST(StreamTest, PortForwardReachesThePod,
   const auto [nothing, error] = ask("1", "1");
   EXPECT_THAT(nothing, Not(HasSubstr("hello")));
   EXPECT_THAT(error, HasSubstr("1"));
+}
+
+PROMISE_TEST(StreamTest, PortForwardOverWebSockets,
+             "A WebSocket client of v4.channel.k8s.io finds each port of the request on two "
+             "channels, which begin with its number: one for its bytes, one for what goes wrong") {
+  const std::string pod = RunPod();
+  int port = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(ServePage(pod), &port));
+  const auto websocket = WebSocketClient::Connect(PortUrl(pod, {port, 1}), "v4.channel.k8s.io");
+  ASSERT_OK(websocket);
+  WebSocketClient& client = **websocket;
+  const auto number = [](int of) {
+    return std::string({static_cast<char>(of & 0xff), static_cast<char>(of >> 8)});
+  };
+  ASSERT_OK(client.Send(0, "GET /page HTTP/1.0\r\n\r\n"));
+  ASSERT_OK(client.ReadUntil([&] {
+    return absl::StrContains(client.received[0], "hello") &&
+           client.received[3].size() > number(1).size();
+  }));
+  EXPECT_THAT(client.received[0], StartsWith(number(port)));
+  EXPECT_THAT(client.received[0], HasSubstr("hello"));
+  EXPECT_EQ(client.received[1], number(port)) << "an error of the port that is served";
+  EXPECT_EQ(client.received[2], number(1));
+  EXPECT_THAT(client.received[3], StartsWith(number(1)));
+  EXPECT_GT(client.received[3].size(), number(1).size()) << "no error of the one that isn't";
 }
 
 PROMISE_TEST(StreamTest, WhatIsNotThereIsNotStreamed,

@@ -1,12 +1,14 @@
 #include "harness/metrics.h"
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/unique_fd.h"
+#include "daemon/exposition_for_test.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -47,6 +49,19 @@ std::string ReadPage(const std::string& path) {
     answer.append(buffer, static_cast<size_t>(n));
   }
   return answer;
+}
+
+double MetricValue(const std::string& line) {
+  const std::string answer = ReadMetrics();
+  EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 200 "));
+  const size_t end = answer.find("\r\n\r\n");
+  const daemon::Exposition metrics =
+      daemon::ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
+  for (const auto& [name, family] : metrics) {
+    const auto value = family.values.find(line);
+    if (value != family.values.end()) return value->second;
+  }
+  return -1;
 }
 
 }  // namespace plimsoll::testing

@@ -18,6 +18,9 @@ inline std::string ReadMetrics() {
   return ReadPage("/metrics");
 }
 
+// The value of a line of /metrics; -1 when it isn't there.
+double MetricValue(const std::string& line);
+
 // A connection of the test's own to where the pages are; invalid, and a failure of the test, when
 // nobody listens.
 UniqueFd ConnectToPages();

@@ -20,7 +20,7 @@ struct z_stream_s;
 
 namespace plimsoll::testing {
 
-// Not thread-safe.
+// Not thread-safe; but over TCP one thread may send while another reads.
 class SpdyClient {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;

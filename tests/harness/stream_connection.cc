@@ -46,6 +46,10 @@ class TcpConnection : public StreamConnection {
     return absl::OkStatus();
   }
   void Shutdown() override { shutdown(fd_.get(), SHUT_WR); }
+  void ResetAtClose() override {
+    const linger at_once = {1, 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  }
 
  protected:
   absl::StatusOr<std::string> ReadSome(absl::Duration limit) override {

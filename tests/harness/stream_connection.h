@@ -23,7 +23,7 @@ struct HttpAnswer {
   std::string body;  // as far as it came with the headers
 };
 
-// Not thread-safe.
+// Not thread-safe; but over TCP one thread may write while another reads.
 class StreamConnection {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -43,6 +43,8 @@ class StreamConnection {
   absl::StatusOr<std::string> ReadExactly(size_t size, absl::Duration limit);
   // Sends no more (TCP's half close).
   virtual void Shutdown() = 0;
+  // Its end will be a reset, which overtakes what the server hasn't taken.
+  virtual void ResetAtClose() = 0;
   // Whether the server has said that it is the end (TLS's close_notify); Read has found the end.
   virtual bool HasEndBeenSaid() const { return false; }
 

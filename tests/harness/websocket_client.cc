@@ -114,10 +114,11 @@ absl::StatusOr<bool> WebSocketClient::ReadMessage(std::string* message, absl::Du
   }
 }
 
-absl::Status WebSocketClient::ReadUntil(const std::function<bool()>& condition) {
+absl::Status WebSocketClient::ReadUntil(const std::function<bool()>& condition,
+                                        absl::Duration limit) {
   std::string message;
   while (!condition()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool more, ReadMessage(&message));
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool more, ReadMessage(&message, limit));
     if (!more) return absl::OkStatus();
     if (message.empty()) return absl::InternalError("a message without a channel");
     std::string data = message.substr(1);

@@ -14,7 +14,7 @@
 
 namespace plimsoll::testing {
 
-// Not thread-safe.
+// Not thread-safe; but over TCP one thread may send while another reads.
 class WebSocketClient {
  public:
   // `protocol` empty: none is asked for. An answer other than 101 is FAILED_PRECONDITION with the
@@ -32,7 +32,9 @@ class WebSocketClient {
   // Reads one message. False: the server has closed.
   absl::StatusOr<bool> ReadMessage(std::string* message, absl::Duration limit = absl::Seconds(30));
   // Takes messages into `received` until the condition holds or the server closes.
-  absl::Status ReadUntil(const std::function<bool()>& condition);
+  // DEADLINE_EXCEEDED when nothing comes for so long.
+  absl::Status ReadUntil(const std::function<bool()>& condition,
+                         absl::Duration limit = absl::Seconds(30));
   absl::Status ReadToEnd() {
     return ReadUntil([] { return false; });
   }

@@ -20,6 +20,8 @@
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
 #include "kill/actor.h"
+#include "kill/event_story.h"
+#include "soak/event_watch.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -57,6 +59,7 @@ class KillTest {
   void ForgetEnded(Known* known);
   void CheckForeign();
   void CheckDoctor();
+  void CheckLastEvents();
   uint64_t Random(uint64_t below) { return random_() % below; }
 
   const Options options_;
@@ -67,6 +70,9 @@ class KillTest {
   std::atomic<bool> killed_ = false;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::optional<Child> foreign_;
+  EventStory story_{&problems_};
+  std::optional<EventWatch> watch_;        // of the daemon that lives
+  std::map<std::string, ToldOfPod> told_;  // by the one that was killed last, if it served
   int kills_ = 0;
   int monitors_ = 0;
   absl::Duration slowest_start_ = absl::ZeroDuration();
@@ -78,6 +84,7 @@ absl::Status KillTest::SetUp() {
   places_.pods_parent = node_.cgroup_parent() + "-pods";
   places_.foreign = node_.cgroup_parent() + "/foreign";
   PLIMSOLL_RETURN_IF_ERROR(node_.StartDaemon());
+  watch_.emplace(node_.runtime());
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot rootfs,
                             FsRoot::OpenOrCreate(node_.directory() + "/busybox", 0755));
   PLIMSOLL_RETURN_IF_ERROR(MakeBusyboxRootfs(rootfs));
@@ -119,6 +126,10 @@ void KillTest::KillDaemon() {
   killed_ = true;
   node_.KillDaemon();
   ++kills_;
+  if (!watch_.has_value()) return;  // it didn't serve yet
+  watch_->Stop();
+  told_ = watch_->Rest();
+  watch_.reset();
 }
 
 void KillTest::KillMonitor() {
@@ -145,6 +156,7 @@ absl::Status KillTest::Restart() {
   const absl::Time start = absl::Now();
   PLIMSOLL_RETURN_IF_ERROR(node_.StartDaemon());
   const absl::Duration took = absl::Now() - start;
+  watch_.emplace(node_.runtime());
   slowest_start_ = std::max(slowest_start_, took);
   if (took > Patience(kSlowStart) && !IsEmulated())
     problems_.Add(absl::StrCat("a start took ", absl::FormatDuration(took)));
@@ -176,6 +188,7 @@ absl::Status KillTest::Round() {
 
 absl::Status KillTest::Verify() {
   PLIMSOLL_ASSIGN_OR_RETURN(const Observed observed, Observe(node_, problems_));
+  story_.EndLife(told_, observed);
   for (const auto& actor : actors_) actor->Verify(observed);
   Known known;
   for (const auto& actor : actors_) actor->AddKnown(&known);
@@ -228,8 +241,19 @@ void KillTest::CheckDoctor() {
   for (const std::string& trouble : response.troubles()) problems_.Add("trouble: " + trouble);
 }
 
+// What is told comes a moment after what it is about.
+void KillTest::CheckLastEvents() {
+  for (const std::string& pod : story_.pods()) {
+    if (!watch_->AwaitRemoval(pod, Patience(absl::Seconds(10)))) break;
+  }
+  if (const std::string failure = watch_->failure(); !failure.empty()) problems_.Add(failure);
+  watch_->Stop();
+  story_.EndAll(watch_->Rest());
+}
+
 absl::Status KillTest::Finish() {
   for (const auto& actor : actors_) actor->Finish();
+  CheckLastEvents();
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image("busybox");
   cri::RemoveImageResponse response;

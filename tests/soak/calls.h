@@ -4,8 +4,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -36,6 +39,24 @@ class Calls {
     const grpc::Status status = (node_->runtime().*method)(&context, request, response);
     Judge(name, absl::Now() - start, status, expected);
     return status.error_code();
+  }
+
+  template <typename Request, typename Response>
+  using StreamMethod = std::unique_ptr<grpc::ClientReader<Response>> (cri::RuntimeService::Stub::*)(
+      grpc::ClientContext*, const Request&);
+
+  // All pieces of an answer that comes in a stream.
+  template <typename Request, typename Response>
+  std::vector<Response> AskStream(const char* name, StreamMethod<Request, Response> method,
+                                  const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + Patience(absl::Seconds(60))));
+    const absl::Time start = absl::Now();
+    const auto reader = (node_->runtime().*method)(&context, request);
+    std::vector<Response> pieces;
+    for (Response piece; reader->Read(&piece);) pieces.push_back(std::move(piece));
+    Judge(name, absl::Now() - start, reader->Finish(), {grpc::StatusCode::OK});
+    return pieces;
   }
 
   void Fault(const std::string& text) {

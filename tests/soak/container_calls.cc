@@ -54,10 +54,10 @@ void ContainerLife::ExecOfEnded() {
 }
 
 // By a command in it, into what its first process has as its standard output.
-void ContainerLife::WriteLines() {
+void ContainerLife::WriteLines(int count) {
   AwaitReady();  // its own line is the first
   const int first = static_cast<int>(written_.out.size());
-  const int last = first + static_cast<int>(Dice(60));
+  const int last = first + count - 1;
   const auto request = Shell(
       id_,
       absl::StrFormat(

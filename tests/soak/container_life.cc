@@ -25,18 +25,20 @@ std::string Loop(const char* stream, int first, int last, const std::string& nam
 
 }  // namespace
 
-ContainerLife::ContainerLife(Calls* calls, Random* random, std::string name, const std::string& pod,
-                             const cri::PodSandboxConfig& pod_config)
+ContainerLife::ContainerLife(Calls* calls, Random* random, std::string name, std::string pod,
+                             const cri::PodSandboxConfig& pod_config, int port)
     : calls_(calls),
       random_(random),
       name_(std::move(name)),
-      log_directory_(pod_config.log_directory()) {
+      pod_(std::move(pod)),
+      log_directory_(pod_config.log_directory()),
+      port_(port) {
   role_ = Dice(5) < 2 ? Role::kWriter : Role::kServer;
   exit_code_ = static_cast<int>(Dice(3) * 21);
   lines_ = static_cast<int>(Dice(4) == 0 ? 100 + Dice(1500) : Dice(40));
   long_line_ = static_cast<int>(10 + Dice(40000));
   cri::CreateContainerRequest request;
-  request.set_pod_sandbox_id(pod);
+  request.set_pod_sandbox_id(pod_);
   *request.mutable_config() = Config();
   *request.mutable_sandbox_config() = pod_config;
   cri::CreateContainerResponse response;
@@ -54,6 +56,7 @@ cri::ContainerConfig ContainerLife::Config() const {
   config.add_args("-c");
   config.add_args(Script());
   config.set_log_path(name_ + ".log");
+  config.set_stdin(role_ == Role::kServer);
   (*config.mutable_labels())["soak"] = name_;
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
       cri::CONTAINER);
@@ -62,8 +65,9 @@ cri::ContainerConfig ContainerLife::Config() const {
 
 std::string ContainerLife::Script() const {
   if (role_ == Role::kServer) {
+    // What clients that are attached type is written, too.
     return absl::StrCat("trap 'exit ", exit_code_, "' TERM; echo \"", Line("out", 0, name_),
-                        "\"; while :; do sleep 1000 & wait; done");
+                        "\"; exec 3<&0; cat <&3 & while :; do sleep 1000 & wait; done");
   }
   return absl::StrCat(Loop("out", 1, lines_, name_, ""), "; ",
                       Loop("err", 1, lines_, name_, " >&2"), "; head -c ", long_line_,
@@ -110,11 +114,16 @@ void ContainerLife::Step() {
 
 void ContainerLife::StepOfStartedServer() {
   const uint64_t dice = Dice(100);
-  if (dice < 20) return Exec();
-  if (dice < 22) return ExecUntilTimeout();
-  if (dice < 44) return WriteLines();
-  if (dice < 58) return Rotate();
-  if (dice < 70) return Update();
+  if (dice < 12) return Exec();
+  if (dice < 14) return ExecUntilTimeout();
+  if (dice < 23) return StreamedExec();
+  if (dice < 26) return LeaveStreamedExec();
+  if (dice < 32) return WatchByAttach();
+  if (dice < 37) return TypeByAttach();
+  if (dice < 44) return ForwardPort(/*leaves=*/Dice(3) == 0);
+  if (dice < 54) return WriteLines(static_cast<int>(1 + Dice(60)));
+  if (dice < 64) return Rotate();
+  if (dice < 72) return Update();
   if (dice < 80) return Stats();
   if (dice < 84) return StartAgain();
   if (dice < 92) return Stop(/*gently=*/true);

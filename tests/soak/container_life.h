@@ -2,10 +2,13 @@
 #ifndef PLIMSOLL_TESTS_SOAK_CONTAINER_LIFE_H_
 #define PLIMSOLL_TESTS_SOAK_CONTAINER_LIFE_H_
 
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "harness/spdy_client.h"
+#include "harness/websocket_client.h"
 #include "soak/calls.h"
 #include "soak/container_log.h"
 #include "soak/event_check.h"
@@ -26,9 +29,9 @@ class ContainerLife {
 
   enum class State { kCreated, kStarted, kEnded, kRemoved };
 
-  // Creates it. `log_directory`: the pod's.
-  ContainerLife(Calls* calls, Random* random, std::string name, const std::string& pod,
-                const cri::PodSandboxConfig& pod_config);
+  // Creates it in the pod of that id. `port`: one that no other pod's containers listen on.
+  ContainerLife(Calls* calls, Random* random, std::string name, std::string pod,
+                const cri::PodSandboxConfig& pod_config, int port);
 
   // Something that can be done to it now.
   void Step();
@@ -60,7 +63,17 @@ class ContainerLife {
   void Exec();
   void ExecUntilTimeout();
   void ExecOfEnded();
-  void WriteLines();
+  void StreamedExec();
+  void LeaveStreamedExec();
+  void WatchByAttach();
+  void TypeByAttach();
+  // A client sends something to a server in the container, gets it back, and says that it ends; or
+  // `leaves` without a word when some has come back.
+  void ForwardPort(bool leaves);
+  // Runs a command in it that gives one client what it sends, and ends. Null after a fault.
+  std::unique_ptr<WebSocketClient> ServeOneConnection();
+  std::unique_ptr<SpdyClient> ConnectToPod();
+  void WriteLines(int count);
   void Rotate();
   void Update();
   void Stats();
@@ -79,7 +92,9 @@ class ContainerLife {
   Calls* const calls_;
   Random* const random_;
   const std::string name_;
+  const std::string pod_;  // its id
   const std::string log_directory_;
+  const int port_;
   Role role_ = Role::kServer;
   int lines_ = 0;      // of a writer, on each stream
   int long_line_ = 0;  // of a writer: the length of its last line

@@ -30,8 +30,9 @@ struct Flags {
 };
 
 absl::Status SetUpNetwork(const Flags& flags, const TestDir& directory, SoakOptions* options) {
-  if (flags.network.empty()) return absl::OkStatus();
+  // In each case: what listens in pods on the daemon's own network meets nobody's ports there.
   PLIMSOLL_RETURN_IF_ERROR(EnterOwnNetwork());
+  if (flags.network.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(
       options->network_config,
       WriteNetwork(directory.path(), flags.network == "bridge" ? "" : flags.network));
@@ -92,7 +93,8 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--network", flags.network,
                  "pods have networks of their own: \"bridge\", or a file with a network "
-                 "configuration list; default: the host's network");
+                 "configuration list; default: the daemon's network, which has no more than a "
+                 "loopback");
   app.add_option("--json", flags.json, "write the report to this file, too");
   CLI11_PARSE(app, argc, argv);
   if (flags.max_growth_percent > 0 && soak.rounds < 2) {

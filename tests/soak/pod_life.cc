@@ -14,6 +14,9 @@ using Code = grpc::StatusCode;
 using Stub = cri::RuntimeService::Stub;
 
 constexpr size_t kMostContainers = 3;  // at a time
+// Below those that the kernel gives to whoever asks for none; pods may share a network.
+constexpr int kFirstPort = 10000;
+constexpr int kPorts = 20000;  // by far more than there are pods at a time
 
 }  // namespace
 
@@ -95,7 +98,8 @@ void PodLife::Look() {
 }
 
 void PodLife::CreateContainer() {
-  containers_.emplace_back(&calls_, &random_, absl::StrCat("c", containers_.size()), id_, config_);
+  containers_.emplace_back(&calls_, &random_, absl::StrCat("c", containers_.size()), id_, config_,
+                           kFirstPort + options_.number % kPorts);
 }
 
 // Refused, and nothing of it is there: neither an event nor anything in a list.

@@ -19,7 +19,7 @@ struct PodLifeOptions {
   EventWatch* events = nullptr;
   uint64_t seed = 0;
   int number = 0;
-  bool has_network = false;  // pods have a network of their own, else the host's
+  bool has_network = false;  // pods have a network of their own, else the daemon's
 };
 
 // Runs a pod, does this and that to it and to containers in it, removes it, and looks at each step

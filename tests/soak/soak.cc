@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <set>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
@@ -13,19 +11,21 @@
 #include "base/status.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
+#include "soak/lister.h"
 #include "soak/own_network.h"
 #include "soak/pod_life.h"
 
 namespace plimsoll::testing {
 namespace {
 
-using Stub = cri::RuntimeService::Stub;
-
 // gRPC keeps one for each of its threads that has waited, and has more threads the more calls come
 // at once. Of anything else there must be no more at the end than before.
 constexpr char kWakeups[] = "anon_inode:[eventfd]";
 constexpr size_t kMostWakeups = 32;
 constexpr int kMostHistories = 3;
+
+// In which the daemon gives memory back to the kernel.
+constexpr absl::Duration kPause = absl::Seconds(1);
 
 bool IsWakeup(const std::string& leftover) {
   return absl::StartsWith(leftover, "descriptor ") && absl::EndsWith(leftover, kWakeups);
@@ -60,6 +60,7 @@ absl::Status Soak::SetUp() {
 }
 
 absl::Status Soak::Rest() {
+  absl::SleepFor(Patience(kPause));
   PLIMSOLL_ASSIGN_OR_RETURN(MemorySample sample, SampleMemory(node_.daemon_pid()));
   sample.pods = lived_;
   memory_.push_back(sample);
@@ -91,34 +92,13 @@ void Soak::Live(int until) {
   std::atomic<bool> done = false;
   std::thread lister([this, &done] {
     while (!done) {
-      ListAll();
+      ListAll(node_, journal_);
       absl::SleepFor(absl::Milliseconds(200));
     }
   });
   for (std::thread& thread : threads) thread.join();
   done = true;
   lister.join();
-}
-
-void Soak::ListAll() {
-  Calls calls(&node_, &journal_, "the list of all");
-  cri::ListPodSandboxResponse pods;
-  calls.Ask("ListPodSandbox", &Stub::ListPodSandbox, {}, &pods);
-  std::set<std::string> ids;
-  for (const cri::PodSandbox& pod : pods.items()) {
-    if (!ids.insert(pod.id()).second) calls.Fault("pod " + pod.id() + " is listed twice");
-  }
-  cri::ListContainersResponse containers;
-  calls.Ask("ListContainers", &Stub::ListContainers, {}, &containers);
-  for (const cri::Container& container : containers.containers()) {
-    if (!ids.insert(container.id()).second) {
-      calls.Fault("container " + container.id() + " is listed twice");
-    }
-  }
-  cri::ListContainerStatsResponse container_stats;
-  calls.Ask("ListContainerStats", &Stub::ListContainerStats, {}, &container_stats);
-  cri::ListPodSandboxStatsResponse pod_stats;
-  calls.Ask("ListPodSandboxStats", &Stub::ListPodSandboxStats, {}, &pod_stats);
 }
 
 void Soak::CheckNothingLeft() {

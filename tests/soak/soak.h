@@ -47,8 +47,6 @@ class Soak {
   // Lives through pods until so many have lived since the start, or the time is over.
   void Live(int until);
   void LivePod(int number);
-  // Lists everything again and again, as kubelet does.
-  void ListAll();
   void CheckNothingLeft();
   void CheckDoctor();
   void CheckEvents();

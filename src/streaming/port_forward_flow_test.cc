@@ -1,0 +1,285 @@
+// How bytes flow through forwarded ports: much of them, and where nobody takes them.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <random>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "streaming/pod_for_test.h"
+#include "streaming/port_client_for_test.h"
+#include "streaming/server_fixture_for_test.h"
+
+namespace plimsoll::streaming {
+namespace {
+
+constexpr size_t kMiB = 1024 * 1024;
+
+// Bytes of which it shows when some are missing, doubled or at another place.
+class Pattern {
+ public:
+  static constexpr size_t kPiece = 60'000;
+
+  explicit Pattern(uint32_t seed) {
+    std::mt19937 random(seed);
+    while (text_.size() < kPeriod) text_.push_back(static_cast<char>(random()));
+    text_ += text_.substr(0, kPiece);
+  }
+  // `size`: at most kPiece.
+  absl::string_view At(size_t at, size_t size = kPiece) const {
+    return absl::string_view(text_).substr(at % kPeriod, size);
+  }
+  // Whether `data` is what is there from `at` on.
+  bool Holds(size_t at, absl::string_view data) const {
+    for (; !data.empty(); at += kPiece) {
+      const absl::string_view there = At(at, std::min(data.size(), kPiece));
+      if (data.substr(0, there.size()) != there) return false;
+      data.remove_prefix(there.size());
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kPeriod = 1'000'003;  // a prime: no multiple of any buffer
+  std::string text_;
+};
+
+bool Write(int target, const Pattern& pattern, size_t size) {
+  for (size_t at = 0; at < size;) {
+    const absl::string_view piece = pattern.At(at, std::min(Pattern::kPiece, size - at));
+    const ssize_t n = send(target, piece.data(), piece.size(), MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    at += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// Reads so many bytes, fewer where the end or anything but the pattern comes; how many were right.
+size_t Read(int target, const Pattern& pattern, size_t size) {
+  std::string buffer(Pattern::kPiece, '\0');
+  size_t at = 0;
+  while (at < size) {
+    const ssize_t n = recv(target, buffer.data(), std::min(buffer.size(), size - at), 0);
+    if (n <= 0) break;
+    if (!pattern.Holds(at, absl::string_view(buffer).substr(0, static_cast<size_t>(n)))) break;
+    at += static_cast<size_t>(n);
+  }
+  return at;
+}
+
+// Until the number stands still, or is `most`. A machine that is so slow that this is too early
+// makes a test ask for less.
+void AwaitRest(const std::atomic<size_t>& number, size_t most) {
+  size_t before = 0;
+  do {
+    before = number;
+    absl::SleepFor(absl::Milliseconds(300));
+  } while (number != before && number < most);
+}
+
+class PortForwardFlowTest : public ServerFixture {
+ protected:
+  // Of what is between the server and a target, so that little is there.
+  static constexpr int kSmallBuffer = 64 * 1024;
+
+  std::unique_ptr<PortClient> Connect(const std::string& protocol, uint16_t port) {
+    return PortClient::Connect(
+        Url({.kind = StreamKind::kPortForward, .id = "pod", .ports = {port}}), protocol, port);
+  }
+
+  // `size` bytes each way at once.
+  static void Exchange(PortClient& client, int target, size_t size) {
+    const Pattern to_pod(1);
+    const Pattern from_pod(2);
+    std::thread sender([&] {
+      absl::Status sent;
+      for (size_t at = 0; at < size && sent.ok(); at += Pattern::kPiece) {
+        sent = client.Send(to_pod.At(at, std::min(Pattern::kPiece, size - at)));
+      }
+    });
+    bool written = false;
+    std::thread writer([&] { written = Write(target, from_pod, size); });
+    size_t held = 0;
+    std::thread reader([&] { held = Read(target, to_pod, size); });
+    const absl::Status read = client.ReadUntil(size);
+    writer.join();
+    reader.join();
+    // Nobody takes the rest, of which there is some after a failure.
+    if (held < size) client.connection().Shutdown();
+    sender.join();
+    EXPECT_TRUE(read.ok()) << read;
+    EXPECT_TRUE(written);
+    EXPECT_EQ(held, size);
+    EXPECT_EQ(client.Data().size(), size);
+    EXPECT_TRUE(from_pod.Holds(0, client.Data()));
+    EXPECT_EQ(client.Trouble(), "");
+  }
+
+  // Whatever becomes of the sessions that there are.
+  void WorkInAnotherSession(const std::string& protocol) {
+    const Listener pod(AF_INET, 1);
+    ASSERT_TRUE(pod.there());
+    const auto client = Connect(protocol, pod.port());
+    ASSERT_NE(client, nullptr);
+    const UniqueFd target = pod.Accept();
+    ASSERT_TRUE(target.valid());
+    Exchange(*client, target.get(), 2 * kMiB);
+  }
+};
+
+TEST_F(PortForwardFlowTest, MuchGoesBothWaysByteForByte) {
+  for (const char* protocol : PortClient::kProtocols) {
+    SCOPED_TRACE(protocol);
+    const Listener pod(AF_INET, 1);
+    ASSERT_TRUE(pod.there());
+    auto client = Connect(protocol, pod.port());
+    ASSERT_NE(client, nullptr);
+    const UniqueFd target = pod.Accept();
+    ASSERT_TRUE(target.valid());
+    Exchange(*client, target.get(), 24 * kMiB);
+    client.reset();
+    EXPECT_TRUE(HasEnded(target.get()));
+    EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+  }
+}
+
+TEST_F(PortForwardFlowTest, ATargetThatTakesNothingHoldsUpNoOtherSession) {
+  constexpr size_t kKept = kMiB;  // docs/streaming.md
+  const size_t most = SocketBytes() + kKept + kMiB;
+  const Pattern pattern(3);
+  for (const char* protocol : PortClient::kProtocols) {
+    SCOPED_TRACE(protocol);
+    const Listener pod(AF_INET, 1, kSmallBuffer);
+    ASSERT_TRUE(pod.there());
+    backend_.pod_buffer_bytes = kSmallBuffer;
+    auto client = Connect(protocol, pod.port());
+    ASSERT_NE(client, nullptr);
+    const UniqueFd target = pod.Accept();
+    ASSERT_TRUE(target.valid());
+    backend_.pod_buffer_bytes = 0;
+    std::atomic<size_t> sent = 0;
+    std::thread sender([&] {
+      while (sent < 2 * most && client->Send(pattern.At(sent)).ok()) sent += Pattern::kPiece;
+    });
+    EXPECT_TRUE(WaitUntil([&] { return sent > kKept / 2; }));
+    AwaitRest(sent, 2 * most);
+    WorkInAnotherSession(protocol);
+    EXPECT_LT(sent, most);
+    client->connection().Shutdown();  // the sender waits in it
+    sender.join();
+    client->connection().ResetAtClose();
+    client.reset();
+    EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+    // What the target is left with is the beginning of what was sent, and its end.
+    const size_t held = Read(target.get(), pattern, SIZE_MAX);
+    EXPECT_GT(held, 0u);
+    EXPECT_LT(held, most);
+    char other;
+    EXPECT_LE(recv(target.get(), &other, 1, 0), 0) << "other bytes after " << held;
+    EXPECT_TRUE(HasEnded(target.get()));
+  }
+}
+
+TEST_F(PortForwardFlowTest, AClientThatDoesNotReadHoldsUpItsTargetAlone) {
+  constexpr size_t kKept = 256 * 1024;
+  const size_t most = SocketBytes() + kKept + kMiB;
+  const Pattern pattern(4);
+  for (const char* protocol : PortClient::kProtocols) {
+    SCOPED_TRACE(protocol);
+    const Listener pod(AF_INET, 1, kSmallBuffer);
+    ASSERT_TRUE(pod.there());
+    backend_.pod_buffer_bytes = kSmallBuffer;
+    auto client = Connect(protocol, pod.port());
+    ASSERT_NE(client, nullptr);
+    const UniqueFd target = pod.Accept();
+    ASSERT_TRUE(target.valid());
+    backend_.pod_buffer_bytes = 0;
+    std::atomic<size_t> written = 0;
+    int end = 0;
+    std::thread writer([&] {
+      while (end == 0 && written < 2 * most) {
+        const absl::string_view piece = pattern.At(written);
+        const ssize_t n = send(target.get(), piece.data(), piece.size(), MSG_NOSIGNAL);
+        if (n > 0) {
+          written += static_cast<size_t>(n);
+        } else {
+          end = errno;
+        }
+      }
+    });
+    EXPECT_TRUE(WaitUntil([&] { return written > kKept / 2; }));
+    AwaitRest(written, 2 * most);
+    WorkInAnotherSession(protocol);
+    EXPECT_LT(written, most);
+    client.reset();
+    writer.join();
+    EXPECT_TRUE(end == ECONNRESET || end == EPIPE) << end;
+    EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+  }
+}
+
+TEST_F(PortForwardFlowTest, AConnectionThatSendsWithoutEndLeavesTheOthersTheirTurn) {
+  constexpr size_t kFar = 1024 * kMiB;
+  const Listener pod(AF_INET, 2);
+  ASSERT_TRUE(pod.there());
+  auto client = Spdy({.kind = StreamKind::kPortForward, .id = "pod"}, PortClient::kSpdy);
+  ASSERT_NE(client, nullptr);
+  uint32_t data[2] = {};
+  UniqueFd targets[2];
+  for (const int i : {0, 1}) {
+    for (const char* type : {"error", "data"}) {
+      const auto opened = client->Open({{"port", absl::StrCat(pod.port())},
+                                        {"requestid", absl::StrCat(i)},
+                                        {"streamtype", type}});
+      ASSERT_TRUE(opened.ok()) << opened.status();
+      data[i] = *opened;
+    }
+    targets[i] = pod.Accept();
+    ASSERT_TRUE(targets[i].valid());
+  }
+  std::thread flood([&] {
+    const std::string block(Pattern::kPiece, 'x');
+    while (send(targets[0].get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) continue;
+  });
+  size_t flooded = 0;
+  const auto until = [&](size_t limit) {
+    return client->ReadUntil([&client, &data, &flooded, limit] {
+      flooded += client->received[data[0]].size();
+      client->received[data[0]].clear();
+      return flooded > limit || client->received[data[1]] == "word";
+    });
+  };
+  EXPECT_TRUE(until(SocketBytes()).ok());  // so that everything on the way is full
+  EXPECT_EQ(send(targets[1].get(), "word", 4, MSG_NOSIGNAL), 4);
+  EXPECT_TRUE(until(kFar).ok());
+  EXPECT_EQ(client->received[data[1]], "word");
+  client.reset();
+  flood.join();
+}
+
+TEST_F(PortForwardFlowTest, AClientThatGoesEndsTheConnectionInThePod) {
+  for (const char* protocol : PortClient::kProtocols) {
+    SCOPED_TRACE(protocol);
+    const Listener pod(AF_INET, 1);
+    ASSERT_TRUE(pod.there());
+    auto client = Connect(protocol, pod.port());
+    ASSERT_NE(client, nullptr);
+    const UniqueFd target = pod.Accept();
+    ASSERT_TRUE(target.valid());
+    ASSERT_TRUE(client->Send("ask").ok());
+    char asked[3];
+    ASSERT_EQ(recv(target.get(), asked, sizeof(asked), MSG_WAITALL), 3);
+    ASSERT_EQ(send(target.get(), "half of", 7, MSG_NOSIGNAL), 7);
+    ASSERT_TRUE(client->ReadUntil(7).ok());
+    EXPECT_EQ(client->Data(), "half of");
+    client.reset();
+    EXPECT_TRUE(HasEnded(target.get()));
+    EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::streaming

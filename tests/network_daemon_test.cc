@@ -1,0 +1,244 @@
+// What the daemon makes of network plugins: a DEL that fails or hangs, GC at its start, STATUS,
+// the interfaces that count; and a pod's resolver where nobody has asked for one.
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "harness/kernel.h"
+#include "harness/network_node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// What takes longer hangs: plugins have 10 seconds.
+constexpr absl::Duration kBound = absl::Seconds(60);
+
+class NetworkDaemonTest : public NetworkNodeTest {
+ protected:
+  explicit NetworkDaemonTest(const std::string& more = "") : NetworkNodeTest(more) {}
+
+  // After the bridge a plugin that takes its pods as they are (Debian's tuning with nothing to
+  // do), and at DEL does this until the test makes the file "mended".
+  void WriteBridgeAndDel(const std::string& del) {
+    WritePlugin("odd", absl::StrCat("cd ", files_.path(), "\nif [ $CNI_COMMAND = DEL ] && ",
+                                    "[ ! -e mended ]; then\ncat > /dev/null\n", del, "\nfi\n",
+                                    "exec /usr/lib/cni/tuning\n"));
+    WriteConfig(Bridge() + R"(, {"type": "odd"})");
+  }
+  void Mend() { EXPECT_TRUE(files_.root().ReplaceFile("mended", "", 0644).ok()); }
+  // A network of version 1.1.0 of a plugin of the test's alone.
+  void WriteAlone(const std::string& script) {
+    WritePlugin("odd", script);
+    WriteConfig(R"({"type": "odd"})", "1.1.0");
+  }
+  // All that DEL would have given back.
+  void ExpectKept(const std::string& pod) {
+    EXPECT_THAT(Leases(), SizeIs(2));
+    EXPECT_THAT(Veths(), SizeIs(1));
+    EXPECT_TRUE(Host().Exists(NetworkOf(pod)));
+  }
+};
+
+TEST_F(NetworkDaemonTest, ADelThatFailsFailsTheStopUntilItIsMended) {
+  WriteBridgeAndDel(R"(echo '{"code": 11, "msg": "the zone is away", "details": "zone-7"}'
+                       exit 1)");
+  const std::string pod = RunPod();
+  Start(pod, Shell("sleep 1000"));
+  for (int i = 0; i < 2; ++i) {
+    const grpc::Status status = StopPod(pod);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("network test: plugin odd DEL: the zone is away; zone-7 (code 11)"));
+    ExpectKept(pod);
+  }
+  EXPECT_FALSE(RemovePod(pod).ok());
+  // The next daemon has it to do as well.
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_FALSE(StopPod(pod).ok());
+  ExpectKept(pod);
+  Mend();
+  const grpc::Status stopped = StopPod(pod);
+  EXPECT_TRUE(stopped.ok()) << stopped.error_message();
+  EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+  EXPECT_FALSE(Host().Exists(NetworkOf(pod)));
+  ExpectNothingLeft();
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_EQ(CountPods(), 0u);
+}
+
+TEST_F(NetworkDaemonTest, ADelThatHangsIsEndedAndHoldsNoOtherPodUp) {
+  const std::string mark = absl::StrCat("sleep 9", getpid());
+  WriteBridgeAndDel(absl::StrCat("trap '' TERM\ntouch began\n", mark, " &\nwait"));
+  const std::string pod = RunPod();
+  const absl::Time start = absl::Now();
+  grpc::Status status;
+  std::thread client([&] { status = StopPod(pod); });
+  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
+  const std::string other = RunPod();
+  EXPECT_FALSE(ProcessesWith(mark).empty()) << "that pod has waited for the plugin's end";
+  EXPECT_THAT(PodStatus(other).network().ip(), StartsWith("10.191."));
+  client.join();
+  EXPECT_LT(absl::Now() - start, Patience(kBound));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("network test: plugin odd DEL: "));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(mark).empty(); }));
+  EXPECT_THAT(Leases(), SizeIs(4));
+  EXPECT_TRUE(Host().Exists(NetworkOf(pod)));
+  Mend();
+  for (const std::string& each : {pod, other}) {
+    const grpc::Status stopped = StopPod(each);
+    EXPECT_TRUE(stopped.ok()) << stopped.error_message();
+    EXPECT_FALSE(Host().Exists(NetworkOf(each)));
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(NetworkDaemonTest, WhatAPluginSaysOfItsStatusIsTheNetworks) {
+  WriteAlone(absl::StrCat("cat > /dev/null\n[ $CNI_COMMAND = STATUS ] || exit 0\n[ -e ",
+                          files_.path(), R"(/ready ] && exit 0
+echo '{"code": 50, "msg": "the controller is away", "details": "since ten"}'
+exit 1
+)"));
+  const cri::RuntimeCondition condition = NetworkReady();
+  EXPECT_FALSE(condition.status());
+  EXPECT_EQ(condition.reason(), "NetworkPluginNotReady");
+  EXPECT_THAT(condition.message(),
+              HasSubstr("network test: plugin odd STATUS: the controller is away; since ten "
+                        "(code 50)"));
+  ASSERT_TRUE(files_.root().ReplaceFile("ready", "", 0644).ok());
+  EXPECT_TRUE(Eventually([&] { return NetworkReady().status(); }));
+}
+
+TEST_F(NetworkDaemonTest, AStatusThatHangsHoldsNobodyUp) {
+  const std::string mark = absl::StrCat("sleep 6", getpid());
+  WriteAlone(absl::StrCat("cat > /dev/null\n[ $CNI_COMMAND = STATUS ] || exit 0\n",
+                          "trap '' TERM\ntouch ", files_.path(), "/began\n", mark, " &\nwait\n"));
+  const absl::Time start = absl::Now();
+  cri::RuntimeCondition first;
+  std::thread client([&] { first = NetworkReady(); });
+  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
+  const cri::RuntimeCondition second = NetworkReady();
+  EXPECT_EQ(CountPods(), 0u);
+  EXPECT_FALSE(ProcessesWith(mark).empty()) << "the others have waited for the plugin's end";
+  client.join();
+  EXPECT_LT(absl::Now() - start, Patience(kBound));
+  EXPECT_FALSE(first.status());
+  EXPECT_EQ(first.reason(), "NetworkPluginNotReady");
+  EXPECT_THAT(first.message(), HasSubstr("network test: plugin odd STATUS: "));
+  EXPECT_FALSE(second.status()) << "nobody knows yet, or it has hung";
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(mark).empty(); }));
+}
+
+TEST_F(NetworkDaemonTest, WithoutADnsConfigThePodsResolverIsTheHosts) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(container, "cat /etc/resolv.conf"),
+            Host().Read("etc/resolv.conf").value_or(""));
+}
+
+class NetworkGarbageTest : public NetworkDaemonTest {
+ protected:
+  // A plugin that holds a file for each attachment, and lets go at GC of what isn't named there.
+  NetworkGarbageTest() : NetworkDaemonTest("  collect_garbage: true\n") {
+    EXPECT_TRUE(files_.root().MakeDirs("held", 0755).ok());
+    WriteAlone(absl::StrCat("cd ", files_.path(), R"(
+input=$(cat)
+case $CNI_COMMAND in
+  ADD) touch held/$CNI_CONTAINERID
+       echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.191.0.9/16"}]}' ;;
+  DEL) rm -f held/$CNI_CONTAINERID ;;
+  GC) for each in held/*; do
+        case $input in *"${each##*/}"*) ;; *) rm -f "$each" ;; esac
+      done
+      printf %s "$input" > told && mv told collected ;;
+esac
+)"));
+  }
+  // What the plugin was told at GC.
+  std::string AwaitCollected() {
+    EXPECT_TRUE(Eventually([&] { return files_.root().Exists("collected"); }));
+    return files_.root().Read("collected").value_or("");
+  }
+  std::vector<std::string> Held() { return *files_.root().List("held"); }
+};
+
+TEST_F(NetworkGarbageTest, WhatIsNoPodsIsGivenBackAtTheStart) {
+  EXPECT_THAT(AwaitCollected(), HasSubstr(R"("cni.dev/valid-attachments":[])"));
+  const std::string pod = RunPod();
+  EXPECT_EQ(PodStatus(pod).network().ip(), "10.191.0.9");
+  node_.KillDaemon();
+  const std::string stray(64, 'e');
+  ASSERT_TRUE(files_.root().ReplaceFile("held/" + stray, "", 0644).ok());
+  ASSERT_TRUE(files_.root().RemoveFile("collected").ok());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  const std::string valid = absl::StrCat(R"("cni.dev/valid-attachments":[{"containerID":")", pod,
+                                         R"(","ifname":"eth0"}])");
+  EXPECT_THAT(AwaitCollected(), HasSubstr(valid));
+  EXPECT_THAT(Held(), ElementsAre(pod));
+  ASSERT_TRUE(StopPod(pod).ok());
+  EXPECT_THAT(Held(), IsEmpty());
+}
+
+class NetworkInterfacesTest : public NetworkDaemonTest {
+ protected:
+  NetworkInterfacesTest() : NetworkDaemonTest("  interfaces: [eth1]\n") {
+    // Two bridges, by Debian's plugin, and a result that has both.
+    WritePlugin("two", R"(cat > /dev/null
+one() {
+  CNI_IFNAME=$1 /usr/lib/cni/bridge >&2 <<E
+{"cniVersion": "1.0.0", "name": "test-$1", "type": "bridge", "bridge": "pl-$1", "isGateway": true,
+ "ipam": {"type": "static", "addresses": [{"address": "$2"}]}}
+E
+}
+one eth0 10.191.0.5/16 && one eth1 10.193.0.5/16 || exit 1
+[ $CNI_COMMAND = ADD ] || exit 0
+cat <<E
+{"cniVersion": "1.0.0", "interfaces": [{"name": "eth0", "sandbox": "$CNI_NETNS"},
+                                       {"name": "eth1", "sandbox": "$CNI_NETNS"}],
+ "ips": [{"interface": 0, "address": "10.191.0.5/16"},
+         {"interface": 1, "address": "10.193.0.5/16"}]}
+E
+)");
+    WriteConfig(R"({"type": "two"})");
+  }
+  void ExpectTheSecondAlone(const std::string& pod) {
+    const cri::PodSandboxNetworkStatus network = PodStatus(pod).network();
+    EXPECT_EQ(network.ip(), "10.193.0.5");
+    EXPECT_EQ(network.additional_ips_size(), 0);
+  }
+};
+
+TEST_F(NetworkInterfacesTest, OnlyAddressesOfTheConfiguredOnesAreThePods) {
+  const std::string pod = RunPod();
+  const std::string container = Serve(pod, "second");
+  ExpectTheSecondAlone(pod);
+  EXPECT_THAT(ExecOutput(container, "cat /etc/hosts"),
+              AllOf(HasSubstr("10.193.0.5\t"), Not(HasSubstr("10.191.0.5"))));
+  ExpectPage("10.193.0.5", kPort, "second");
+  ExpectPage("10.191.0.5", kPort, "second");  // which it has all the same
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  ExpectTheSecondAlone(pod);
+}
+
+TEST_F(NetworkInterfacesTest, ANetworkWithoutThemIsRefused) {
+  WriteBridge();
+  const grpc::Status status = TryRunPod(PodConfig());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("gave no address to an interface eth1"));
+  EXPECT_EQ(CountPods(), 0u);
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,303 @@
+// Statistics and metrics of containers and pods, held against what the kernel has counted.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "harness/statistics.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Ge;
+using ::testing::Le;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+bool IsV2() {
+  return Cgroups().layout() == linux::CgroupLayout::kV2;
+}
+
+class StatsTest : public NodeTest {
+ protected:
+  // Wants more than what it gets of a processor, also on a machine with other work.
+  cri::ContainerConfig Busy(const std::string& script) {
+    cri::ContainerConfig config = Shell(script);
+    config.mutable_linux()->mutable_resources()->set_cpu_period(100000);
+    config.mutable_linux()->mutable_resources()->set_cpu_quota(30000);
+    return config;
+  }
+  std::string PodGroup(const std::string& pod) {
+    return absl::StrCat(node_.cgroup_parent(), "/", pod);
+  }
+
+  Statistics told_{node_};
+};
+
+struct Memory {
+  uint64_t usage = 0;
+  uint64_t inactive_file = 0;
+  bool operator==(const Memory&) const = default;
+};
+
+Memory KernelMemory(const std::string& group) {
+  return {
+      .usage = KernelNumber(group, "memory", IsV2() ? "memory.current" : "memory.usage_in_bytes"),
+      .inactive_file = KernelNumber(group, "memory", "memory.stat",
+                                    IsV2() ? "inactive_file" : "total_inactive_file")};
+}
+
+// As kubelet has it from cAdvisor: usage less the file pages that were not used again.
+TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("head -c 16777216 /dev/zero > /cargo; sleep 1000");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 * kMiB);
+  const std::string id = Start(pod, config);
+  const auto agrees = [](const std::string& group, const std::function<cri::MemoryUsage()>& ask) {
+    const Memory before = KernelMemory(group);
+    const cri::MemoryUsage memory = ask();
+    return before == KernelMemory(group) && before.inactive_file >= 8 * kMiB &&
+           memory.usage_bytes().value() == before.usage &&
+           memory.working_set_bytes().value() == before.usage - before.inactive_file;
+  };
+  cri::MemoryUsage memory;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return agrees(CgroupOf(pod, id), [&] { return memory = told_.Of(id).memory(); }) ||
+               HasFailure();
+      },
+      absl::Seconds(60)))
+      << memory.ShortDebugString() << ", and the kernel has "
+      << KernelMemory(CgroupOf(pod, id)).usage << " and "
+      << KernelMemory(CgroupOf(pod, id)).inactive_file;
+  EXPECT_EQ(memory.available_bytes().value(), 64 * kMiB - memory.working_set_bytes().value());
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return agrees(PodGroup(pod), [&] { return memory = told_.OfPod(pod).linux().memory(); }) ||
+               HasFailure();
+      },
+      absl::Seconds(60)))
+      << memory.ShortDebugString() << ", and the kernel has " << KernelMemory(PodGroup(pod)).usage
+      << " and " << KernelMemory(PodGroup(pod)).inactive_file;
+}
+
+// `ask`: the statistics of whom the group is of.
+template <typename Stats>
+void ExpectPressureOfTheKernel(const std::string& group, const std::function<Stats()>& ask) {
+  for (const char* resource : {"cpu", "memory", "io"}) {
+    const uint64_t some = KernelPressure(group, resource, "some") * 1000;
+    const uint64_t full = KernelPressure(group, resource, "full") * 1000;
+    const Stats stats = ask();
+    const std::string name = resource;
+    EXPECT_TRUE(name != "cpu" || stats.cpu().has_psi());
+    EXPECT_TRUE(name != "memory" || stats.memory().has_psi());
+    EXPECT_TRUE(name != "io" || stats.io().has_psi());
+    const cri::PsiStats& told = name == "cpu"      ? stats.cpu().psi()
+                                : name == "memory" ? stats.memory().psi()
+                                                   : stats.io().psi();
+    EXPECT_THAT(told.some().total(),
+                AllOf(Ge(some), Le(KernelPressure(group, resource, "some") * 1000)))
+        << resource;
+    EXPECT_THAT(told.full().total(),
+                AllOf(Ge(full), Le(KernelPressure(group, resource, "full") * 1000)))
+        << resource;
+  }
+}
+
+TEST_F(StatsTest, PressureIsThatOfTheKernel) {
+  if (!IsV2() || !Host().Exists("proc/pressure/cpu")) {
+    GTEST_SKIP() << "groups have files of pressure on cgroup v2, with PSI switched on";
+  }
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Busy("while :; do :; done & while :; do :; done"));
+  cri::CpuUsage of_container;
+  cri::CpuUsage of_pod;
+  // The means are made every two seconds.
+  EXPECT_TRUE(Eventually(
+      [&] {
+        of_container = told_.Of(id).cpu();
+        of_pod = told_.OfPod(pod).linux().cpu();
+        const auto waits = [](const cri::CpuUsage& cpu) {
+          return cpu.psi().some().total() > 0 && cpu.psi().some().avg10() > 0;
+        };
+        return (waits(of_container) && waits(of_pod)) || HasFailure();
+      },
+      absl::Seconds(60)))
+      << of_container.ShortDebugString() << of_pod.ShortDebugString();
+  EXPECT_LE(of_container.psi().some().avg10(), 100);
+  ExpectPressureOfTheKernel<cri::ContainerStats>(CgroupOf(pod, id), [&] { return told_.Of(id); });
+  ExpectPressureOfTheKernel<cri::LinuxPodSandboxStats>(PodGroup(pod),
+                                                       [&] { return told_.OfPod(pod).linux(); });
+}
+
+// As one who asks for lists alone: neither ImageFsInfo nor ContainerStats.
+TEST_F(StatsTest, ListsAloneSeeWhatContainersHaveWritten) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  cri::ContainerStats first;
+  ASSERT_TRUE(Eventually(
+      [&] {
+        first = told_.Listed(id);
+        return first.has_writable_layer() || HasFailure();
+      },
+      absl::Seconds(60)));
+  ExecOutput(id, "dd if=/dev/zero of=/cargo bs=1M count=5 && mkdir /hold && touch /hold/a /hold/b");
+  const uint64_t bytes = first.writable_layer().used_bytes().value() + 5 * kMiB;
+  const uint64_t inodes = first.writable_layer().inodes_used().value() + 4;
+  cri::FilesystemUsage layer;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        layer = told_.Listed(id).writable_layer();
+        return layer.inodes_used().value() >= inodes || HasFailure();
+      },
+      absl::Seconds(60)))
+      << layer.ShortDebugString();
+  for (const cri::ContainerStats& stats : {told_.Listed(id), told_.Streamed(id),
+                                           told_.ListedWithPods(id), told_.StreamedWithPods(id)}) {
+    const cri::FilesystemUsage& each = stats.writable_layer();
+    EXPECT_GE(each.used_bytes().value(), bytes);
+    EXPECT_LT(each.used_bytes().value(), bytes + kMiB);
+    EXPECT_EQ(each.inodes_used().value(), inodes);
+    EXPECT_GT(each.timestamp(), first.writable_layer().timestamp());
+    EXPECT_EQ(each.fs_id().mountpoint(), node_.state_directory() + "/containers");
+  }
+}
+
+TEST_F(StatsTest, NanoCoresFollowTheLoad) {
+  const std::string pod = RunPod();
+  const std::string busy = Start(pod, Busy("while :; do :; done"));
+  const std::string idle_pod = RunPod();
+  const std::string idle = Start(idle_pod, Shell("sleep 1000"));
+  EXPECT_FALSE(told_.Of(busy).cpu().has_usage_nano_cores()) << "of one moment there is no rate";
+  constexpr int64_t kLoad = 30'000'000;  // however much of its share it gets
+  constexpr int64_t kRest = 5'000'000;
+  const auto rate = [](const cri::CpuUsage& cpu) {
+    return cpu.has_usage_nano_cores() ? static_cast<int64_t>(cpu.usage_nano_cores().value()) : -1;
+  };
+  const auto of_pod = [&](const std::string& one) {
+    return rate(told_.ListedPod(one).linux().cpu());
+  };
+  const auto of_container = [&](const std::string& one) { return rate(told_.Listed(one).cpu()); };
+  const auto rests = [](int64_t nano_cores) { return nano_cores >= 0 && nano_cores < kRest; };
+  const auto shown = [&] {
+    return absl::StrCat("busy: ", of_pod(pod), " and ", of_container(busy),
+                        ", idle: ", of_pod(idle_pod), " and ", of_container(idle));
+  };
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return (of_pod(pod) > kLoad && of_container(busy) > kLoad && rests(of_pod(idle_pod)) &&
+                rests(of_container(idle))) ||
+               HasFailure();
+      },
+      absl::Seconds(60)))
+      << shown();
+  EXPECT_LT(of_pod(pod), 1'500'000'000) << "one loop";
+  ASSERT_TRUE(StopContainer(busy, 0).ok());
+  EXPECT_TRUE(Eventually([&] { return rests(of_pod(pod)) || HasFailure(); }, absl::Seconds(60)))
+      << shown();
+}
+
+// A metric, and where the kernel has it: the file of v1 and its unit, the file of v2 and its unit.
+struct Counter {
+  const char* metric;
+  const char* v1_controller;
+  const char* v1_file;
+  const char* v1_key;
+  uint64_t v1_unit;
+  const char* v2_key;  // in cpu.stat
+  uint64_t v2_unit;
+
+  uint64_t Kernel(const std::string& group) const {
+    if (IsV2()) return KernelNumber(group, "cpu", "cpu.stat", v2_key) / v2_unit;
+    return KernelNumber(group, v1_controller, v1_file, v1_key) / v1_unit;
+  }
+};
+
+TEST_F(StatsTest, MetricsOfTheProcessorAreTheKernels) {
+  const std::string pod = RunPod();
+  // One of them computes, the other has the kernel write zeros.
+  cri::ContainerConfig config =
+      Busy("while :; do :; done & exec dd if=/dev/zero of=/dev/null bs=1M");
+  // So little that it is held back on a machine that is busy with other things, too.
+  config.mutable_linux()->mutable_resources()->set_cpu_quota(15000);
+  const std::string id = Start(pod, config);
+  const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  const std::vector<Counter> counters = {
+      {"container_cpu_user_seconds_total", "cpuacct", "cpuacct.stat", "user", ticks, "user_usec",
+       1'000'000},
+      {"container_cpu_system_seconds_total", "cpuacct", "cpuacct.stat", "system", ticks,
+       "system_usec", 1'000'000},
+      {"container_cpu_cfs_periods_total", "cpu", "cpu.stat", "nr_periods", 1, "nr_periods", 1},
+      {"container_cpu_cfs_throttled_periods_total", "cpu", "cpu.stat", "nr_throttled", 1,
+       "nr_throttled", 1},
+      {"container_cpu_cfs_throttled_seconds_total", "cpu", "cpu.stat", "throttled_time",
+       1'000'000'000, "throttled_usec", 1'000'000}};
+  std::map<std::string, uint64_t> metrics;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        metrics = told_.Metrics(id);
+        bool all = true;
+        for (const Counter& counter : counters) all = all && metrics[counter.metric] > 0;
+        return all || HasFailure();
+      },
+      absl::Seconds(60)));
+  for (const Counter& counter : counters) {
+    const uint64_t before = counter.Kernel(CgroupOf(pod, id));
+    const uint64_t told = told_.Metrics(id)[counter.metric];
+    EXPECT_GT(told, 0u) << counter.metric;
+    EXPECT_THAT(told, AllOf(Ge(before), Le(counter.Kernel(CgroupOf(pod, id))))) << counter.metric;
+  }
+}
+
+TEST_F(StatsTest, WhatGoesToTheDiskAndComesFromItIsCounted) {
+  const std::string hold = absl::StrCat(node_.directory(), "/hold");
+  ASSERT_EQ(mkdir(hold.c_str(), 0755), 0);
+  cri::ContainerConfig config = Shell("sleep 1000");
+  cri::Mount* mount = config.add_mounts();
+  mount->set_host_path(hold);
+  mount->set_container_path("/hold");
+  const std::string id = Start(RunPod(), config);
+  const auto before = told_.Metrics(id);
+  // Past every cache, so that it is done by the container itself.
+  ExecOutput(id,
+             "dd if=/dev/zero of=/hold/cargo bs=1M count=6 oflag=direct && "
+             "dd if=/hold/cargo of=/dev/null bs=1M count=4 iflag=direct");
+  auto after = told_.Metrics(id);
+  for (const auto& [name, value] : before) after[name] -= value;
+  EXPECT_GE(after["container_fs_writes_bytes_total"], 6 * kMiB);
+  EXPECT_LT(after["container_fs_writes_bytes_total"], 12 * kMiB);
+  EXPECT_GE(after["container_fs_reads_bytes_total"], 4 * kMiB);
+  EXPECT_GT(after["container_fs_writes_total"], 0u);
+  EXPECT_GT(after["container_fs_reads_total"], 0u);
+  EXPECT_EQ(after["container_blkio_device_usage_total"],
+            after["container_fs_reads_bytes_total"] + after["container_fs_writes_bytes_total"]);
+}
+
+TEST_F(StatsTest, AnOomKillIsCountedThoughTheContainerLives) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
+  const std::string id = Start(pod, config);
+  EXPECT_EQ(told_.Metrics(id)["container_oom_events_total"], 0u);
+  cri::ExecSyncResponse response;
+  ASSERT_TRUE(Exec(id, {"/bin/tail", "-c", "1000000000", "/dev/zero"}, &response).ok());
+  EXPECT_EQ(response.exit_code(), 137) << response.stderr();
+  auto metrics = told_.Metrics(id);
+  EXPECT_GT(metrics["container_oom_events_total"], 0u);
+  EXPECT_EQ(metrics["container_oom_events_total"],
+            KernelNumber(CgroupOf(pod, id), "memory",
+                         IsV2() ? "memory.events" : "memory.oom_control", "oom_kill"));
+  EXPECT_GT(metrics["container_memory_failcnt"], 0u);
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
