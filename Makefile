@@ -64,6 +64,12 @@ vm-systemd-test: setup ## plimsolld as a unit of systemd, in a virtual machine
 	@cmake --build --preset dev -j $(JOBS) --target vm_systemd
 	@tests/vm/systemd.py --build build/dev
 
+vm-selinux-test: setup ## labels under an enforcing SELinux, in a virtual machine
+	@tests/vm/kernel.sh >/dev/null
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target vm_selinux
+	@tests/vm/selinux.py --build build/dev
+
 asan tsan clang: setup ## all tests, built so
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
@@ -88,5 +94,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench kill-test soak vm-kill-test vm-systemd-test asan tsan clang fuzz install clean \
+.PHONY: help demo check build release lint lint-all format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install clean \
 	setup setup-build

@@ -49,6 +49,7 @@ SYSTEMD_FILES = {
 # A tool's own files. Of the bus, what systemd is reached by: others' policies name users who are
 # not here.
 TOOL_FILES = {"skopeo": ["/etc/containers"],
+              "apparmor_parser": ["/etc/apparmor", "/usr/share/apparmor-features"],
               "dbus-daemon": ["/usr/share/dbus-1/system.conf",
                               "/usr/share/dbus-1/system.d/org.freedesktop.systemd1.conf",
                               "/usr/share/dbus-1/system-services/org.freedesktop.systemd1.service"]}

@@ -75,6 +75,12 @@ TEST(MachineTest, HasASecondDisk) {
   EXPECT_EQ(Line("sys/block/vdb/size"), absl::StrCat((int64_t{1} << 30) / 512));
 }
 
+TEST(MachineTest, TellsOfPressure) {
+  for (const char* resource : {"cpu", "io", "memory"}) {
+    EXPECT_TRUE(Host().Exists(absl::StrCat("proc/pressure/", resource))) << resource;
+  }
+}
+
 TEST(MachineTest, HasControlGroupsOfVersionTwoOnly) {
   EXPECT_EQ(Cgroups().layout(), linux::CgroupLayout::kV2);
   for (const char* controller : {"cpu", "cpuset", "hugetlb", "io", "memory", "pids"}) {

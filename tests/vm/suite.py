@@ -38,7 +38,7 @@ def main():
     filters = job.read_filters(build)
     if arguments.filter:
         filters = dict.fromkeys(filters, arguments.filter)
-    kernel = job.make_disk(build, directory, [path for _, _, path in tests], ["docker-registry"])
+    kernel = job.make_disk(build, directory, [path for _, _, path in tests], ["docker-registry", "apparmor_parser"])
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "suite_job", timeout=arguments.timeout,
                          arguments=[str(LANES), *(f"{kind}={name}={path}={filters[name]}"

@@ -6,13 +6,17 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/statistics.h"
 #include "harness/topology_stream.h"
 #include "topology_sums.h"
 
@@ -79,6 +83,71 @@ TEST_F(SwapTest, MakesRoomForAMemoryLimitBelowWhatIsUsed) {
     ASSERT_TRUE(StopContainer(id, 0).ok());
     ASSERT_EQ(swapoff(file_.c_str()), 0) << strerror(errno);
   }
+}
+
+TEST_F(SwapTest, WhatAContainerHasOfItIsTold) {
+  cri::PodSandboxConfig pod = PodConfig();
+  (*pod.mutable_annotations())["plimsoll.dev/memory-shrink"] = "best-effort";
+  const std::string sandbox = RunPod(pod);
+  cri::ContainerConfig config = Shell("sleep 1000");
+  cri::LinuxContainerResources limits;
+  limits.set_memory_limit_in_bytes(64 * kMiB);
+  limits.set_memory_swap_limit_in_bytes(128 * kMiB);
+  *config.mutable_linux()->mutable_resources() = limits;
+  const std::string id = Start(sandbox, config);
+  Statistics told(node_);
+  EXPECT_TRUE(told.Of(id).has_swap());
+  EXPECT_EQ(told.Of(id).swap().swap_usage_bytes().value(), 0u);
+  ExecOutput(id, "head -c 20000000 /dev/zero > /dev/shm/full");
+  SwapOn();
+  limits.set_memory_limit_in_bytes(8 * kMiB);
+  const grpc::Status updated = TryUpdate(id, limits);
+  ASSERT_TRUE(updated.ok()) << updated.error_message();
+  EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n");
+
+  const std::string group = CgroupOf(sandbox, id);
+  const uint64_t limit = KernelNumber(group, "memory", "memory.swap.max");
+  EXPECT_EQ(limit, 120 * kMiB);
+  // What stays in memory is at most the limit of that; the rest of the file is swapped.
+  constexpr uint64_t kLeast = 20'000'000 - 8 * kMiB;
+  // Whether nothing has changed while it was asked for, and it is what the kernel has.
+  const auto agrees = [&](const std::function<uint64_t()>& ask, bool left) {
+    const uint64_t used = KernelNumber(group, "memory", "memory.swap.current");
+    const uint64_t answer = ask();
+    return used == KernelNumber(group, "memory", "memory.swap.current") && used >= kLeast &&
+           answer == (left ? limit - used : used);
+  };
+  const auto expect = [&](const char* what, const std::function<uint64_t()>& ask, bool left) {
+    EXPECT_TRUE(Eventually([&] { return agrees(ask, left) || HasFailure(); }, absl::Seconds(30)))
+        << what << " is " << ask() << ", and the kernel has swapped "
+        << KernelNumber(group, "memory", "memory.swap.current") << " of " << limit;
+  };
+  const std::vector<std::pair<const char*, std::function<cri::SwapUsage()>>> calls = {
+      {"ContainerStats", [&] { return told.Of(id).swap(); }},
+      {"ListContainerStats", [&] { return told.Listed(id).swap(); }},
+      {"PodSandboxStats", [&] {
+         const cri::LinuxPodSandboxStats stats = told.OfPod(sandbox).linux();
+         return stats.containers_size() == 1 ? stats.containers(0).swap() : cri::SwapUsage();
+       }}};
+  for (const auto& [call, ask] : calls) {
+    expect(
+        call, [&ask = ask] { return ask().swap_usage_bytes().value(); }, false);
+    expect(
+        call, [&ask = ask] { return ask().swap_available_bytes().value(); }, true);
+    EXPECT_GT(ask().timestamp(), 0) << call;
+  }
+  expect(
+      "container_memory_swap", [&] { return told.Metrics(id)["container_memory_swap"]; }, false);
+  EXPECT_EQ(told.Metrics(id)["container_spec_memory_swap_limit_bytes"], limit)
+      << "of swap alone, without the memory";
+  // To read the file it had to wait for memory.
+  const uint64_t before = KernelPressure(group, "memory", "some");
+  const uint64_t waited = told.Of(id).memory().psi().some().total();
+  EXPECT_GT(waited, 0u);
+  EXPECT_GE(waited, before * 1000);
+  EXPECT_LE(waited, KernelPressure(group, "memory", "some") * 1000);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  ASSERT_EQ(swapoff(file_.c_str()), 0) << strerror(errno);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ END = re.compile(rb"plimsoll-vm: job ended with status (\d+)\n$")
 CPU = "max,vendor=GenuineIntel,-erms,-fsrm,-la57,-avx,-avx2"
 KERNEL_ARGUMENTS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
-    "random.trust_cpu=on", "cgroup_no_v1=all", "memhp_default_state=online_movable",
+    "random.trust_cpu=on", "cgroup_no_v1=all", "psi=1", "memhp_default_state=online_movable",
     "clearcpuid=erms,rep_good,fsrm",
     # QEMU 7.2 keeps translated code by its virtual address: where each process has its libraries
     # elsewhere, each translates them anew, which is most of the time that short programs take.
