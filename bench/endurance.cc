@@ -142,13 +142,19 @@ absl::Status Live(CriClient& client, int from, int to, int parallel) {
   return failure;
 }
 
+// After a pause, in which a runtime may give memory back to the kernel.
+absl::StatusOr<ProcessFigures> ReadAtRest(const FsRoot& host, pid_t process) {
+  absl::SleepFor(absl::Seconds(1));
+  return ReadProcess(host, process);
+}
+
 absl::StatusOr<LifeFigures> MeasureLives(Runtime& runtime, const FsRoot& host, int parallel) {
   LifeFigures figures;
   figures.first = std::max(1, runtime.lives / 10);
   PLIMSOLL_RETURN_IF_ERROR(Live(*runtime.client, 0, figures.first, parallel));
-  PLIMSOLL_ASSIGN_OR_RETURN(figures.early, ReadProcess(host, runtime.daemon));
+  PLIMSOLL_ASSIGN_OR_RETURN(figures.early, ReadAtRest(host, runtime.daemon));
   PLIMSOLL_RETURN_IF_ERROR(Live(*runtime.client, figures.first, runtime.lives, parallel));
-  PLIMSOLL_ASSIGN_OR_RETURN(figures.late, ReadProcess(host, runtime.daemon));
+  PLIMSOLL_ASSIGN_OR_RETURN(figures.late, ReadAtRest(host, runtime.daemon));
   return figures;
 }
 

@@ -5,7 +5,7 @@
 
 namespace plimsoll::bench {
 
-absl::StatusOr<Ground> Prepare(std::string plimsolld, bool keep) {
+absl::StatusOr<Ground> Prepare(std::string plimsolld, bool keep, const MakeFlags& make_flags) {
   Ground ground;
   PLIMSOLL_ASSIGN_OR_RETURN(ground.scratch, Scratch::Make(keep));
   const FsRoot& directory = ground.scratch->directory();
@@ -15,7 +15,11 @@ absl::StatusOr<Ground> Prepare(std::string plimsolld, bool keep) {
   if (plimsolld.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(plimsolld, BesideThisProgram("plimsolld"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(ground.daemon, OwnDaemon::Start(plimsolld, directory));
+  std::vector<std::string> flags;
+  if (make_flags) {
+    PLIMSOLL_ASSIGN_OR_RETURN(flags, make_flags(directory));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(ground.daemon, OwnDaemon::Start(plimsolld, directory, flags));
   PLIMSOLL_RETURN_IF_ERROR(ground.daemon->ImportImage(archive, kImage));
   return ground;
 }
