@@ -59,7 +59,7 @@ class Link {
   bool over() const { return over_; }
 
   // Whether the client has closed, though something of it may not have been received.
-  bool HasLeft() const { return transport_->HasLeft(); }
+  bool HasLeft() { return transport_->HasLeft(); }
   // The client has closed, or can't be read any more: what watches may end.
   void EndOfClient();
 

@@ -1,5 +1,10 @@
 #include "streaming/server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -69,6 +74,18 @@ absl::StatusOr<std::unique_ptr<asio::ssl::context>> MakeTls(const ServerOptions&
   return context;
 }
 
+// So that a connection ends whose client's machine has gone, or has given up to send what nobody
+// reads: neither is told to this one (tcp(7), TCP_KEEPIDLE).
+void WatchMachine(tcp::socket& socket, absl::Duration silence) {
+  ErrorCode error;
+  socket.set_option(asio::socket_base::keep_alive(true), error);
+  const int idle = std::max(1, static_cast<int>(absl::ToInt64Seconds(silence)));
+  for (const auto& [option, value] :
+       {std::pair(TCP_KEEPIDLE, idle), {TCP_KEEPINTVL, std::max(1, idle / 3)}, {TCP_KEEPCNT, 3}}) {
+    setsockopt(socket.native_handle(), IPPROTO_TCP, option, &value, sizeof(value));
+  }
+}
+
 class ServerImpl final : public Server {
  public:
   ServerImpl(ServerOptions options, std::unique_ptr<asio::ssl::context> tls)
@@ -129,6 +146,7 @@ class ServerImpl final : public Server {
       }
       if (connections_ >= kMaxConnections) continue;
       socket.set_option(tcp::no_delay(true), error);
+      WatchMachine(socket, options_.silence);
       Serve(std::move(socket));
     }
   }

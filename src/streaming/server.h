@@ -30,6 +30,9 @@ struct ServerOptions {
   absl::Duration idle_timeout = absl::Hours(4);         // of a stream on which nothing moves
   absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
   absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the end
+  // Of a client's machine, before it is asked whether it still has the connection; it is asked
+  // three times, each within a third of that. Whole seconds, as TCP's keepalive has them.
+  absl::Duration silence = absl::Seconds(30);
   // Of the tokens in URLs.
   std::function<Tokens::SteadyTime()> now = std::chrono::steady_clock::now;
   Backend* backend = nullptr;  // outlives the server

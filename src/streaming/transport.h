@@ -24,7 +24,7 @@ class Transport {
   // Whether something of what was sent has not reached the client's machine.
   virtual bool HasUnsent() const = 0;
   // Whether the client has closed, though something of it may not have been received.
-  virtual bool HasLeft() const = 0;
+  virtual bool HasLeft() = 0;
   // Says goodbye: nothing more is sent. Of a WebSocket, until the client has said it too.
   virtual asio::awaitable<void> Finish() = 0;
   // Ends what is under way.

@@ -45,6 +45,8 @@ class StreamConnection {
   virtual void Shutdown() = 0;
   // Its end will be a reset, which overtakes what the server hasn't taken.
   virtual void ResetAtClose() = 0;
+  // The server isn't told of its end, as when a machine loses power. Needs CAP_NET_ADMIN.
+  virtual absl::Status TellNobodyAtClose() = 0;
   // Whether the server has said that it is the end (TLS's close_notify); Read has found the end.
   virtual bool HasEndBeenSaid() const { return false; }
 
