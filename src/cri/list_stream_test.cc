@@ -20,6 +20,7 @@ using runtime::SandboxRecord;
 using runtime::SandboxState;
 using ::testing::_;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -175,6 +176,22 @@ class ListStreamTest : public ServerFixture {
                     });
   }
 
+  // "even: c0 c2"
+  std::vector<std::string> PodMetrics() {
+    return Streamed(&RuntimeStub::StreamPodSandboxMetrics, v1::StreamPodSandboxMetricsRequest(),
+                    [](const v1::StreamPodSandboxMetricsResponse& part) {
+                      std::vector<std::string> texts;
+                      for (const auto& each : part.pod_sandbox_metrics()) {
+                        std::string text = each.pod_sandbox_id() + ":";
+                        for (const auto& container : each.container_metrics()) {
+                          absl::StrAppend(&text, " ", container.container_id());
+                        }
+                        texts.push_back(text);
+                      }
+                      return texts;
+                    });
+  }
+
   std::vector<ContainerRecord> containers_;
   std::vector<SandboxRecord> pods_;
   std::atomic<int> looks_ = 0;
@@ -213,6 +230,52 @@ TEST_F(ListStreamTest, FiltersAreThoseOfTheLists) {
   v1::PodSandboxStatsFilter odd;
   (*odd.mutable_label_selector())["kind"] = "odd";
   EXPECT_THAT(PodStats(odd), ElementsAre("odd: c3 c5"));
+}
+
+// A visit for each pod would be quadratic on a full node.
+TEST_F(ListStreamTest, ContainersAreVisitedOnceForAllPods) {
+  constexpr int kPods = 20;
+  Have(/*containers=*/2 * kPods, /*bytes=*/1);
+  HavePods();
+  const SandboxRecord ready = pods_.front();
+  pods_.clear();
+  std::vector<std::string> expected;
+  for (int i = 0; i < kPods; ++i) {
+    pods_.push_back(ready);
+    pods_.back().id = absl::StrCat("pod", i);
+    containers_[i].sandbox_id = pods_.back().id;
+    containers_[kPods + i].sandbox_id = pods_.back().id;
+    // The second one has exited (Have).
+    expected.push_back(i == 1 ? absl::StrCat("pod1: c", kPods + 1)
+                              : absl::StrCat("pod", i, ": c", i, " c", kPods + i));
+  }
+  std::atomic<int> visits = 0;
+  ON_CALL(engine_, ListContainers).WillByDefault([this, &visits] {
+    ++visits;
+    return containers_;
+  });
+  ON_CALL(engine_, Counters(_)).WillByDefault([](absl::string_view) {
+    return runtime::ContainerCounters();
+  });
+  Start();
+  visits = 0;
+  EXPECT_THAT(PodStats({}), ElementsAreArray(expected));
+  EXPECT_LE(visits, 2);
+  visits = 0;
+  EXPECT_THAT(PodMetrics(), ElementsAreArray(expected));
+  EXPECT_LE(visits, 2) << "one of them for what is on the disk";
+  server_->Shutdown(absl::ZeroDuration());  // before what the engine counts in goes
+}
+
+TEST_F(ListStreamTest, ContainersThatGoMeanwhileAreLeftOutOfTheirPods) {
+  Have(/*containers=*/6, /*bytes=*/1);
+  HavePods();
+  Start();
+  std::vector<ContainerRecord> before = containers_;
+  ON_CALL(engine_, ListContainers).WillByDefault([before] { return before; });
+  containers_.erase(containers_.begin() + 2);
+  containers_.back().state = ContainerState::kExited;
+  EXPECT_THAT(PodStats({}), ElementsAre("even: c0 c4", "odd: c3"));
 }
 
 TEST_F(ListStreamTest, WhatGoesMeanwhileIsLeftOut) {

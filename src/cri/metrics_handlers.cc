@@ -137,20 +137,18 @@ absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetr
 PartSource<v1::StreamPodSandboxMetricsResponse> RuntimeHandlers::StreamPodSandboxMetrics(
     const v1::StreamPodSandboxMetricsRequest&) {
   auto disk = std::make_shared<LayersOnDisk>();
-  return InParts<v1::StreamPodSandboxMetricsResponse>(
+  return InParts<v1::StreamPodSandboxMetricsResponse, PodIds>(
       [this, disk] {
         *disk = LookAtDisk(LiveContainers({}));
-        return SandboxIds();
+        return SandboxAndContainerIds();
       },
-      [this, disk](const std::string& id,
+      [this, disk](const PodIds& pod,
                    v1::StreamPodSandboxMetricsResponse* part) -> absl::StatusOr<size_t> {
-        const auto record = engine_->GetSandbox(id);
+        const auto record = engine_->GetSandbox(pod.id);
         if (!record.ok() || record->state != runtime::SandboxState::kReady) return 0;
-        v1::ContainerStatsFilter filter;
-        filter.set_pod_sandbox_id(id);
         v1::PodSandboxMetrics* const metrics = part->add_pod_sandbox_metrics();
-        FillMetrics(*record, LiveContainers(filter), engine_->SandboxLinks({id}).front(), *disk,
-                    metrics);
+        FillMetrics(*record, LiveContainersOf(pod.containers),
+                    engine_->SandboxLinks({pod.id}).front(), *disk, metrics);
         return metrics->ByteSizeLong();
       });
 }

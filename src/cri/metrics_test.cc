@@ -103,6 +103,9 @@ class MetricsTest : public ServerFixture {
       return id == "pod1" ? pod_ : stopped;
     });
     ON_CALL(engine_, ListContainers).WillByDefault([this] { return std::vector{container_}; });
+    ON_CALL(engine_, GetContainer(_)).WillByDefault([this](absl::string_view) {
+      return container_;
+    });
     ON_CALL(engine_, Counters(_)).WillByDefault(Return(Counted()));
     ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
       const linux::LinkCounters loopback{.name = "lo", .rx_bytes = 99};

@@ -107,22 +107,36 @@ absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsR
   return absl::OkStatus();
 }
 
+std::vector<RuntimeHandlers::PodIds> RuntimeHandlers::SandboxAndContainerIds() {
+  const std::vector<std::string> sandboxes = SandboxIds();
+  std::map<std::string, std::vector<std::string>> containers;  // by sandbox
+  size_t there = 0;
+  engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
+    ++there;
+    containers[record.sandbox_id].push_back(record.id);
+  });
+  ForgetRates(there);
+  std::vector<PodIds> pods;
+  pods.reserve(sandboxes.size());
+  for (const std::string& id : sandboxes) pods.push_back({id, std::move(containers[id])});
+  return pods;
+}
+
 PartSource<v1::StreamPodSandboxStatsResponse> RuntimeHandlers::StreamPodSandboxStats(
     const v1::StreamPodSandboxStatsRequest& request) {
-  return InParts<v1::StreamPodSandboxStatsResponse>(
-      [this] { return SandboxIds(); },
+  return InParts<v1::StreamPodSandboxStatsResponse, PodIds>(
+      [this] { return SandboxAndContainerIds(); },
       [this, filter = request.filter()](
-          const std::string& id,
-          v1::StreamPodSandboxStatsResponse* part) -> absl::StatusOr<size_t> {
-        const auto record = engine_->GetSandbox(id);
+          const PodIds& pod, v1::StreamPodSandboxStatsResponse* part) -> absl::StatusOr<size_t> {
+        const auto record = engine_->GetSandbox(pod.id);
         if (!record.ok() || !Matches(*record, filter)) return 0;
-        const auto config = sandbox_configs_.Get(id, record->client_config);
+        const auto config = sandbox_configs_.Get(pod.id, record->client_config);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         v1::PodSandboxStats stats;
         const absl::Status filled =
-            FillStats(*record, LiveContainers(Of(*record)), engine_->SandboxLinks({id}).front(),
-                      /*leave_out=*/true, &stats);
-        if (!IsListed(id, "", filled)) return 0;
+            FillStats(*record, LiveContainersOf(pod.containers),
+                      engine_->SandboxLinks({pod.id}).front(), /*leave_out=*/true, &stats);
+        if (!IsListed(pod.id, "", filled)) return 0;
         v1::PodSandboxStats* const listed = part->add_pod_sandbox_stats();
         *listed = std::move(stats);
         return listed->ByteSizeLong();

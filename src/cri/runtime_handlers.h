@@ -180,10 +180,18 @@ class RuntimeHandlers {
   // Of all that there are. What is kept of others is forgotten.
   std::vector<std::string> SandboxIds();
   std::vector<std::string> ContainerIds();
+  struct PodIds {
+    std::string id;
+    std::vector<std::string> containers;
+  };
+  // With one visit of the containers, however many pods there are.
+  std::vector<PodIds> SandboxAndContainerIds();
   // The CPU rates of what has gone, once they are most. `there`: how many containers there are.
   void ForgetRates(size_t there);
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
+  // Those of `ids` that are there still, and live.
+  std::vector<runtime::ContainerRecord> LiveContainersOf(const std::vector<std::string>& ids);
   // Parts of what is listed.
   static constexpr absl::string_view kTheNetwork = "the network is ";
   static constexpr absl::string_view kItsMetrics = "metrics are ";

@@ -112,6 +112,16 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
   return records;
 }
 
+std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainersOf(
+    const std::vector<std::string>& ids) {
+  std::vector<runtime::ContainerRecord> records;
+  for (const std::string& id : ids) {
+    absl::StatusOr<runtime::ContainerRecord> record = engine_->GetContainer(id);
+    if (record.ok() && IsLive(*record)) records.push_back(*std::move(record));
+  }
+  return records;
+}
+
 void RuntimeHandlers::ForgetRates(size_t there) {
   // Each has one, its sandbox another: else most are of what has gone.
   if (cpu_rates_.size() <= 4 * there + 100) return;
