@@ -100,26 +100,25 @@ class OfContainer final : public RunningCommand {
 // A change of class freezes a container for some milliseconds; the OCI runtime refuses to enter it
 // then (ABORTED). What is waited for that, and each further try, is the command's own time. `once`
 // tries once, and keeps changes of class away for so long.
-absl::Status UntilThawed(const ExecRequest& request, absl::Time deadline,
+absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
                          absl::FunctionRef<absl::Status(absl::Duration hold)> once) {
-  const absl::Time end = std::min(deadline, absl::Now() + kFrozen);
+  const SteadyTime end = std::min(deadline, SteadyAfter(kFrozen));
   for (int tries = 0; true; ++tries) {
-    const absl::Status status =
-        once(std::min({tries * kHold, kLongestHold, deadline - absl::Now()}));
+    const absl::Status status = once(std::min({tries * kHold, kLongestHold, TimeUntil(deadline)}));
     if (!absl::IsAborted(status)) return status;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
       return absl::CancelledError(absl::StrCat(status.message(), ", and whoever asked has gone"));
     }
-    if (absl::Now() >= deadline) {
+    if (SteadyNow() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(status.message(), ", and \"", request.argv[0],
                                                       "\" was not started within ",
                                                       absl::FormatDuration(request.timeout)));
     }
-    if (absl::Now() >= end) {
+    if (SteadyNow() >= end) {
       return absl::FailedPreconditionError(
           absl::StrCat(status.message(), " by somebody who doesn't let it go on"));
     }
-    absl::SleepFor(std::min(kThawed, end - absl::Now()));
+    absl::SleepFor(std::min(kThawed, TimeUntil(end)));
   }
 }
 
@@ -150,7 +149,7 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
   ExecRequest limited = request;
-  if (request.timeout > absl::ZeroDuration()) limited.deadline = absl::Now() + request.timeout;
+  if (request.timeout > absl::ZeroDuration()) limited.deadline = SteadyAfter(request.timeout);
   ExecResult result;
   const auto exec = [&](const ExecRequest& entering) -> absl::Status {
     absl::StatusOr<ExecResult> done =
@@ -178,7 +177,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::stri
     started = std::make_unique<OfContainer>(options_, record, *std::move(command));
     return absl::OkStatus();
   };
-  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(request, absl::InfiniteFuture(), [&](absl::Duration hold) {
+  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(request, kNever, [&](absl::Duration hold) {
     return EnterOnce(*container, record, request, hold, start);
   }));
   return started;

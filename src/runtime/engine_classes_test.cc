@@ -1,4 +1,5 @@
 // QoS classes through the life of sandboxes and containers: over types whose kernel is a map.
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -334,22 +335,22 @@ TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
 TEST_F(EngineClassesTest, ACommandWaitsForAFrozenContainerNoLongerThanItsTimeout) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  std::vector<absl::Time> deadlines;
+  std::vector<SteadyTime> deadlines;
   runtime_.on_exec = [&](const ExecRequest& request) {
     EXPECT_EQ(request.timeout, absl::Milliseconds(200)) << "for messages";
     deadlines.push_back(request.deadline);
     runtime_.faults.FailNext("Exec", absl::AbortedError("exec: container a is frozen"));
   };
-  const absl::Time before = absl::Now();
+  const SteadyTime before = SteadyNow();
   const auto result = engine_->ExecSync(id, {.argv = {"true"}, .timeout = absl::Milliseconds(200)});
-  const absl::Time after = absl::Now();
+  const SteadyTime after = SteadyNow();
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
   EXPECT_EQ(result.status().message(),
             "exec: container a is frozen, and \"true\" was not started within 200ms");
   ASSERT_FALSE(deadlines.empty());
-  EXPECT_GE(deadlines.front(), before + absl::Milliseconds(200));
+  EXPECT_GE(deadlines.front(), before + std::chrono::milliseconds(200));
   EXPECT_LE(deadlines.front(), after);
-  for (const absl::Time deadline : deadlines) EXPECT_EQ(deadline, deadlines.front());
+  for (const SteadyTime deadline : deadlines) EXPECT_EQ(deadline, deadlines.front());
 }
 
 TEST_F(EngineClassesTest, WhatIsOnItsWayInIsTheTypesToKnow) {

@@ -27,6 +27,7 @@
 #include "linux/process.h"
 #include "linux/selinux.h"
 #include "runtime/oci/running_command.h"
+#include "runtime/oci/steady_time.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {
@@ -87,7 +88,7 @@ struct ExecRequest {
   ExecStreams streams;                            // of StartExec
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
   // When it is over, if it began before this call; the earlier of the two counts.
-  absl::Time deadline = absl::InfiniteFuture();
+  SteadyTime deadline = kNever;
   size_t max_output_bytes = 16 * 1024 * 1024;  // of each stream; then it is cut, with a mark
   // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
   std::vector<std::string> entry_files;

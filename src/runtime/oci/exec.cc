@@ -11,7 +11,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/status.h"
 #include "runtime/oci/exec_command.h"
 #include "runtime/oci/exec_group.h"
@@ -88,7 +87,7 @@ enum class Ending { kExit, kTimeout, kStopping, kCancelled };
 using CancelFds = std::array<int, 2>;
 
 // Collects until the process ends, the deadline comes or one of `cancel` is readable.
-Ending Collect(int pidfd, const CancelFds& cancel, absl::Time deadline, Output* out, Output* err) {
+Ending Collect(int pidfd, const CancelFds& cancel, SteadyTime deadline, Output* out, Output* err) {
   while (true) {
     struct pollfd polls[5] = {{pidfd, POLLIN, 0},
                               {out->reader(), POLLIN, 0},
@@ -96,19 +95,17 @@ Ending Collect(int pidfd, const CancelFds& cancel, absl::Time deadline, Output* 
                               {cancel[0], POLLIN, 0},
                               {cancel[1], POLLIN, 0}};
     int64_t wait = -1;
-    if (deadline != absl::InfiniteFuture()) {
-      wait = std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()) + 1, 0, 1 << 30);
+    if (deadline != kNever) {
+      wait = std::clamp<int64_t>(absl::ToInt64Milliseconds(TimeUntil(deadline)) + 1, 0, 1 << 30);
     }
-    const int ready = poll(polls, 5, static_cast<int>(wait));
-    if (ready == 0) return Ending::kTimeout;
-    if (ready < 0) continue;  // EINTR
+    if (poll(polls, 5, static_cast<int>(wait)) < 0) continue;  // EINTR
     if (polls[1].revents != 0) out->Take();
     if (polls[2].revents != 0) err->Take();
     if (polls[0].revents != 0) break;
     if (polls[3].revents != 0) return Ending::kStopping;
     if (polls[4].revents != 0) return Ending::kCancelled;
     // Output that never pauses doesn't put it off.
-    if (absl::Now() > deadline) return Ending::kTimeout;
+    if (SteadyNow() >= deadline) return Ending::kTimeout;
   }
   out->TakeRest();
   err->TakeRest();
@@ -121,10 +118,10 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
                                            absl::string_view cgroup_path,
                                            const ExecRequest& request) {
   if (request.argv.empty()) return absl::InvalidArgumentError("exec: no command");
-  absl::Time deadline = absl::InfiniteFuture();
+  SteadyTime deadline = kNever;
   std::optional<ExecGroup> group;
   if (request.timeout > absl::ZeroDuration()) {
-    deadline = std::min(absl::Now() + request.timeout, request.deadline);
+    deadline = std::min(SteadyAfter(request.timeout), request.deadline);
     PLIMSOLL_ASSIGN_OR_RETURN(group, ExecGroup::Make(tools.host, tools.layout, cgroup_path));
   }
   ExecDescriptors own;

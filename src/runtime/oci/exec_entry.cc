@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "absl/time/clock.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -50,13 +49,13 @@ absl::Status LaunchSignal::Open() {
   return absl::OkStatus();
 }
 
-void LaunchSignal::Await(absl::Span<const int> cancel_fds, absl::Time deadline) {
+void LaunchSignal::Await(absl::Span<const int> cancel_fds, SteadyTime deadline) {
   writer_.Reset();
   std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
   for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
-  const absl::Time end = std::min(absl::Now() + kPatience, deadline);
+  const SteadyTime end = std::min(SteadyAfter(kPatience), deadline);
   while (reader_.valid()) {
-    const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(end - absl::Now()), 0);
+    const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(TimeUntil(end)), 0);
     if (poll(polls.data(), polls.size(), static_cast<int>(wait)) >= 0 || errno != EINTR) break;
   }
   reader_.Reset();

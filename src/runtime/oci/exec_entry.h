@@ -12,11 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 #include "linux/process.h"
+#include "runtime/oci/steady_time.h"
 
 namespace plimsoll::runtime {
 
@@ -57,7 +57,7 @@ class LaunchSignal {
   // In the parent, once the launcher has it. Returns when it has become the OCI runtime or has
   // ended, when one of `cancel_fds` is readable, at the deadline, or when it takes longer than a
   // second: somebody has frozen the group that it entered.
-  void Await(absl::Span<const int> cancel_fds, absl::Time deadline);
+  void Await(absl::Span<const int> cancel_fds, SteadyTime deadline);
 
  private:
   UniqueFd reader_;

@@ -116,7 +116,7 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   if (tools_.entering != nullptr) entry_.emplace(tools_.entering, id_, child_->pid());
   const std::array<int, 2> cancel = {
       tools_.cancel_fd, request.cancellation == nullptr ? -1 : request.cancellation->fd()};
-  own_.entered.Await(cancel, absl::InfiniteFuture());
+  own_.entered.Await(cancel, kNever);
   if (request.entered) request.entered();
   if (terminal.has_value()) {
     absl::StatusOr<UniqueFd> master =
