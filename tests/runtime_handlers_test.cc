@@ -22,6 +22,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RuntimeHandlersTest : public NodeTest {
  protected:
@@ -201,6 +202,14 @@ class HandlerFeaturesTest : public NodeTest {
     }
     return features;
   }
+  std::string Limitations() {
+    cri::StatusRequest request;
+    request.set_verbose(true);
+    cri::StatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().Status(&context, request, &response).ok());
+    return response.info().at("limitations");
+  }
   grpc::Status TryRunOn(const std::string& handler, const cri::PodSandboxConfig& config,
                         std::string* id) {
     cri::RunPodSandboxRequest request;
@@ -244,6 +253,8 @@ TEST_F(HandlerFeaturesTest, AreThoseOfTheHandlersProgramAndKind) {
   EXPECT_TRUE(features["knows"].recursive_read_only_mounts());
   EXPECT_TRUE(features["machine"].recursive_read_only_mounts());
   EXPECT_FALSE(features["silent"].recursive_read_only_mounts());
+  EXPECT_THAT(Limitations(), HasSubstr(Program("silent")));
+  EXPECT_THAT(Limitations(), Not(HasSubstr(Program("knows"))));
   for (const char* name : {"ours", "knows", "silent"}) {
     EXPECT_EQ(features[name].user_namespaces(), features[""].user_namespaces()) << name;
   }

@@ -26,7 +26,6 @@
 #include "runtime/oci/exec_stream.h"
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
-#include "runtime/oci/program_features.h"
 #include "runtime/oci/selinux_labels.h"
 
 namespace plimsoll::runtime {
@@ -116,12 +115,7 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   PLIMSOLL_ASSIGN_OR_RETURN(options.helpers, FindHelpers(options));
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
-  for (const std::string& program : options.programs) {
-    // With a kernel that has none, no program helps.
-    if (machine.recursive_read_only && KnowsRecursiveReadOnly(program)) {
-      machine.recursive_read_only_programs.insert(program);
-    }
-  }
+  LookAtPrograms(options.programs, &machine);
   machine.recursive_read_only = machine.recursive_read_only && crun->IsAtLeast(1, 4);
   machine.user_namespaces = CheckUserNamespaces(options.state, options.run);
   return std::unique_ptr<ContainerRuntime>(

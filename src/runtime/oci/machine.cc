@@ -18,6 +18,7 @@
 #include "linux/mounts.h"
 #include "linux/process.h"
 #include "linux/user_namespace.h"
+#include "runtime/oci/program_features.h"
 
 namespace plimsoll::runtime {
 
@@ -64,6 +65,16 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
   LookAtSelinux(host, &machine);
   machine.root_is_shared = RootIsShared(host);
   return machine;
+}
+
+void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
+  // With a kernel that has none, no program helps.
+  if (!linux::HasMountSetattr()) return;
+  for (const std::string& program : programs) {
+    (KnowsRecursiveReadOnly(program) ? machine->recursive_read_only_programs
+                                     : machine->programs_without_recursive_read_only)
+        .insert(program);
+  }
 }
 
 bool RootIsShared(const FsRoot& host) {
@@ -138,6 +149,11 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   }
   if (!machine.recursive_read_only) {
     lacks.push_back("no recursive read-only mounts: they need Linux 5.12 and crun 1.4");
+  }
+  for (const std::string& program : machine.programs_without_recursive_read_only) {
+    lacks.push_back(absl::StrCat(
+        "no recursive read-only mounts with runtime handlers whose program is ", program,
+        ": it doesn't say that it knows the mount option rro (\"", program, " features\")"));
   }
   if (!machine.root_is_shared) {
     lacks.push_back(

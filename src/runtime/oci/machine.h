@@ -28,8 +28,10 @@ struct Machine {
   bool overlayfs = true;                         // what root filesystems are made with
   bool recursive_read_only = true;               // of mounts with those below them, by our crun
   std::set<std::string> recursive_read_only_programs;  // the other OCI runtimes that can, too
-  bool root_is_shared = true;                          // whether mounts spread from / by default
-  bool apparmor = false;                               // the kernel has it, switched on
+  // Those that don't say they can, though the kernel could.
+  std::set<std::string> programs_without_recursive_read_only;
+  bool root_is_shared = true;  // whether mounts spread from / by default
+  bool apparmor = false;       // the kernel has it, switched on
   // Labels that the policy gives containers; nullopt: SELinux is off, or `selinux_fault`.
   std::optional<linux::SelinuxLabels> selinux;
   absl::Status selinux_fault;  // why containers can't be labelled though it is on
@@ -50,6 +52,9 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 
 // Fills in what of it is SELinux's.
 void LookAtSelinux(const FsRoot& host, Machine* machine);
+
+// Fills in what these OCI runtimes say that they can do. Runs them.
+void LookAtPrograms(const std::set<std::string>& programs, Machine* machine);
 
 // Whether the mount that `host` is on is shared, so that mounts below it spread. False where this
 // can't be told.

@@ -4,16 +4,19 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/user_namespace.h"
 
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -29,6 +32,29 @@ TEST(MachineTest, SaysWhatMountsAndUserNamespacesLack) {
   EXPECT_THAT(LimitationsOf(machine), Contains("no user namespaces for pods: it is too old"));
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("no recursive read-only mounts")));
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("mount at / is not shared")));
+}
+
+TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
+  if (!linux::HasMountSetattr()) GTEST_SKIP() << "the kernel has no such mounts";
+  TestDir dir;
+  const auto write = [&dir](const char* name, const char* options) {
+    EXPECT_TRUE(
+        dir.root()
+            .ReplaceFile(
+                name, absl::StrCat("#!/bin/sh\necho '{\"mountOptions\": [", options, "]}'\n"), 0755)
+            .ok());
+    return dir.path() + "/" + name;
+  };
+  const std::string knows = write("knows", "\"ro\", \"rro\"");
+  const std::string silent = write("silent", "\"ro\"");
+  Machine machine;
+  LookAtPrograms({knows, silent}, &machine);
+  EXPECT_TRUE(machine.HasRecursiveReadOnly(knows));
+  EXPECT_FALSE(machine.HasRecursiveReadOnly(silent));
+  const std::vector<std::string> lacks = LimitationsOf(machine);
+  EXPECT_THAT(lacks, Contains(AllOf(HasSubstr("no recursive read-only mounts"), HasSubstr(silent),
+                                    HasSubstr("rro"))));
+  EXPECT_THAT(lacks, Not(Contains(HasSubstr(knows))));
 }
 
 TEST(MachineTest, SelinuxNeedsLabelsForContainers) {
