@@ -34,10 +34,12 @@ bool HasChanged(int err) {
 
 class Meter {
  public:
-  explicit Meter(const FsRoot& top) : pending_{Pending{top, "."}} {}
+  Meter(const FsRoot& top, const std::stop_token& stop)
+      : stop_(stop), pending_{Pending{top, "."}} {}
 
   absl::StatusOr<DiskUsage> Measure() {
     while (!pending_.empty()) {
+      PLIMSOLL_RETURN_IF_ERROR(Go(pending_.back()));
       const Pending next = std::move(pending_.back());
       pending_.pop_back();
       PLIMSOLL_RETURN_IF_ERROR(Visit(next));
@@ -46,6 +48,13 @@ class Meter {
   }
 
  private:
+  absl::Status Go(const Pending& directory) const {
+    if (!stop_.stop_requested()) return absl::OkStatus();
+    return absl::CancelledError(absl::StrCat("the measuring of ",
+                                             directory.base.PathOf(directory.path),
+                                             " was called off before its end"));
+  }
+
   absl::Status Visit(const Pending& directory) {
     absl::StatusOr<UniqueFd> fd =
         directory.base.OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -65,6 +74,7 @@ class Meter {
         const std::vector<std::string> names,
         ListDirectory(std::move(listed), directory.base.PathOf(directory.path)));
     for (const std::string& name : names) {
+      PLIMSOLL_RETURN_IF_ERROR(Go(directory));  // one directory may hold millions
       PLIMSOLL_RETURN_IF_ERROR(Look(directory, fd->get(), name));
     }
     return absl::OkStatus();
@@ -99,6 +109,7 @@ class Meter {
     return ErrnoStatus(errno, absl::StrCat(what, " ", directory.base.PathOf(directory.path)));
   }
 
+  const std::stop_token& stop_;
   std::vector<Pending> pending_;
   dev_t device_ = 0;
   std::set<ino_t> seen_;  // of files with several names
@@ -107,8 +118,8 @@ class Meter {
 
 }  // namespace
 
-absl::StatusOr<DiskUsage> MeasureTree(const FsRoot& directory) {
-  return Meter(directory).Measure();
+absl::StatusOr<DiskUsage> MeasureTree(const FsRoot& directory, const std::stop_token& stop) {
+  return Meter(directory, stop).Measure();
 }
 
 }  // namespace plimsoll

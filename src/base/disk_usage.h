@@ -3,6 +3,7 @@
 #define PLIMSOLL_BASE_DISK_USAGE_H_
 
 #include <cstdint>
+#include <stop_token>
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
@@ -18,8 +19,8 @@ struct DiskUsage {
 
 // Of a directory and everything below it, as du(1) counts: a file of several names once, no other
 // file system, no symbolic link followed. What comes and goes meanwhile is counted or not. Any
-// depth.
-absl::StatusOr<DiskUsage> MeasureTree(const FsRoot& directory);
+// depth. CANCELLED where `stop` is asked for before the end.
+absl::StatusOr<DiskUsage> MeasureTree(const FsRoot& directory, const std::stop_token& stop = {});
 
 }  // namespace plimsoll
 

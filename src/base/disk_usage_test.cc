@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <stop_token>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +45,16 @@ TEST(DiskUsageTest, ASparseFileCountsWhatItHolds) {
   ASSERT_TRUE(fd.ok());
   ASSERT_EQ(ftruncate(fd->get(), 1 << 30), 0);
   EXPECT_LT(MeasureTree(dir.root())->bytes, 1u << 20);
+}
+
+TEST(DiskUsageTest, CanBeCalledOff) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("a/b").ok());
+  std::stop_source stop;
+  EXPECT_TRUE(MeasureTree(dir.root(), stop.get_token()).ok());
+  stop.request_stop();
+  const auto usage = MeasureTree(dir.root(), stop.get_token());
+  EXPECT_TRUE(absl::IsCancelled(usage.status())) << usage.status();
 }
 
 TEST(DiskUsageTest, DeeperThanAPathCanBeLong) {

@@ -169,6 +169,9 @@ class Engine {
   // now on, and the command is ended: for a daemon that ends. The next start tells the handler what
   // holds.
   virtual void CallOffUpdates() = 0;
+  // WritableLayersUsage walks no disk any more: CANCELLED, also for who waits for a walk. For a
+  // daemon that ends.
+  virtual void CallOffWalks() {}
 
   // What the pod needs, by what is on record of it now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;

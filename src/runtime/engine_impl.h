@@ -73,6 +73,7 @@ class EngineImpl : public Engine {
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
   void CallOffUpdates() override;
+  void CallOffWalks() override { writable_usage_.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override;
   void RefuseOutsideShare(bool refuse) override;

@@ -59,7 +59,7 @@ void WritableUsage::WalkAside(absl::Duration max_age) {
   }
   const auto walk = [this, max_age] {
     // Whoever can't do with the last finds out why a walk fails.
-    if (!closing_) Read(max_age).IgnoreError();
+    if (!called_off_.stop_requested()) Read(max_age).IgnoreError();
     absl::MutexLock lock(&mutex_);
     walks_aside_ = false;
   };
@@ -78,11 +78,11 @@ absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Walk() cons
   if (absl::IsNotFound(ids.status())) ids.emplace();  // there has been none
   PLIMSOLL_RETURN_IF_ERROR(ids.status());
   for (const std::string& id : *ids) {
-    if (closing_) return absl::CancelledError("the daemon is ending");
+    if (called_off_.stop_requested()) return absl::CancelledError("the daemon is ending");
     const absl::StatusOr<FsRoot> upper = state_.Sub(absl::StrCat(kContainers, "/", id, "/upper"));
     if (absl::IsNotFound(upper.status())) continue;  // gone, or not made yet
     PLIMSOLL_RETURN_IF_ERROR(upper.status());
-    PLIMSOLL_ASSIGN_OR_RETURN(const DiskUsage usage, measure_(*upper));
+    PLIMSOLL_ASSIGN_OR_RETURN(const DiskUsage usage, measure_(*upper, called_off_.get_token()));
     layers->total.bytes += usage.bytes;
     layers->total.inodes += usage.inodes;
     layers->by_container[id] = usage;

@@ -2,12 +2,12 @@
 #ifndef PLIMSOLL_RUNTIME_WRITABLE_USAGE_H_
 #define PLIMSOLL_RUNTIME_WRITABLE_USAGE_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -34,14 +34,18 @@ struct WritableLayers {
 // don't need it fresher. Thread-safe.
 class WritableUsage {
  public:
-  using MeasureFn = std::function<absl::StatusOr<DiskUsage>(const FsRoot& directory)>;
+  using MeasureFn = std::function<absl::StatusOr<DiskUsage>(const FsRoot& directory,
+                                                            const std::stop_token& stop)>;
 
   // `measure`: what one layer takes; asked in the thread of whoever reads or in the own one, by one
-  // at a time.
+  // at a time. It is to return soon once `stop` is asked for.
   explicit WritableUsage(FsRoot state, MeasureFn measure = MeasureTree)
       : state_(std::move(state)), measure_(std::move(measure)) {}
-  // Waits for the layer that is being measured.
-  ~WritableUsage() { closing_ = true; }
+  ~WritableUsage() { CallOff(); }
+
+  // Walks that are under way, and all later ones, end with CANCELLED: a large layer takes longer
+  // than a daemon that ends can wait.
+  void CallOff() { called_off_.request_stop(); }
 
   // Of a walk that began no longer than `max_age` before this call. Of several that ask at once one
   // walks, and the others take what it finds where that is fresh enough for them. Nobody waits for
@@ -69,7 +73,7 @@ class WritableUsage {
   std::chrono::steady_clock::time_point rests_until_ ABSL_GUARDED_BY(mutex_);
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);  // of the last walk
   std::shared_ptr<const WritableLayers> last_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> closing_ = false;
+  std::stop_source called_off_;
   // Last, so that its thread ends before what it uses.
   WorkerPool aside_{/*max_threads=*/1, /*max_queued=*/1};
 };

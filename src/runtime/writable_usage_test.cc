@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -74,7 +75,8 @@ struct SlowDisk {
 TEST(WritableUsageTest, OneThatWalksHoldsUpNobodyWhoCanDoWithTheLast) {
   TestDir dir;
   SlowDisk disk(2);
-  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  WritableUsage usage(dir.root(),
+                      [&disk](const FsRoot&, const std::stop_token&) { return disk.Measure(); });
   ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
   const auto first = usage.Read(absl::ZeroDuration());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -90,7 +92,8 @@ TEST(WritableUsageTest, OneThatWalksHoldsUpNobodyWhoCanDoWithTheLast) {
 TEST(WritableUsageTest, SeveralThatAskAtOnceShareAWalk) {
   TestDir dir;
   SlowDisk disk(1);
-  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  WritableUsage usage(dir.root(),
+                      [&disk](const FsRoot&, const std::stop_token&) { return disk.Measure(); });
   ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
   const auto read = [&usage] { EXPECT_TRUE(usage.Read(absl::Hours(1)).ok()); };
   std::thread walker(read);
@@ -105,7 +108,8 @@ TEST(WritableUsageTest, SeveralThatAskAtOnceShareAWalk) {
 TEST(WritableUsageTest, WhoTakesTheLastHasAnotherWalkMadeAndWaitsForNone) {
   TestDir dir;
   SlowDisk disk(2);
-  WritableUsage usage(dir.root(), [&disk](const FsRoot&) { return disk.Measure(); });
+  WritableUsage usage(dir.root(),
+                      [&disk](const FsRoot&, const std::stop_token&) { return disk.Measure(); });
   ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
   const auto first = usage.ReadLast(absl::Hours(1));
   ASSERT_TRUE(first.ok()) << first.status();
@@ -126,11 +130,12 @@ TEST(WritableUsageTest, WhoTakesTheLastHasAnotherWalkMadeAndWaitsForNone) {
 TEST(WritableUsageTest, AWalkThatFailedAsideLeavesTheLastAndIsTriedAgain) {
   TestDir dir;
   std::atomic<int> walks = 0;
-  WritableUsage usage(dir.root(), [&walks](const FsRoot&) -> absl::StatusOr<DiskUsage> {
-    const int walk = ++walks;
-    if (walk == 2) return absl::InternalError("the disk is gone");
-    return DiskUsage{static_cast<uint64_t>(walk), 1};
-  });
+  WritableUsage usage(dir.root(),
+                      [&walks](const FsRoot&, const std::stop_token&) -> absl::StatusOr<DiskUsage> {
+                        const int walk = ++walks;
+                        if (walk == 2) return absl::InternalError("the disk is gone");
+                        return DiskUsage{static_cast<uint64_t>(walk), 1};
+                      });
   ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
   std::set<uint64_t> seen;
   EXPECT_TRUE(WaitUntil([&] {
@@ -147,11 +152,12 @@ TEST(WritableUsageTest, AFirstWalkThatFailedIsNotTriedAgainWhileTheDiskRests) {
   constexpr absl::Duration kWalk = absl::Milliseconds(10);
   TestDir dir;
   std::atomic<int> walks = 0;
-  WritableUsage usage(dir.root(), [&](const FsRoot&) -> absl::StatusOr<DiskUsage> {
-    ++walks;
-    absl::SleepFor(kWalk);
-    return absl::InternalError("the disk is gone");
-  });
+  WritableUsage usage(dir.root(),
+                      [&](const FsRoot&, const std::stop_token&) -> absl::StatusOr<DiskUsage> {
+                        ++walks;
+                        absl::SleepFor(kWalk);
+                        return absl::InternalError("the disk is gone");
+                      });
   ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
   const absl::Time began = absl::Now();
   for (int i = 0; i < 200; ++i) {
@@ -159,6 +165,58 @@ TEST(WritableUsageTest, AFirstWalkThatFailedIsNotTriedAgainWhileTheDiskRests) {
   }
   // A walk, and ten times as long without one.
   EXPECT_LE(walks, 1 + (absl::Now() - began) / (11 * kWalk));
+}
+
+// A layer that is never measured to its end: only word to stop ends it.
+struct EndlessLayer {
+  absl::Notification asked;
+  std::atomic<bool> stopped = false;
+
+  absl::StatusOr<DiskUsage> Measure(const std::stop_token& stop) {
+    asked.Notify();
+    stopped = WaitUntil([&stop] { return stop.stop_requested(); });
+    return absl::CancelledError("called off");
+  }
+};
+
+TEST(WritableUsageTest, ItsEndCallsOffTheWalkAside) {
+  TestDir dir;
+  EndlessLayer layer;
+  std::atomic<int> walks = 0;
+  {
+    WritableUsage usage(
+        dir.root(), [&](const FsRoot&, const std::stop_token& stop) -> absl::StatusOr<DiskUsage> {
+          if (++walks == 1) return DiskUsage{1, 1};
+          return layer.Measure(stop);
+        });
+    ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+    ASSERT_TRUE(WaitUntil([&] {
+      EXPECT_TRUE(usage.ReadLast(absl::ZeroDuration()).ok());
+      return layer.asked.HasBeenNotified();
+    }));
+    EXPECT_FALSE(layer.stopped);
+  }
+  EXPECT_TRUE(layer.stopped);
+  EXPECT_EQ(walks, 2);
+}
+
+// Of a call, for which a server that ends waits.
+TEST(WritableUsageTest, AWalkThatSomebodyWaitsForCanBeCalledOff) {
+  TestDir dir;
+  EndlessLayer layer;
+  WritableUsage usage(dir.root(), [&layer](const FsRoot&, const std::stop_token& stop) {
+    return layer.Measure(stop);
+  });
+  ASSERT_TRUE(dir.root().MakeDirs("containers/a/upper").ok());
+  absl::Status read;
+  std::thread reader([&] { read = usage.Read(absl::ZeroDuration()).status(); });
+  layer.asked.WaitForNotification();
+  usage.CallOff();
+  reader.join();
+  EXPECT_TRUE(layer.stopped);
+  EXPECT_TRUE(absl::IsCancelled(read)) << read;
+  const absl::Status later = usage.Read(absl::ZeroDuration()).status();  // asks for no layer
+  EXPECT_TRUE(absl::IsCancelled(later)) << later;
 }
 
 }  // namespace
