@@ -278,7 +278,17 @@ TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
   const std::string volume = absl::StrCat(node_.directory(), "/volume");
   ASSERT_TRUE(Host().MakeDirs(volume + "/below", 0755).ok());
   ASSERT_EQ(mount("plimsoll-test", (volume + "/below").c_str(), "tmpfs", 0, "size=64k"), 0);
-  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  const absl::Cleanup unmount = [&] {
+    // What has just ended in the container may hold it for a moment.
+    absl::Status unmounted;
+    EXPECT_TRUE(Eventually(
+        [&] {
+          unmounted = linux::UnmountBelow(Host(), volume);
+          return unmounted.ok();
+        },
+        absl::Seconds(10)))
+        << unmounted;
+  };
   cri::ContainerConfig config =
       Shell("for at in /v /v/below; do touch $at/x 2>/dev/null; echo $?; done");
   cri::Mount* added = config.add_mounts();
