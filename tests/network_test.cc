@@ -158,6 +158,34 @@ TEST_F(NetworkTest, TheDaemonIsNotNeededForItAndFindsItAgain) {
   ExpectNothingLeft();
 }
 
+TEST_F(NetworkTest, AHostPortIsOnePodsUntilThatIsStopped) {
+  const cri::PodSandboxConfig config = WithPort();
+  const std::string pod = RunPod(config);
+  Serve(pod, "first");
+  const cri::PodSandboxConfig other = WithPort();
+  const auto refuse = [&] {
+    const grpc::Status status = TryRunPod(other);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(status.error_message(),
+                HasSubstr(absl::StrCat("host port ", kHostPort, "/tcp is held by pod ",
+                                       config.metadata().namespace_(), "/",
+                                       config.metadata().name(), " (sandbox ", pod, ")")));
+    EXPECT_EQ(CountPods(), 1u);
+    EXPECT_EQ(Leases().size(), 2u);
+    ExpectPage("127.0.0.1", kHostPort, "first");
+  };
+  refuse();
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  refuse();
+  ASSERT_TRUE(StopPod(pod).ok());
+  const std::string second = RunPod(other);
+  Serve(second, "second");
+  ExpectPage("127.0.0.1", kHostPort, "second");
+  ASSERT_TRUE(StopPod(second).ok());
+  ExpectNothingLeft();
+}
+
 TEST_F(NetworkTest, APodOfTheHostsNetworkHasNoneOfItsOwn) {
   cri::PodSandboxConfig config = WithPort();
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(

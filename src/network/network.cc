@@ -14,6 +14,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "network/chain.h"
+#include "network/host_ports.h"
 #include "network/json.h"
 #include "network/stray_plugins.h"
 
@@ -58,6 +59,29 @@ std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilitie
   look(asked.ingress_bits_per_second.has_value() || asked.egress_bits_per_second.has_value(),
        "bandwidth", "the pod's bandwidth is not limited");
   return warnings;
+}
+
+// A port that no plugin serves is held by nobody.
+std::vector<PortMapping> ServedPorts(const Record& record) {
+  if (!Declares(record.config, "portMappings")) return {};
+  return HostPortsOf(record);
+}
+
+// Of two rules for one port, the plugins' tables know the first alone.
+absl::Status CheckHostPorts(const Record& record,
+                            const std::map<std::string, absl::StatusOr<Record>>& others) {
+  const std::vector<PortMapping> asked = ServedPorts(record);
+  if (asked.empty()) return absl::OkStatus();
+  for (const auto& [id, other] : others) {
+    if (!other.ok() || id == record.id) continue;
+    const auto held = FirstConflict(asked, ServedPorts(*other));
+    // What a reboot has left on record holds nothing.
+    if (!held.has_value() || !IsNamespace(other->netns)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("host port ", PortText(*held), " is held by pod ", PodOf(*other), " (sandbox ",
+                     id, "): stop that pod, or ask for another port"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
@@ -173,14 +197,15 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   {
     absl::MutexLock lock(&mutex_);
     record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
+    PLIMSOLL_RETURN_IF_ERROR(CheckHostPorts(record, records_));
+    // Under the same lock: of two at once that want one host port, one gets it.
+    records_.insert_or_assign(record.id, record);
   }
   if (const absl::Status put = store_.Put(record); !put.ok()) {
     store_.Remove(record.id).IgnoreError();  // it may be there, and only not be safe
-    return put;
-  }
-  {
     absl::MutexLock lock(&mutex_);
-    records_.insert_or_assign(record.id, record);
+    records_.erase(record.id);
+    return put;
   }
   const absl::Time start = absl::Now();
   PLIMSOLL_ASSIGN_OR_RETURN(record.result, network::Add(plugins_, record));

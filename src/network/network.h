@@ -67,7 +67,8 @@ class Network {
   // Attaches a pod to the network in force. It is on record before the first plugin runs. After a
   // failure Delete must follow: what plugins have done stays on record until then. Without any
   // configuration the pod isn't attached, and that is no error; where there are some and none can
-  // be used, it is FAILED_PRECONDITION. INVALID_ARGUMENT: the pod's names can't be told to plugins.
+  // be used, it is FAILED_PRECONDITION, as is a host port that another pod holds (it has had it
+  // from its Add and until its Delete). INVALID_ARGUMENT: the pod's names can't be told to plugins.
   absl::StatusOr<Added> Add(const Attachment& attachment);
   // Undoes what is on record, by the configuration and result on record. OK when there is nothing.
   // On failure the record stays, and it can be asked again.

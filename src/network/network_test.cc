@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
+#include "absl/algorithm/container.h"
 #include "base/random_id.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
@@ -146,6 +148,84 @@ TEST_F(NetworkTest, WhatNoPluginServesIsSaid) {
   ASSERT_TRUE(added.ok()) << added.status();
   EXPECT_THAT(added->warnings, ElementsAre(AllOf(HasSubstr("host ports are not served"),
                                                  HasSubstr("capability portMappings"))));
+}
+
+TEST_F(NetworkTest, AHostPortIsOnePodsUntilItIsDeleted) {
+  WriteChain();
+  Attachment pod = Pod();
+  pod.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  ASSERT_TRUE(network_->Add(pod).ok());
+  Attachment other = pod;
+  other.id = RandomId();
+  other.pod_name = "other";
+  const auto refuse = [&] {
+    scripts_.ForgetCalls();
+    const absl::Status refused = network_->Add(other).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                StartsWith(absl::StrCat("host port 8080/tcp is held by pod default/web (sandbox ",
+                                        id_, ")")));
+    EXPECT_THAT(scripts_.calls(), IsEmpty());
+    EXPECT_THAT(network_->Attached(), ElementsAre(id_));
+    EXPECT_FALSE(scripts_.root().Exists(absl::StrCat("state/network/", other.id, ".json")));
+    EXPECT_TRUE(network_->Delete(other.id).ok());
+    EXPECT_THAT(scripts_.calls(), IsEmpty());
+  };
+  refuse();
+  ASSERT_TRUE(scripts_.root().ReplaceFile("seen/calls", "").ok());
+  Open();  // the daemon knows it after a restart, too
+  refuse();
+  // Of another protocol it is another port.
+  Attachment third = other;
+  third.id = RandomId();
+  third.capabilities.port_mappings[0].protocol = "udp";
+  EXPECT_TRUE(network_->Add(third).ok());
+  ASSERT_TRUE(network_->Delete(id_).ok());
+  const auto added = network_->Add(other);
+  EXPECT_TRUE(added.ok()) << added.status();
+}
+
+TEST_F(NetworkTest, OfManyAtOnceOneGetsTheHostPort) {
+  constexpr int kPods = 8;
+  WriteChain();
+  std::vector<absl::Status> came(kPods);
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kPods; ++i) {
+    clients.emplace_back([&, i] {
+      Attachment pod = Pod();
+      pod.id = RandomId();
+      pod.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
+      ++ready;
+      while (ready < kPods) std::this_thread::yield();
+      came[static_cast<size_t>(i)] = network_->Add(pod).status();
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(absl::c_count_if(came, [](const absl::Status& status) { return status.ok(); }), 1);
+  EXPECT_EQ(absl::c_count_if(came, absl::IsFailedPrecondition), kPods - 1);
+  EXPECT_EQ(network_->Attached().size(), 1u);
+}
+
+TEST_F(NetworkTest, APortThatIsNotServedOrWhosePodIsGoneIsHeldByNobody) {
+  WriteChain();
+  Attachment pod = Pod();
+  pod.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  Attachment rebooted = pod;
+  rebooted.id = RandomId();
+  rebooted.netns = scripts_.path() + "/nothing";
+  ASSERT_TRUE(network_->Add(rebooted).ok());
+  EXPECT_TRUE(network_->Add(pod).ok());
+
+  // A network without the capability serves none of them.
+  scripts_.WriteConfig("05.conf", R"({"cniVersion": "1.0.0", "name": "n", "type": "first"})");
+  Open();
+  for (int i = 0; i < 2; ++i) {
+    pod.id = RandomId();
+    const auto added = network_->Add(pod);
+    ASSERT_TRUE(added.ok()) << added.status();
+    EXPECT_THAT(added->warnings, ElementsAre(HasSubstr("host ports are not served")));
+  }
 }
 
 TEST_F(NetworkTest, WithoutConfigurationThereIsNoNetwork) {

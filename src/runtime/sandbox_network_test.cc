@@ -115,6 +115,43 @@ TEST_F(SandboxNetworkTest, AFailedAddFailsThePodAndLeavesNothing) {
   ExpectNothingLeft();
 }
 
+TEST_F(SandboxNetworkTest, AHostPortThatAnotherPodHoldsIsRefusedUntilThatIsStopped) {
+  SandboxSpec spec = PodSpec();
+  spec.network.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  const auto pod = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  SandboxSpec other = spec;
+  other.name = "other";
+  const auto refuse = [&] {
+    const absl::Status refused = engine_->RunSandbox(other, "").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr(absl::StrCat("host port 8080/tcp is held by pod ", spec.pod_namespace,
+                                       "/", spec.name, " (sandbox ", *pod, ")")));
+    EXPECT_EQ(engine_->ListSandboxes().size(), 1u);
+    EXPECT_EQ(store_.LoadSandboxes()->size(), 1u);
+    EXPECT_THAT(network_->Attached(), ElementsAre(*pod));
+    EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main"));
+  };
+  refuse();
+  Restart();
+  refuse();
+  // With the host's network it is for the pod's own programs to take.
+  SandboxSpec of_host = spec;
+  of_host.name = "of-host";
+  of_host.namespaces.network = NamespaceMode::kNode;
+  const auto third = engine_->RunSandbox(of_host, "");
+  EXPECT_TRUE(third.ok()) << third.status();
+
+  ASSERT_TRUE(engine_->StopSandbox(*pod).ok());
+  const auto second = engine_->RunSandbox(other, "");
+  EXPECT_TRUE(second.ok()) << second.status();
+  for (const SandboxRecord& record : engine_->ListSandboxes()) {
+    EXPECT_TRUE(engine_->RemoveSandbox(record.id).ok());
+  }
+  ExpectNothingLeft();
+}
+
 TEST_F(SandboxNetworkTest, WhatCanNotBeGivenBackIsToldAndTriedAgain) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   scripts_.Write("main", "echo no >&2; exit 1");

@@ -1,0 +1,91 @@
+#include "network/host_ports.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "network/json.h"
+
+namespace plimsoll::network {
+namespace {
+
+// Four bytes or sixteen, since one address may be written in several ways. What is none is empty.
+std::string BytesOf(const std::string& address) {
+  char bytes[sizeof(in6_addr)] = {};
+  if (inet_pton(AF_INET, address.c_str(), bytes) == 1) return {bytes, sizeof(in_addr)};
+  if (inet_pton(AF_INET6, address.c_str(), bytes) != 1) return "";
+  // ::ffff:192.0.2.1 is served as what it stands for.
+  constexpr absl::string_view kMapped("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+  const absl::string_view all(bytes, sizeof(bytes));
+  return std::string(absl::StartsWith(all, kMapped) ? all.substr(kMapped.size()) : all);
+}
+
+bool IsUnspecified(const std::string& bytes) {
+  return absl::c_all_of(bytes, [](char byte) { return byte == '\0'; });
+}
+
+bool Overlap(const std::string& a, const std::string& b) {
+  const std::string first = BytesOf(a);
+  const std::string second = BytesOf(b);
+  if (first.empty() || second.empty()) return true;
+  if (first.size() != second.size()) return false;
+  return first == second || IsUnspecified(first) || IsUnspecified(second);
+}
+
+}  // namespace
+
+std::vector<PortMapping> HostPortsOf(const Record& record) {
+  std::vector<PortMapping> mappings;
+  const auto found = record.capabilities.find("portMappings");
+  if (found == record.capabilities.end()) return mappings;
+  const Json list = Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_array()) return mappings;
+  for (const Json& object : list) {
+    if (!object.is_object()) continue;
+    PortMapping mapping;
+    std::optional<int64_t> host_port;
+    const bool is_read = ReadText(object, "protocol", &mapping.protocol).ok() &&
+                         ReadText(object, "hostIP", &mapping.host_ip).ok() &&
+                         ReadInteger(object, "hostPort", &host_port).ok();
+    if (!is_read || !host_port.has_value()) continue;
+    mapping.host_port = static_cast<int32_t>(*host_port);
+    mappings.push_back(std::move(mapping));
+  }
+  return mappings;
+}
+
+bool Conflict(const PortMapping& a, const PortMapping& b) {
+  return a.host_port == b.host_port && a.protocol == b.protocol && Overlap(a.host_ip, b.host_ip);
+}
+
+std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
+                                         const std::vector<PortMapping>& held) {
+  for (const PortMapping& mapping : asked) {
+    const bool is_held =
+        absl::c_any_of(held, [&](const PortMapping& other) { return Conflict(mapping, other); });
+    if (is_held) return mapping;
+  }
+  return std::nullopt;
+}
+
+std::string PortText(const PortMapping& mapping) {
+  const std::string port = absl::StrCat(mapping.host_port, "/", mapping.protocol);
+  return mapping.host_ip.empty() ? port : absl::StrCat(port, " at ", mapping.host_ip);
+}
+
+std::string PodOf(const Record& record) {
+  absl::string_view name;
+  absl::string_view pod_namespace;
+  for (absl::string_view argument : absl::StrSplit(record.args, ';')) {
+    if (absl::ConsumePrefix(&argument, "K8S_POD_NAMESPACE=")) pod_namespace = argument;
+    if (absl::ConsumePrefix(&argument, "K8S_POD_NAME=")) name = argument;
+  }
+  return absl::StrCat(pod_namespace, "/", name);
+}
+
+}  // namespace plimsoll::network

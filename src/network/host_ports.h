@@ -1,0 +1,32 @@
+// Host ports: at one address of the host, one pod's alone can be served.
+#ifndef PLIMSOLL_NETWORK_HOST_PORTS_H_
+#define PLIMSOLL_NETWORK_HOST_PORTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "network/attachment.h"
+
+namespace plimsoll::network {
+
+// What was asked for, whether or not a plugin serves it.
+std::vector<PortMapping> HostPortsOf(const Record& record);
+
+// Whether both want one port at one address. No address is each of the host's, 0.0.0.0 and :: are
+// each of their family.
+bool Conflict(const PortMapping& a, const PortMapping& b);
+
+// The first of `asked` that conflicts with one of `held`.
+std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
+                                         const std::vector<PortMapping>& held);
+
+// "8080/tcp", "8080/tcp at 192.0.2.1".
+std::string PortText(const PortMapping& mapping);
+
+// The pod's "namespace/name", as plugins were told it.
+std::string PodOf(const Record& record);
+
+}  // namespace plimsoll::network
+
+#endif  // PLIMSOLL_NETWORK_HOST_PORTS_H_
