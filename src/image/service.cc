@@ -30,6 +30,7 @@
 #include "image/reference.h"
 #include "image/shared_pulls.h"
 #include "image/short_names.h"
+#include "image/signature_policy.h"
 #include "image/transport_skopeo.h"
 #include "image/unpack_image.h"
 
@@ -261,8 +262,12 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   // With a tag and a digest the tag isn't asked about, so it can't be claimed.
   if (name.digest.empty()) image.record.repo_tags.push_back(name.Tagged());
   image.record.repo_digests = {absl::StrCat(name.Name(), "@", found.digest)};
-  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, found));
-  if (known.has_value()) return *std::move(known);
+  // Else skopeo has to be asked, which looks at the policy as it copies: of an image that is here,
+  // nothing but the config.
+  if (MachineAcceptsAnything()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, found));
+    if (known.has_value()) return *std::move(known);
+  }
 
   absl::StatusOr<DownloadedImage> got =
       Download(*transport, found, work, *layers_, options.cancelled, progress, bytes);

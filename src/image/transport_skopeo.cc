@@ -21,6 +21,7 @@
 #include "base/subprocess.h"
 #include "image/digest.h"
 #include "image/image_content.h"
+#include "image/signature_policy.h"
 #include "image/skopeo_errors.h"
 #include "linux/process_tree.h"
 #include "nlohmann/json.hpp"
@@ -54,7 +55,7 @@ std::vector<std::string> Environment(const FsRoot& work) {
 
 bool HasSystemPolicy() {
   const absl::StatusOr<FsRoot> root = FsRoot::Open("/");
-  return root.ok() && root->Exists("etc/containers/policy.json");
+  return root.ok() && root->Exists(kPolicyFile);
 }
 
 // Appends what can be read now. False at the end of the stream.
