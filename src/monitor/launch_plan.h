@@ -9,8 +9,9 @@
 //   owner     "uid:gid" of the directories that are made for `mkdir`
 //   userns    file of a user namespace: `lower` is shown with its ids
 //   stage     directory on which a tmpfs is mounted, for what is put together there
-//   volume    name below "volumes" in `stage`; what of the next four follows it says what is there:
+//   volume    name below "volumes" in `stage`; what of the next five follows it says what is there:
 //     source    a path of the host, with the mounts below it; or
+//     inode     of `source`: "device:number" that it must have, decimal; without it, any
 //     layer     a directory of an image, top first; repeated
 //     part      which directory of the image, relative
 //     map       file of a user namespace, or "uid_map;gid_map" as the kernel takes them (without a

@@ -131,15 +131,30 @@ void MapIds(int tree, int mapping, const char* path) {
   }
 }
 
-void MountPath(const char* source, int mapping, const char* target) {
+// What the daemon has looked at is what is mounted: a pod that can write above the path may have
+// led it elsewhere since.
+void CheckInode(const struct stat& info, const char* inode, const char* source) {
+  char found[48];
+  snprintf(found, sizeof(found), "%ju:%ju", static_cast<uintmax_t>(info.st_dev),
+           static_cast<uintmax_t>(info.st_ino));
+  if (strcmp(found, inode) == 0) return;
+  errno = ESTALE;
+  Fail("mount a volume: something else has come, since it was looked at, to", source);
+}
+
+void MountPath(const char* source, const char* inode, int mapping, const char* target) {
+  const int tree = CopyMount(source, -1, true);
   struct stat info = {};
-  if (stat(source, &info) != 0) Fail("look at", source);
+  // Not of the path, which may lead elsewhere by now.
+  if (fstat(tree, &info) != 0) Fail("look at", source);
+  if (inode != nullptr) CheckInode(info, inode, source);
+  if (mapping >= 0) MapIds(tree, mapping, source);
   if (S_ISDIR(info.st_mode)) {
     MakeDirectory(target);
   } else {
     MakeFile(target);
   }
-  Attach(CopyMount(source, mapping, true), target);
+  Attach(tree, target);
 }
 
 // The layers of an image one over the other, read-only, at `directory`/all.
@@ -263,7 +278,7 @@ void MountVolumes(const LaunchPlan& plan) {
     const int mapping = OpenMapping(Member(plan, volume, "map", nullptr));
     const char* source = Member(plan, volume, "source", nullptr);
     if (source != nullptr) {
-      MountPath(source, mapping, target.bytes);
+      MountPath(source, Member(plan, volume, "inode", nullptr), mapping, target.bytes);
     } else {
       MountImage(plan, volume, mapping, stage, target.bytes);
     }

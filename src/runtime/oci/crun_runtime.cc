@@ -192,7 +192,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
   plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
   if (!spec.file_label.empty()) plan.Add("context", spec.file_label);
-  AddStageToPlan(request, bundle.PathOf(kStage), &plan);
+  AddStageToPlan(request, bundle.PathOf(kStage), spec.source_inodes, &plan);
   if (spec.working_directory != "/") plan.Add("mkdir", spec.working_directory);
   if (!request.sandbox.user_namespace.empty()) {
     const auto [uid, gid] = RootOf(request);

@@ -1,8 +1,10 @@
 #include "runtime/oci/mount_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -47,7 +49,7 @@ std::string MapOf(const CreateRequest& request, const Mount& mount) {
 
 }  // namespace
 
-absl::StatusOr<std::string> FindMountSource(const FsRoot& host, const Mount& mount,
+absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field) {
   const absl::StatusOr<UniqueFd> source = OpenSource(host, mount.host_path);
   if (!source.ok()) {
@@ -55,7 +57,14 @@ absl::StatusOr<std::string> FindMountSource(const FsRoot& host, const Mount& mou
         absl::StrCat(field, ".host_path \"", mount.host_path, "\": ", source.status().message()));
   }
   PLIMSOLL_RETURN_IF_ERROR(CheckPropagation(host, *source, mount, field));
-  return linux::PathOfDescriptor(*source);
+  struct stat info = {};
+  if (fstat(source->get(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("look at ", mount.host_path));
+  }
+  MountSource found;
+  PLIMSOLL_ASSIGN_OR_RETURN(found.path, linux::PathOfDescriptor(*source));
+  found.inode = absl::StrCat(info.st_dev, ":", info.st_ino);
+  return found;
 }
 
 bool IsStaged(const Mount& mount) {
@@ -66,7 +75,8 @@ std::string StagedPath(const std::string& stage, size_t index) {
   return absl::StrCat(stage, "/volumes/", index);
 }
 
-void AddStageToPlan(const CreateRequest& request, const std::string& stage, LaunchPlan* plan) {
+void AddStageToPlan(const CreateRequest& request, const std::string& stage,
+                    const std::map<size_t, std::string>& inodes, LaunchPlan* plan) {
   const std::vector<Mount>& mounts = request.spec->mounts;
   const bool mapped = !request.sandbox.user_namespace.empty();
   if (!mapped && std::none_of(mounts.begin(), mounts.end(), IsStaged)) return;
@@ -77,6 +87,7 @@ void AddStageToPlan(const CreateRequest& request, const std::string& stage, Laun
     if (!IsStaged(mount)) continue;
     plan->Add("volume", absl::StrCat(i));
     if (mount.image.empty()) plan->Add("source", mount.host_path);
+    if (const auto inode = inodes.find(i); inode != inodes.end()) plan->Add("inode", inode->second);
     if (const auto layers = request.image_layers.find(i); layers != request.image_layers.end()) {
       for (const std::string& layer : layers->second) plan->Add("layer", layer);
     }

@@ -15,11 +15,16 @@
 
 namespace plimsoll::runtime {
 
-// The real path of `mount.host_path`: symbolic links are the host's, followed now. A path that is
+struct MountSource {
+  std::string path;   // real, without symbolic links
+  std::string inode;  // "device:number" of what was there, as plimsoll-launch understands it
+};
+
+// What `mount.host_path` leads to: symbolic links are the host's, followed now. A path that is
 // not there becomes a directory (0755), as kubelet expects of a runtime; it stays whatever becomes
 // of the container. FAILED_PRECONDITION where the mount's propagation needs another mount than the
 // path is on. `field` is for messages.
-absl::StatusOr<std::string> FindMountSource(const FsRoot& host, const Mount& mount,
+absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field);
 
 // Whether the mount is put together by plimsoll-launch before the OCI runtime binds it: an image,
@@ -30,7 +35,9 @@ bool IsStaged(const Mount& mount);
 std::string StagedPath(const std::string& stage, size_t index);
 
 // Tells plimsoll-launch of the request's staged mounts, and of layers whose ids it is to map.
-void AddStageToPlan(const CreateRequest& request, const std::string& stage, LaunchPlan* plan);
+// `inodes`: of what FindMountSource has found, by the mount's index; nothing else is mounted.
+void AddStageToPlan(const CreateRequest& request, const std::string& stage,
+                    const std::map<size_t, std::string>& inodes, LaunchPlan* plan);
 
 }  // namespace plimsoll::runtime
 

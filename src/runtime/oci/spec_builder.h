@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct BuiltSpec {
   std::string working_directory;  // made in the root filesystem if it isn't there
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
+  // Of the host's paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
+  std::map<size_t, std::string> source_inodes;
   std::string file_label;             // SELinux's, of the root filesystem; empty: none
   std::vector<std::string> warnings;  // what was left out or changed
 };

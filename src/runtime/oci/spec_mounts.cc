@@ -115,14 +115,17 @@ absl::Status RelabelSource(const SpecInput& input, const Mount& mount, const std
                   absl::StrCat(field, ".selinux_relabel"));
 }
 
-absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index) {
+absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
+                                    std::map<size_t, std::string>* inodes) {
   const Mount& mount = input.request->spec->mounts[index];
   const std::string field = absl::StrCat("mounts[", index, "]");
   PLIMSOLL_RETURN_IF_ERROR(CheckMount(input, mount, field));
   std::string source;
   if (mount.image.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(source, FindMountSource(*input.host, mount, field));
+    PLIMSOLL_ASSIGN_OR_RETURN(MountSource found, FindMountSource(*input.host, mount, field));
+    source = std::move(found.path);
     PLIMSOLL_RETURN_IF_ERROR(RelabelSource(input, mount, source, field));
+    if (IsStaged(mount)) (*inodes)[index] = std::move(found.inode);
   }
   if (IsStaged(mount)) source = StagedPath(input.stage_path, index);
   Json options = Json::array({"rbind", PropagationOption(mount.propagation)});
@@ -199,11 +202,11 @@ bool ArePermissions(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<Json> BuildMounts(const SpecInput& input) {
+absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::string>* inodes) {
   const ContainerSpec& spec = *input.request->spec;
   std::vector<Json> own;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(input, i));
+    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(input, i, inodes));
     own.push_back(std::move(mount));
   }
   std::stable_sort(own.begin(), own.end(), [](const Json& a, const Json& b) {

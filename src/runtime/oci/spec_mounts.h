@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@
 namespace plimsoll::runtime {
 
 // "mounts": the kernel's file systems, the sandbox's files, then the container's own, parents
-// before children; one of the container's at the place of a standard one replaces it.
-absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input);
+// before children; one of the container's at the place of a standard one replaces it. `inodes`: see
+// BuiltSpec::source_inodes.
+absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
+                                           std::map<size_t, std::string>* inodes);
 
 // "rootfsPropagation": as much as the mounts' propagation needs.
 std::string RootPropagation(const ContainerSpec& spec);

@@ -172,7 +172,9 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
                    .uid_mappings = {{100000, 0, 65536}},
                    .gid_mappings = {{100000, 0, 65536}}},
                   {.container_path = "/image", .image = "busybox", .image_sub_path = "bin"}};
-  const Json config = Build();
+  const auto built = TryBuild();
+  ASSERT_TRUE(built.ok()) << built.status();
+  const Json config = Json::parse(built->json);
   EXPECT_EQ(MountAt(config, "/plain")["source"], dir.path());
   EXPECT_EQ(MountAt(config, "/ids")["source"], "/bundle/stage/volumes/1");
   EXPECT_EQ(MountAt(config, "/image")["source"], "/bundle/stage/volumes/2");
@@ -180,12 +182,17 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
               ElementsAre("rbind", "rprivate", "ro", "noexec", "nosuid", "nodev"));
 
   request_.image_layers = {{2, {"/layers/top", "/layers/base"}}};
+  const std::map<size_t, std::string>& inodes = built->source_inodes;
   LaunchPlan plan;
-  AddStageToPlan(request_, input_.stage_path, &plan);
+  AddStageToPlan(request_, input_.stage_path, inodes, &plan);
   std::string text = plan.text();
   absl::c_replace(text, '\0', '|');
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|volume=1|source=", dir.path(),
-                               "|map=0 100000 65536\n;0 100000 65536\n|volume=2|"
+  struct stat info = {};
+  ASSERT_EQ(stat(dir.path().c_str(), &info), 0);
+  const std::string source =
+      absl::StrCat(dir.path(), "|inode=", info.st_dev, ":", info.st_ino, "|");
+  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|volume=1|source=", source,
+                               "map=0 100000 65536\n;0 100000 65536\n|volume=2|"
                                "layer=/layers/top|layer=/layers/base|part=bin|"));
 
   // In a pod with these ids the namespace is there already, and everything is shown with them.
@@ -193,17 +200,17 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
   spec_.security.namespaces.uid_mappings = spec_.mounts[1].uid_mappings;
   spec_.security.namespaces.gid_mappings = spec_.mounts[1].gid_mappings;
   LaunchPlan mapped;
-  AddStageToPlan(request_, input_.stage_path, &mapped);
+  AddStageToPlan(request_, input_.stage_path, inodes, &mapped);
   text = mapped.text();
   absl::c_replace(text, '\0', '|');
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|userns=/run/user|volume=1|source=", dir.path(),
-                               "|map=/run/user|volume=2|layer=/layers/top|layer=/layers/base|"
+  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|userns=/run/user|volume=1|source=", source,
+                               "map=/run/user|volume=2|layer=/layers/top|layer=/layers/base|"
                                "part=bin|map=/run/user|"));
 
   spec_.mounts.clear();
   request_.sandbox.user_namespace.clear();
   LaunchPlan none;
-  AddStageToPlan(request_, input_.stage_path, &none);
+  AddStageToPlan(request_, input_.stage_path, {}, &none);
   EXPECT_EQ(none.text(), "");
 }
 
