@@ -14,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/block_devices.h"
@@ -78,7 +79,6 @@ class ClassesTest : private ClassFile, public NodeTest {
     if (stat(Disk().c_str(), &disk) != 0) GTEST_SKIP() << "no disk to throttle: " << Disk();
     NodeTest::SetUp();
   }
-  static bool IsV2() { return Cgroups().layout() == linux::CgroupLayout::kV2; }
 
   cri::ContainerConfig InClass(const std::string& name) {
     cri::ContainerConfig config = Shell("sleep 1000");

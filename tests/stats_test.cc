@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/statistics.h"
@@ -22,10 +23,6 @@ using ::testing::Ge;
 using ::testing::Le;
 
 constexpr uint64_t kMiB = 1 << 20;
-
-bool IsV2() {
-  return Cgroups().layout() == linux::CgroupLayout::kV2;
-}
 
 class StatsTest : public NodeTest {
  protected:

@@ -45,14 +45,4 @@ absl::StatusOr<std::string> WriteNetwork(const std::string& directory, const std
                       "/net.d\n  plugin_dirs: [/usr/lib/cni, /opt/cni/bin]\n");
 }
 
-std::vector<std::string> Interfaces() {
-  std::vector<std::string> names;
-  struct if_nameindex* all = if_nameindex();
-  for (struct if_nameindex* each = all; each != nullptr && each->if_index != 0; ++each) {
-    names.emplace_back(each->if_name);
-  }
-  if (all != nullptr) if_freenameindex(all);
-  return names;
-}
-
 }  // namespace plimsoll::testing

@@ -3,7 +3,6 @@
 #define PLIMSOLL_TESTS_SOAK_OWN_NETWORK_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,9 +17,6 @@ absl::Status EnterOwnNetwork();
 // with Debian's plugins: a bridge with addresses that are kept in <directory>/leases, and portmap.
 // The lines of the daemon's configuration that name it.
 absl::StatusOr<std::string> WriteNetwork(const std::string& directory, const std::string& list);
-
-// Interfaces of this network namespace.
-std::vector<std::string> Interfaces();
 
 }  // namespace plimsoll::testing
 

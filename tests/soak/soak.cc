@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
+#include "harness/network_node.h"
 #include "soak/lister.h"
-#include "soak/own_network.h"
 #include "soak/pod_life.h"
 
 namespace plimsoll::testing {

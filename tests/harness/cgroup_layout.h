@@ -1,0 +1,17 @@
+// Which of the kernel's two interfaces for control groups this machine's are managed by.
+#ifndef PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
+#define PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
+
+#include "harness/kernel.h"
+#include "linux/cgroup.h"
+
+namespace plimsoll::testing {
+
+// False on v1, and where v2 is mounted beside it.
+inline bool IsV2() {
+  return Cgroups().layout() == linux::CgroupLayout::kV2;
+}
+
+}  // namespace plimsoll::testing
+
+#endif  // PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
