@@ -85,9 +85,26 @@ class PortForwardFlowTest : public ServerFixture {
   // Of what is between the server and a target, so that little is there.
   static constexpr int kSmallBuffer = 64 * 1024;
 
-  std::unique_ptr<PortClient> Connect(const std::string& protocol, uint16_t port) {
-    return PortClient::Connect(
-        Url({.kind = StreamKind::kPortForward, .id = "pod", .ports = {port}}), protocol, port);
+  // A client, and the connection in the pod that it has.
+  struct Forwarded {
+    std::unique_ptr<PortClient> client;
+    UniqueFd target;
+    bool there() const { return client != nullptr && target.valid(); }
+  };
+
+  // `buffer`: as Listener's, and the server's own, too. A failure of the test where it isn't there.
+  Forwarded Forward(const std::string& protocol, int buffer = 0) {
+    Forwarded made;
+    const Listener pod(AF_INET, 1, buffer);
+    EXPECT_TRUE(pod.there());
+    backend_.pod_buffer_bytes = buffer;
+    made.client = PortClient::Connect(
+        Url({.kind = StreamKind::kPortForward, .id = "pod", .ports = {pod.port()}}), protocol,
+        pod.port());
+    if (made.client != nullptr) made.target = pod.Accept();
+    backend_.pod_buffer_bytes = 0;
+    EXPECT_TRUE(made.there());
+    return made;
   }
 
   // `size` bytes each way at once.
@@ -120,25 +137,19 @@ class PortForwardFlowTest : public ServerFixture {
 
   // Whatever becomes of the sessions that there are.
   void WorkInAnotherSession(const std::string& protocol) {
-    const Listener pod(AF_INET, 1);
-    ASSERT_TRUE(pod.there());
-    const auto client = Connect(protocol, pod.port());
-    ASSERT_NE(client, nullptr);
-    const UniqueFd target = pod.Accept();
-    ASSERT_TRUE(target.valid());
-    Exchange(*client, target.get(), 2 * kMiB);
+    const Forwarded made = Forward(protocol);
+    ASSERT_TRUE(made.there());
+    Exchange(*made.client, made.target.get(), 2 * kMiB);
   }
 };
 
 TEST_F(PortForwardFlowTest, MuchGoesBothWaysByteForByte) {
   for (const char* protocol : PortClient::kProtocols) {
     SCOPED_TRACE(protocol);
-    const Listener pod(AF_INET, 1);
-    ASSERT_TRUE(pod.there());
-    auto client = Connect(protocol, pod.port());
-    ASSERT_NE(client, nullptr);
-    const UniqueFd target = pod.Accept();
-    ASSERT_TRUE(target.valid());
+    Forwarded made = Forward(protocol);
+    ASSERT_TRUE(made.there());
+    std::unique_ptr<PortClient>& client = made.client;
+    const UniqueFd& target = made.target;
     Exchange(*client, target.get(), 24 * kMiB);
     client.reset();
     EXPECT_TRUE(HasEnded(target.get()));
@@ -152,14 +163,10 @@ TEST_F(PortForwardFlowTest, ATargetThatTakesNothingHoldsUpNoOtherSession) {
   const Pattern pattern(3);
   for (const char* protocol : PortClient::kProtocols) {
     SCOPED_TRACE(protocol);
-    const Listener pod(AF_INET, 1, kSmallBuffer);
-    ASSERT_TRUE(pod.there());
-    backend_.pod_buffer_bytes = kSmallBuffer;
-    auto client = Connect(protocol, pod.port());
-    ASSERT_NE(client, nullptr);
-    const UniqueFd target = pod.Accept();
-    ASSERT_TRUE(target.valid());
-    backend_.pod_buffer_bytes = 0;
+    Forwarded made = Forward(protocol, kSmallBuffer);
+    ASSERT_TRUE(made.there());
+    std::unique_ptr<PortClient>& client = made.client;
+    const UniqueFd& target = made.target;
     std::atomic<size_t> sent = 0;
     std::thread sender([&] {
       while (sent < 2 * most && client->Send(pattern.At(sent)).ok()) sent += Pattern::kPiece;
@@ -189,14 +196,10 @@ TEST_F(PortForwardFlowTest, AClientThatDoesNotReadHoldsUpItsTargetAlone) {
   const Pattern pattern(4);
   for (const char* protocol : PortClient::kProtocols) {
     SCOPED_TRACE(protocol);
-    const Listener pod(AF_INET, 1, kSmallBuffer);
-    ASSERT_TRUE(pod.there());
-    backend_.pod_buffer_bytes = kSmallBuffer;
-    auto client = Connect(protocol, pod.port());
-    ASSERT_NE(client, nullptr);
-    const UniqueFd target = pod.Accept();
-    ASSERT_TRUE(target.valid());
-    backend_.pod_buffer_bytes = 0;
+    Forwarded made = Forward(protocol, kSmallBuffer);
+    ASSERT_TRUE(made.there());
+    std::unique_ptr<PortClient>& client = made.client;
+    const UniqueFd& target = made.target;
     std::atomic<size_t> written = 0;
     int end = 0;
     std::thread writer([&] {
@@ -263,12 +266,10 @@ TEST_F(PortForwardFlowTest, AConnectionThatSendsWithoutEndLeavesTheOthersTheirTu
 TEST_F(PortForwardFlowTest, AClientThatGoesEndsTheConnectionInThePod) {
   for (const char* protocol : PortClient::kProtocols) {
     SCOPED_TRACE(protocol);
-    const Listener pod(AF_INET, 1);
-    ASSERT_TRUE(pod.there());
-    auto client = Connect(protocol, pod.port());
-    ASSERT_NE(client, nullptr);
-    const UniqueFd target = pod.Accept();
-    ASSERT_TRUE(target.valid());
+    Forwarded made = Forward(protocol);
+    ASSERT_TRUE(made.there());
+    std::unique_ptr<PortClient>& client = made.client;
+    const UniqueFd& target = made.target;
     ASSERT_TRUE(client->Send("ask").ok());
     char asked[3];
     ASSERT_EQ(recv(target.get(), asked, sizeof(asked), MSG_WAITALL), 3);
