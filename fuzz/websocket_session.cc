@@ -227,7 +227,7 @@ class Run {
     asio::ip::tcp::socket server(io_);
     server.assign(asio::ip::tcp::v4(), ends[1]);
     const streaming::FrontContext context = {
-        {io_, Pool(), backend_, kNever}, tokens_, {.idle = kNever, .leave = kLeave}};
+        {io_, Pool(), backend_, kNever, stopping_}, tokens_, {.idle = kNever, .leave = kLeave}};
     asio::co_spawn(io_, streaming::ServeConnection(context, streaming::Socket(std::move(server))),
                    [this](const std::exception_ptr& thrown) {
                      FUZZ_CHECK(thrown == nullptr, "an exception");
@@ -436,6 +436,7 @@ class Run {
   const bool container_ends_first_;
   streaming::Tokens tokens_;
   Backend backend_;
+  const std::atomic<bool> stopping_ = false;
   asio::io_context io_{1};
   UniqueFd client_;
   bool ended_ = false;

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_STREAMING_COMMAND_SESSION_H_
 #define PLIMSOLL_STREAMING_COMMAND_SESSION_H_
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <set>
@@ -25,7 +26,8 @@ struct SessionContext {
   asio::io_context& io;
   WorkerPool& pool;  // for what blocks
   Backend& backend;
-  absl::Duration creation_timeout;  // for the client to open its streams
+  absl::Duration creation_timeout;    // for the client to open its streams
+  const std::atomic<bool>& stopping;  // of the server, which waits for its sessions
 };
 
 // Used in the loop's thread.
@@ -51,6 +53,8 @@ class CommandSession : public WireUser {
   asio::awaitable<bool> RoomForInput();
   // The client can't be read any more.
   void OnGone();
+  // It has closed as it should. A command ends with its client all the same.
+  void OnClosed() { OnGone(); }
 
   void OnReady() override;
   void OnData(uint32_t channel, absl::string_view data) override;

@@ -201,11 +201,15 @@ asio::awaitable<void> Discard(Link* link) {
 // Reads from the client until it is gone. Session: CommandSession or PortForwardSession.
 template <typename Session>
 asio::awaitable<void> ReadClient(Link* link, Wire* wire, Session* session) {
+  bool closed = false;  // as a client should
   while (true) {
     const bool room = co_await session->RoomForInput();
     if (!room) break;
     const absl::StatusOr<std::string> received = co_await link->Receive();
-    if (!received.ok()) break;
+    if (!received.ok()) {
+      closed = absl::IsOutOfRange(received.status());
+      break;
+    }
     const absl::Status understood = wire->Receive(*received);
     if (understood.ok()) continue;
     session->OnGone();
@@ -215,7 +219,11 @@ asio::awaitable<void> ReadClient(Link* link, Wire* wire, Session* session) {
   }
   link->EndOfClient();
   link->Abort();
-  session->OnGone();
+  if (closed) {
+    session->OnClosed();
+  } else {
+    session->OnGone();
+  }
 }
 
 template <typename Session>

@@ -57,6 +57,7 @@ class Link {
   void Abort();
   // Nothing more will be sent.
   bool over() const { return over_; }
+  const LinkLimits& limits() const { return limits_; }
 
   // Whether the client has closed, though something of it may not have been received.
   bool HasLeft() { return transport_->HasLeft(); }

@@ -59,6 +59,8 @@ class PortClient {
   }
   // Null with kChannels.
   testing::SpdyClient* spdy() { return spdy_.get(); }
+  // Null without kChannels.
+  testing::WebSocketClient* websocket() { return websocket_.get(); }
 
  private:
   PortClient() = default;

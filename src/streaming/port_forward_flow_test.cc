@@ -158,6 +158,8 @@ TEST_F(PortForwardFlowTest, MuchGoesBothWaysByteForByte) {
 }
 
 TEST_F(PortForwardFlowTest, ATargetThatTakesNothingHoldsUpNoOtherSession) {
+  // For those whose end doesn't show that they broke off.
+  Start({.leave_timeout = absl::Seconds(1)});
   constexpr size_t kKept = kMiB;  // docs/streaming.md
   const size_t most = SocketBytes() + kKept + kMiB;
   const Pattern pattern(3);
@@ -280,6 +282,108 @@ TEST_F(PortForwardFlowTest, AClientThatGoesEndsTheConnectionInThePod) {
     EXPECT_TRUE(HasEnded(target.get()));
     EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
   }
+}
+
+// Clients whose only word for the end of their input is that they close.
+class PortForwardCloseTest : public PortForwardFlowTest {
+ protected:
+  // More than the sockets of a small target hold, and less than holds up the client.
+  static constexpr size_t kSize = 900'000;
+  static_assert(kSize < kMiB && kSize > 6 * kSmallBuffer);
+
+  // A client that has read all there was: else its end would be a reset.
+  Forwarded Greet() {
+    Forwarded made = Forward(PortClient::kChannels, kSmallBuffer);
+    if (!made.there()) return made;
+    EXPECT_EQ(send(made.target.get(), "go", 2, MSG_NOSIGNAL), 2);
+    EXPECT_TRUE(made.client->ReadUntil(2).ok());
+    return made;
+  }
+  static absl::Status SendAndSayGoodbye(PortClient& client, const Pattern& pattern, size_t size,
+                                        std::atomic<size_t>* sent) {
+    for (size_t at = 0; at < size; *sent = at) {
+      const absl::string_view piece = pattern.At(at, std::min(Pattern::kPiece, size - at));
+      const absl::Status taken = client.Send(piece);
+      if (!taken.ok()) return taken;
+      at += piece.size();
+    }
+    return client.websocket()->SendFrame(/*close*/ 8, "\x03\xe8");
+  }
+  // One that has closed, the server knowing it, while the target has taken nothing. The target, or
+  // none after a failure of the test.
+  UniqueFd LeaveInput(const Pattern& pattern) {
+    Forwarded made = Greet();
+    if (!made.there()) return UniqueFd();
+    std::atomic<size_t> sent = 0;
+    absl::Status closed = SendAndSayGoodbye(*made.client, pattern, kSize, &sent);
+    if (closed.ok()) closed = made.client->ReadToEnd();
+    EXPECT_TRUE(closed.ok()) << closed;
+    EXPECT_NE(made.client->websocket()->close_code, 0);
+    return closed.ok() ? std::move(made.target) : UniqueFd();
+  }
+  bool AwaitNoConnection() {
+    return WaitUntil([&] { return server_->connections() == 0; });
+  }
+};
+
+TEST_F(PortForwardCloseTest, ATargetGetsEverythingOfAClientThatHasClosed) {
+  Start({.leave_timeout = absl::Minutes(10)});
+  const Pattern pattern(5);
+  const UniqueFd target = LeaveInput(pattern);
+  ASSERT_TRUE(target.valid());
+  // More than sockets hold, and nobody is there to hear it.
+  EXPECT_TRUE(Write(target.get(), Pattern(6), 4 * kMiB));
+  EXPECT_EQ(Read(target.get(), pattern, SIZE_MAX), kSize);
+  EXPECT_TRUE(HasEnded(target.get()));
+  EXPECT_TRUE(AwaitNoConnection());
+}
+
+// Some of it is with the client's machine when the client goes.
+TEST_F(PortForwardCloseTest, ATargetGetsEverythingOfAClientThatIsHeldUpAndCloses) {
+  Start({.leave_timeout = absl::Minutes(10)});
+  const size_t size = SocketBytes() + 2 * kMiB;
+  const Pattern pattern(7);
+  Forwarded made = Greet();
+  ASSERT_TRUE(made.there());
+  std::atomic<size_t> sent = 0;
+  absl::Status closed;
+  std::thread sender([&] {
+    closed = SendAndSayGoodbye(*made.client, pattern, size, &sent);
+    made.client.reset();
+  });
+  AwaitRest(sent, size);
+  const size_t held = Read(made.target.get(), pattern, SIZE_MAX);
+  EXPECT_EQ(held, size);
+  if (held == size) {
+    EXPECT_TRUE(HasEnded(made.target.get()));
+  }
+  made.target.Reset();  // where it didn't work, the sender still waits
+  sender.join();
+  EXPECT_TRUE(closed.ok()) << closed;
+  EXPECT_TRUE(AwaitNoConnection());
+}
+
+TEST_F(PortForwardCloseTest, ATargetThatTakesNothingIsNotWaitedForLong) {
+  Start({.leave_timeout = absl::Seconds(1)});
+  const Pattern pattern(8);
+  const UniqueFd target = LeaveInput(pattern);
+  ASSERT_TRUE(target.valid());
+  EXPECT_TRUE(AwaitNoConnection());
+  const size_t held = Read(target.get(), pattern, SIZE_MAX);
+  EXPECT_GT(held, 0u);
+  EXPECT_LT(held, kSize);
+  EXPECT_TRUE(HasEnded(target.get()));
+}
+
+TEST_F(PortForwardCloseTest, AServerThatStopsWaitsForNoTarget) {
+  Start({.leave_timeout = absl::Hours(1)});
+  const Pattern pattern(9);
+  const UniqueFd target = LeaveInput(pattern);
+  ASSERT_TRUE(target.valid());
+  EXPECT_EQ(server_->connections(), 1);
+  server_.reset();  // without an hour
+  EXPECT_LT(Read(target.get(), pattern, SIZE_MAX), kSize);
+  EXPECT_TRUE(HasEnded(target.get()));
 }
 
 }  // namespace

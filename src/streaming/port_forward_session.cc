@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@ namespace {
 constexpr size_t kReadBytes = 64 * 1024;
 // A listener in the pod that is up answers at once, one that doesn't accept lets us wait.
 constexpr absl::Duration kConnect = absl::Seconds(20);
+// Nothing tells that a socket has sent everything: it is looked at again, later each time.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(5);
 
 uint32_t DataChannel(uint32_t pair) {
   return 2 * pair;
@@ -55,6 +59,13 @@ int ErrorOf(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
+// Bytes (and the end) that the other side has not acknowledged.
+uint64_t UnsentOf(Descriptor* socket) {
+  int bytes = 0;
+  if (socket == nullptr || !socket->open() || ioctl(socket->fd(), SIOCOUTQ, &bytes) != 0) return 0;
+  return static_cast<uint64_t>(bytes);
+}
+
 }  // namespace
 
 void PortForwardSession::Begin(Wire* wire) {
@@ -65,8 +76,9 @@ void PortForwardSession::Begin(Wire* wire) {
 asio::awaitable<void> PortForwardSession::Run() {
   Tasks tasks(context_.io);
   tasks.Spawn(WatchHalfOpen());
-  while (!gone_ && (lasts_ || !ports_.empty())) co_await changed_.Wait();
+  while (!gone_ && !closed_ && (lasts_ || !ports_.empty())) co_await changed_.Wait();
   half_open_.End();
+  if (closed_) co_await AwaitDelivery();
   co_await tasks.Join();
   co_await ports_tasks_.Join();
   wire_->GoAway();
@@ -79,7 +91,7 @@ asio::awaitable<bool> PortForwardSession::RoomForInput() {
                        [](const auto& port) { return port.second->input_bytes >= kEnoughInput; });
   };
   while (!gone_ && full()) {
-    if (link_->HasLeft()) co_return false;
+    if (link_->HasLeft() && (lasts_ || link_->over() || !IsStillTaken())) co_return false;
     co_await room_.WaitFor(Link::kLook);
   }
   co_return true;
@@ -101,6 +113,49 @@ void PortForwardSession::OnGone() {
   half_open_.End();
   changed_.Notify();
   room_.Notify();
+}
+
+void PortForwardSession::OnClosed() {
+  if (lasts_) {
+    OnGone();
+    return;
+  }
+  closed_ = true;
+  for (auto& [pair, port] : ports_) {
+    port->input_ended = true;
+    port->changed.Notify();
+  }
+  changed_.Notify();
+}
+
+asio::awaitable<void> PortForwardSession::AwaitDelivery() {
+  absl::Duration look = kFirstLook;
+  while (!gone_ && !IsDelivered() && IsStillTaken()) {
+    co_await changed_.WaitFor(look);
+    look = std::min(2 * look, Link::kLook);
+  }
+  OnGone();
+}
+
+bool PortForwardSession::IsDelivered() const {
+  // What a socket still has is lost when the target says something to it after its close.
+  return std::all_of(ports_.begin(), ports_.end(), [](const auto& port) {
+    return port.second->input_passed_on && UnsentOf(port.second->target) == 0;
+  });
+}
+
+bool PortForwardSession::IsStillTaken() {
+  if (context_.stopping) return false;
+  const auto now = std::chrono::steady_clock::now();
+  uint64_t taken = passed_on_;
+  for (const auto& [pair, port] : ports_) taken -= UnsentOf(port->target);
+  if (!leaving_.has_value()) leaving_ = Leaving{now, now, taken};
+  if (taken != leaving_->taken) {
+    leaving_->taken = taken;
+    leaving_->moved = now;
+  }
+  return absl::FromChrono(now - leaving_->moved) < link_->limits().leave &&
+         absl::FromChrono(now - leaving_->since) < link_->limits().idle;
 }
 
 void PortForwardSession::OnHalfPort(uint32_t pair) {
@@ -229,7 +284,8 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     trouble = co_await PumpOutput(pair, state);
     wire_->End(DataChannel(pair));
     // Without a word for the end of what the client sends, that of the pod is the end of both.
-    if (!lasts_ || !trouble.empty()) GiveUp(state.get());
+    // Not what such a client has left behind: nobody waits for its end.
+    if ((!lasts_ && !closed_) || !trouble.empty()) GiveUp(state.get());
     // There are clients that send on until they know that nothing went wrong.
     if (trouble.empty()) wire_->End(ErrorChannel(pair));
     co_await input.Join();
@@ -258,6 +314,7 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
       const ssize_t n = send(state->target->fd(), left.data(), left.size(), MSG_NOSIGNAL);
       if (n >= 0) {
         left.remove_prefix(static_cast<size_t>(n));
+        passed_on_ += static_cast<size_t>(n);
       } else if (errno == EAGAIN) {
         co_await state->target->Writable();
       } else if (errno != EINTR) {
@@ -270,11 +327,15 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
   }
   if (taken && !state->given_up) {
     shutdown(state->target->fd(), SHUT_WR);
+    state->input_passed_on = true;
+    changed_.Notify();
     co_return;
   }
   state->input.clear();
   state->input_bytes = 0;
   state->input_ended = true;  // what still comes is dropped
+  state->input_passed_on = true;
+  changed_.Notify();
   room_.Notify();
 }
 
@@ -284,7 +345,11 @@ asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
   std::string trouble;
   while (!state->given_up) {
     const bool room = co_await link_->RoomToSend();
-    if (!room || state->given_up) break;
+    if ((!room && !closed_) || state->given_up) break;
+    // Nobody hears what the target says, but it may have to say it before it reads on. Others are
+    // let in between.
+    if (!room) co_await asio::post(context_.io, asio::use_awaitable);
+    if (state->given_up) break;
     const ssize_t n = recv(state->target->fd(), buffer.data(), buffer.size(), 0);
     if (n > 0) {
       wire_->Send(DataChannel(pair), absl::string_view(buffer.data(), static_cast<size_t>(n)));

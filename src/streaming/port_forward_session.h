@@ -3,9 +3,11 @@
 #define PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -41,11 +43,16 @@ class PortForwardSession : public WireUser {
 
   // Before anything is read from the client. `wire` is this one's.
   void Begin(Wire* wire);
-  // Until the client is gone, or all is over.
+  // Until the client is gone and, where it closed as it should, its input delivered; or all is
+  // over.
   asio::awaitable<void> Run();
-  // Returns when more may be read from the client. False: it has left meanwhile.
+  // Returns when more may be read from the client. False: it has left meanwhile, and nobody takes
+  // what it has sent.
   asio::awaitable<bool> RoomForInput();
   void OnGone();
+  // The client has closed as it should, and everything that it sent was read. Where it has no word
+  // for the end of one connection, that stands for it: the targets get what they have not got yet.
+  void OnClosed();
 
   void OnHalfPort(uint32_t pair) override;
   void OnPort(uint32_t pair, uint16_t port) override;
@@ -61,6 +68,7 @@ class PortForwardSession : public WireUser {
     std::deque<std::string> input;
     size_t input_bytes = 0;
     bool input_ended = false;
+    bool input_passed_on = false;  // all of it, to the kernel; or dropped
     bool given_up = false;         // by the client or by us
     Descriptor* target = nullptr;  // while there is one
   };
@@ -75,6 +83,12 @@ class PortForwardSession : public WireUser {
   asio::awaitable<std::string> PumpOutput(uint32_t pair, std::shared_ptr<Port> state);
   asio::awaitable<void> WatchHalfOpen();
   void GiveUp(Port* port);
+  // After OnClosed: until the targets have everything, or it is no use to wait.
+  asio::awaitable<void> AwaitDelivery();
+  bool IsDelivered() const;
+  // Asked from time to time once the client has left: whether the targets still take its input. Not
+  // if they took nothing in the time that a client has to leave, or are at it for the idle timeout.
+  bool IsStillTaken();
 
   const SessionContext context_;
   const StreamRequest& request_;
@@ -89,6 +103,15 @@ class PortForwardSession : public WireUser {
   std::map<uint32_t, std::shared_ptr<Port>> ports_;
   Tasks ports_tasks_;
   bool gone_ = false;
+  bool closed_ = false;
+  uint64_t passed_on_ = 0;  // bytes of input, to the kernel
+  // Since the client has left: when that was seen, and what the targets had at the last move.
+  struct Leaving {
+    std::chrono::steady_clock::time_point since;
+    std::chrono::steady_clock::time_point moved;
+    uint64_t taken = 0;
+  };
+  std::optional<Leaving> leaving_;
 };
 
 }  // namespace plimsoll::streaming

@@ -156,9 +156,10 @@ class ServerImpl final : public Server {
         tls_ == nullptr ? Socket(std::move(socket)) : Socket(std::move(socket), *tls_);
     ++connections_;
     const auto at = open_.insert(open_.end(), connection.tcp());
-    const FrontContext context = {{io_, *pool_, *options_.backend, options_.creation_timeout},
-                                  tokens_,
-                                  {options_.idle_timeout, options_.leave_timeout}};
+    const FrontContext context = {
+        {io_, *pool_, *options_.backend, options_.creation_timeout, stopped_},
+        tokens_,
+        {options_.idle_timeout, options_.leave_timeout}};
     asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
                    [this, at](const std::exception_ptr&) {
                      open_.erase(at);
