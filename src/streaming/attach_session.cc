@@ -53,6 +53,10 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
       context().io, context().pool, [backend, asked] { return backend->Attach(*asked); });
   if (!attached.ok()) co_return attached.status();
   Descriptor monitor(context().io, std::move(attached->connection));
+  if (monitor.failed()) {
+    co_return absl::ResourceExhaustedError(
+        "the kernel has no memory to wait for the container's monitor with; the container runs on");
+  }
   monitor_ = &monitor;
   SendSize();
   Tasks pumps(context().io);

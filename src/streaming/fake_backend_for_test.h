@@ -122,6 +122,11 @@ class FakeBackend : public Backend {
     absl::MutexLock lock(&mutex);
     monitor.Reset(ends[0]);
     ++attached;
+    if (monitor_that_nobody_can_wait_for.valid()) {
+      close(ends[1]);
+      return runtime::AttachedContainer{std::move(monitor_that_nobody_can_wait_for),
+                                        request.terminal};
+    }
     return runtime::AttachedContainer{UniqueFd(ends[1]), request.terminal};
   }
 
@@ -147,7 +152,8 @@ class FakeBackend : public Backend {
   UniqueFd output_that_nobody_can_wait_for;  // of the next command
   absl::Mutex mutex;
   UniqueFd monitor;
-  int attached = 0;  // so far
+  int attached = 0;                           // so far
+  UniqueFd monitor_that_nobody_can_wait_for;  // of the next Attach
 };
 
 }  // namespace plimsoll::streaming

@@ -1,4 +1,6 @@
 // Attach and port-forward through a server on a real socket, and the server's own edges.
+#include <fcntl.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
@@ -97,6 +99,16 @@ TEST_F(AttachServerTest, AMonitorThatDiesIsAnError) {
   }
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_THAT(client->received[3], HasSubstr("monitor has ended"));
+}
+
+TEST_F(AttachServerTest, AMonitorThatCannotBeWaitedForHasNotEnded) {
+  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any without memory.
+  backend_.monitor_that_nobody_can_wait_for.Reset(open("/", O_PATH | O_CLOEXEC));
+  auto client = WebSocket(Attach());
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(client->ReadToEnd().ok());
+  EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the container's monitor"));
 }
 
 TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
