@@ -3,6 +3,7 @@
 #include <utility>
 
 namespace plimsoll::streaming {
+
 asio::awaitable<void> Link::Write() {
   while (!over_) {
     if (queue_.empty()) {
@@ -17,13 +18,13 @@ asio::awaitable<void> Link::Write() {
     ++moves_;
     queued_bytes_ -= size;
     if (!sent.ok()) Abort();
-    if (queued_bytes_ < kEnoughBytes) room_.Notify();
+    if (HasRoom()) WakeFirst();
   }
   if (!over_) {
     over_ = true;
     co_await transport_->Finish();
   }
-  room_.Notify();
+  WakeAll();
 }
 
 asio::awaitable<void> Link::WatchIdle() {
@@ -63,28 +64,35 @@ void Link::Send(std::string message) {
 }
 
 asio::awaitable<bool> Link::RoomToSend() {
-  const uint64_t turn = next_turn_++;
-  turns_.push_back(turn);
-  while (!over_ && !closing_ && (queued_bytes_ >= kEnoughBytes || turns_.front() != turn)) {
-    co_await room_.Wait();
+  if (!over_ && !closing_ && (!HasRoom() || !turns_.empty())) {
+    const auto turn = turns_.emplace(turns_.end(), io_);
+    while (!over_ && !closing_ && (!HasRoom() || turn != turns_.begin())) co_await turn->Wait();
+    turns_.erase(turn);
+    // There may be room for the next one, too.
+    WakeFirst();
   }
-  std::erase(turns_, turn);
-  // There may be room for the next one, too.
-  if (!turns_.empty()) room_.Notify();
   co_return !over_ && !closing_;
+}
+
+void Link::WakeFirst() {
+  if (!turns_.empty()) turns_.front().Notify();
+}
+
+void Link::WakeAll() {
+  for (Signal& turn : turns_) turn.Notify();
 }
 
 void Link::Close() {
   closing_ = true;
   to_send_.Notify();
-  room_.Notify();
+  WakeAll();
 }
 
 void Link::Abort() {
   over_ = true;
   transport_->Abort();
   to_send_.Notify();
-  room_.Notify();
+  WakeAll();
   idle_.End();
   lingering_.End();
 }

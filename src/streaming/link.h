@@ -3,6 +3,7 @@
 #define PLIMSOLL_STREAMING_LINK_H_
 
 #include <deque>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -31,10 +32,10 @@ class Link {
   static constexpr size_t kTooManyBytes = 1024 * 1024;
 
   Link(asio::io_context& io, std::unique_ptr<Transport> transport, const LinkLimits& limits)
-      : transport_(std::move(transport)),
+      : io_(io),
+        transport_(std::move(transport)),
         limits_(limits),
         to_send_(io),
-        room_(io),
         idle_(io),
         lingering_(io) {}
 
@@ -65,14 +66,19 @@ class Link {
   void EndOfClient();
 
  private:
+  bool HasRoom() const { return queued_bytes_ < kEnoughBytes; }
+  // Wakes the one whose turn it is: to wake all of them each time would take each time as long as
+  // there are many.
+  void WakeFirst();
+  void WakeAll();
+
+  asio::io_context& io_;
   std::unique_ptr<Transport> transport_;
   const LinkLimits limits_;
   Signal to_send_;
-  Signal room_;
   Sleep idle_;
   Sleep lingering_;
-  std::deque<uint64_t> turns_;  // of those who wait for room
-  uint64_t next_turn_ = 0;
+  std::list<Signal> turns_;  // of those who wait for room, each its own
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;  // with what is being sent
   bool closing_ = false;

@@ -68,6 +68,17 @@ TEST_F(LinkTest, WhoAlwaysHasSomethingToSendLeavesOthersTheirTurn) {
   EXPECT_EQ(sent_.substr(0, 14), "aaaaabcabcabca");
 }
 
+TEST_F(LinkTest, RoomWakesOneOfThoseWhoWaitForIt) {
+  constexpr int kMany = 1000;
+  int left = kMany;
+  for (int i = 0; i < kMany; ++i) Spawn(Carry(&link_, 'a', 1, &left));
+  Spawn(link_.Write());
+  const size_t steps = io_.run();
+  EXPECT_EQ(sent_.size(), static_cast<size_t>(kMany));
+  // Some for each. With all of them woken each time it would be half a million.
+  EXPECT_LT(steps, size_t{20} * kMany);
+}
+
 TEST_F(LinkTest, ItsEndIsThatOfAllWhoWait) {
   int left = 4;  // one more: nobody closes it
   for (const char letter : {'a', 'b', 'c'}) Spawn(Carry(&link_, letter, 100, &left));
