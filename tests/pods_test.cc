@@ -10,6 +10,7 @@
 #include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/own_mark.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -185,16 +186,17 @@ TEST_F(PodsTest, HostIpcAndHostnameAreTheHosts) {
 TEST_F(PodsTest, HostPidSeesTheHostsProcesses) {
   cri::PodSandboxConfig pod = PodConfig();
   pod.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(cri::NODE);
-  cri::ContainerConfig config = Shell("setsid sleep 12345 >/dev/null 2>&1 & sleep 1000");
+  const std::string sleep = "sleep " + OwnMark(1);
+  cri::ContainerConfig config = Shell("setsid " + sleep + " >/dev/null 2>&1 & sleep 1000");
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
       cri::NODE);
   const std::string id = Start(RunPod(pod), config);
   EXPECT_EQ(ExecOutput(id, "readlink /proc/self/ns/pid"),
             absl::StrCat(*Host().ReadLink("proc/self/ns/pid"), "\n"));
   // Without a PID namespace of its own the whole group has to be killed.
-  ASSERT_TRUE(Eventually([] { return !ProcessesWith("sleep 12345").empty(); }));
+  ASSERT_TRUE(Eventually([&] { return !ProcessesWith(sleep).empty(); }));
   ASSERT_TRUE(StopContainer(id, 0).ok());
-  EXPECT_THAT(ProcessesWith("sleep 12345"), IsEmpty());
+  EXPECT_THAT(ProcessesWith(sleep), IsEmpty());
 }
 
 TEST_F(PodsTest, SysctlsAreSetInThePodOnly) {

@@ -7,6 +7,7 @@
 #include "base/random_id.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/own_mark.h"
 #include "linux/process.h"
 #include "runtime/store/store.h"
 
@@ -138,18 +139,20 @@ TEST_F(RestartTest, AfterARebootEverythingHasEnded) {
 
 TEST_F(RestartTest, ACommandThatNobodyWaitsForIsEnded) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  const std::string sleep = "sleep " + OwnMark(1);
+  const std::string script = sleep + "; :";
   for (const int64_t timeout : {0, 100}) {
     std::thread caller([&] {
       cri::ExecSyncResponse response;
-      EXPECT_FALSE(Exec(id, {"/bin/sh", "-c", "sleep 777; :"}, &response, timeout).ok());
+      EXPECT_FALSE(Exec(id, {"/bin/sh", "-c", script}, &response, timeout).ok());
     });
-    EXPECT_TRUE(Eventually([&] { return !ProcessesWith("sleep 777; :").empty(); }));
+    EXPECT_TRUE(Eventually([&] { return !ProcessesWith(script).empty(); }));
     node_.KillDaemon();
     caller.join();
-    EXPECT_FALSE(ProcessesWith("sleep 777; :").empty()) << "it runs on";
+    EXPECT_FALSE(ProcessesWith(script).empty()) << "it runs on";
     const absl::Status started = node_.StartDaemon();
     ASSERT_TRUE(started.ok()) << started;
-    EXPECT_TRUE(Eventually([&] { return ProcessesWith("sleep 777").empty(); }));
+    EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
     EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
     EXPECT_EQ(ExecOutput(id, "env | grep PLIMSOLL; echo"), "\n");
   }

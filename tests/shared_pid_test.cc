@@ -5,6 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/own_mark.h"
 #include "linux/process.h"
 
 namespace plimsoll::testing {
@@ -44,28 +45,32 @@ class SharedPidTest : public NodeTest {
 
 TEST_F(SharedPidTest, ContainersSeeEachOther) {
   const std::string pod = RunSharedPod();
-  const std::string one = Start(pod, InPod("sleep 71001; :"));
-  const std::string two = Start(pod, InPod("sleep 71002; :"));
+  const std::string of_one = "sleep " + OwnMark(1);
+  const std::string of_two = "sleep " + OwnMark(2);
+  const std::string of_own = "sleep " + OwnMark(3);
+  const std::string one = Start(pod, InPod(of_one + "; :"));
+  const std::string two = Start(pod, InPod(of_two + "; :"));
   const std::string own = Start(pod, [&] {
-    cri::ContainerConfig config = InPod("sleep 71003; :");
+    cri::ContainerConfig config = InPod(of_own + "; :");
     config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
         cri::CONTAINER);
     return config;
   }());
-  ASSERT_TRUE(Eventually([] {
-    return !ProcessesWith("sleep 71001").empty() && !ProcessesWith("sleep 71002").empty() &&
-           !ProcessesWith("sleep 71003").empty();
+  ASSERT_TRUE(Eventually([&] {
+    return !ProcessesWith(of_one).empty() && !ProcessesWith(of_two).empty() &&
+           !ProcessesWith(of_own).empty();
   }));
   for (const std::string& id : {one, two}) {
     const std::string seen = ExecOutput(id, "ps");
-    EXPECT_THAT(seen, HasSubstr("sleep 71001"));
-    EXPECT_THAT(seen, HasSubstr("sleep 71002"));
-    EXPECT_THAT(seen, Not(HasSubstr("sleep 71003"))) << "one that asked for its own";
+    EXPECT_THAT(seen, HasSubstr(of_one));
+    EXPECT_THAT(seen, HasSubstr(of_two));
+    EXPECT_THAT(seen, Not(HasSubstr(of_own))) << "one that asked for its own";
     EXPECT_THAT(ExecOutput(id, "tr '\\0' ' ' < /proc/1/cmdline"), HasSubstr("plimsoll-pause"));
   }
-  EXPECT_THAT(ExecOutput(own, "ps"), Not(HasSubstr("sleep 71001")));
+  EXPECT_THAT(ExecOutput(own, "ps"), Not(HasSubstr(of_one)));
   // One may end the other's processes, but not the init of all.
-  ExecOutput(one, "kill -9 $(ps -o pid,args | awk '$2 == \"sleep\" && $3 == 71002 {print $1}')");
+  ExecOutput(one, absl::StrCat("kill -9 $(ps -o pid,args | awk '$2 == \"sleep\" && $3 == ",
+                               OwnMark(2), " {print $1}')"));
   EXPECT_EQ(AwaitExit(two).exit_code(), 0);
   ExecOutput(one, "kill -TERM 1; kill -9 1");
   EXPECT_EQ(Status(one).state(), cri::CONTAINER_RUNNING);
@@ -76,9 +81,10 @@ TEST_F(SharedPidTest, ContainersSeeEachOther) {
 // Where its first process isn't the namespace's init, the kernel ends nothing with it.
 TEST_F(SharedPidTest, TheRestOfAContainerEndsWithItsFirstProcess) {
   const std::string pod = RunSharedPod();
-  const std::string id = Start(pod, InPod("sleep 74001 >/dev/null 2>&1 & exit 3"));
+  const std::string sleep = "sleep " + OwnMark(1);
+  const std::string id = Start(pod, InPod(sleep + " >/dev/null 2>&1 & exit 3"));
   EXPECT_EQ(AwaitExit(id).exit_code(), 3);
-  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 74001").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
 }
 
 TEST_F(SharedPidTest, TheHostIsNotSeenThroughTheInit) {

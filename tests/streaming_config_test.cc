@@ -8,6 +8,7 @@
 #include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/loopback_listener.h"
+#include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
 #include "image/test_registry.h"
@@ -114,7 +115,8 @@ class CreationTimeoutTest : public StreamingNodeTest {
 
 TEST_F(CreationTimeoutTest, AClientThatDoesNotOpenItsStreamsIsToldOf) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
-  for (const std::string& url : {ExecUrl(container, "sleep 77301"), AttachUrl(container)}) {
+  const std::string sleep = "sleep " + OwnMark(1);
+  for (const std::string& url : {ExecUrl(container, sleep), AttachUrl(container)}) {
     const auto client = ConnectSpdy(url);
     ASSERT_NE(client, nullptr);
     const auto error = client->Open({{"streamtype", "error"}});
@@ -123,7 +125,7 @@ TEST_F(CreationTimeoutTest, AClientThatDoesNotOpenItsStreamsIsToldOf) {
     EXPECT_TRUE(read.ok()) << read;
     EXPECT_THAT(client->received[*error], HasSubstr("not all streams were opened within 1s"));
   }
-  EXPECT_EQ(ProcessesWith("sleep 77301").size(), 0u);
+  EXPECT_EQ(ProcessesWith(sleep).size(), 0u);
   EXPECT_EQ(StreamedOutput(container, "echo streamed"), "streamed\n");
 }
 
@@ -137,14 +139,15 @@ class IdleTimeoutTest : public StreamingNodeTest {
 TEST_F(IdleTimeoutTest, StreamsOnWhichNothingMovesAreEnded) {
   const std::string pod = RunPod();
   const std::string container = Start(pod, Shell("sleep 1000"));
-  const auto exec = Connect(ExecUrl(container, "sleep 77302; :"));
+  const std::string sleep = "sleep " + OwnMark(2);
+  const auto exec = Connect(ExecUrl(container, sleep + "; :"));
   const auto attached = Connect(AttachUrl(container));
   const auto forward = ConnectSpdy(PortUrl(pod), "portforward.k8s.io");
   ASSERT_TRUE(exec != nullptr && attached != nullptr && forward != nullptr);
   EXPECT_TRUE(exec->ReadToEnd().ok());
   EXPECT_TRUE(attached->ReadToEnd().ok());
   EXPECT_TRUE(forward->ReadToEnd().ok());
-  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 77302").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
 }
 

@@ -14,6 +14,7 @@
 #include "harness/kernel.h"
 #include "harness/leftovers.h"
 #include "harness/loopback_listener.h"
+#include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
 
@@ -196,15 +197,16 @@ class StreamingFaultsTest : public StreamingNodeTest {
 };
 
 TEST_F(StreamingFaultsTest, GarbageEndsAnExecAndItsCommand) {
+  const std::string sleep = "sleep " + OwnMark(1);
   for (const Way way : {Way::kSpdy, Way::kWebSocket}) {
     for (const std::string& garbage : GarbageOf(way)) {
       SCOPED_TRACE(absl::StrCat(way == Way::kSpdy ? "SPDY " : "WebSocket ", garbage.size()));
-      const Client client = OpenExec(container_, "echo here; sleep 77401; :", way);
+      const Client client = OpenExec(container_, "echo here; " + sleep + "; :", way);
       ASSERT_TRUE(client.connected());
       client.ExpectOutput("here\n");
       EXPECT_TRUE(client.SendRaw(garbage).ok());
       client.ExpectEnd();
-      EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 77401").empty(); }));
+      EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
     }
   }
 }
@@ -249,22 +251,24 @@ TEST_F(StreamingFaultsTest, GarbageEndsAPortForwardAndItsConnections) {
 }
 
 TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAnExecEndIt) {
+  const std::string line = "mark" + OwnMark(2);
+  const std::string sleep = "sleep " + OwnMark(3);
   for (const Way way : {Way::kSpdy, Way::kWebSocket}) {
     SCOPED_TRACE(way == Way::kSpdy ? "SPDY" : "WebSocket");
     {
-      const Client client = OpenExec(container_, "while :; do echo mark77402; done", way);
+      const Client client = OpenExec(container_, "while :; do echo " + line + "; done", way);
       ASSERT_TRUE(client.connected());
-      client.ExpectOutput("mark77402\nmark77402\n");
+      client.ExpectOutput(line + "\n" + line + "\n");
     }
-    EXPECT_TRUE(Eventually([] { return ProcessesWith("echo mark77402").empty(); }));
+    EXPECT_TRUE(Eventually([&] { return ProcessesWith("echo " + line).empty(); }));
     {
       // The command takes nothing of what its client has for it.
-      const Client client = OpenExec(container_, "echo here; sleep 77403; :", way);
+      const Client client = OpenExec(container_, "echo here; " + sleep + "; :", way);
       ASSERT_TRUE(client.connected());
       client.ExpectOutput("here\n");
       EXPECT_TRUE(client.Send(std::string(300'000, 'x')).ok());
     }
-    EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 77403").empty(); }));
+    EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
   }
 }
 
@@ -312,9 +316,10 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAPortForwardEndItsConnecti
 }
 
 TEST_F(StreamingFaultsTest, ACommandEndsWithTheMonitorOfItsContainer) {
+  const std::string sleep = "sleep " + OwnMark(4);
   const std::string victim = Start(pod_, Shell("sleep 1000"));
-  const Client spdy = OpenExec(victim, "echo here; sleep 77404; :", Way::kSpdy);
-  const Client websocket = OpenExec(victim, "echo here; sleep 77404; :", Way::kWebSocket);
+  const Client spdy = OpenExec(victim, "echo here; " + sleep + "; :", Way::kSpdy);
+  const Client websocket = OpenExec(victim, "echo here; " + sleep + "; :", Way::kWebSocket);
   ASSERT_TRUE(spdy.connected() && websocket.connected());
   for (const Client* client : {&spdy, &websocket}) client->ExpectOutput("here\n");
   const auto monitors = ProcessesWith(absl::StrCat("plimsoll-monitor ", victim));
@@ -327,7 +332,7 @@ TEST_F(StreamingFaultsTest, ACommandEndsWithTheMonitorOfItsContainer) {
     EXPECT_NE(end, "");
     EXPECT_THAT(ExitCodeOf(end), AnyOf(137, -1)) << end;
   }
-  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 77404").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
   EXPECT_EQ(AwaitExit(victim).reason(), "Unknown");
   cri::ExecRequest request;
   request.set_container_id(victim);

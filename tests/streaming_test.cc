@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/loopback_listener.h"
+#include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
 
@@ -116,7 +117,7 @@ TEST_F(StreamingTest, AClientThatGoesEndsItsCommand) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
   for (const bool terminal : {false, true}) {
     SCOPED_TRACE(terminal);
-    const std::string mark = terminal ? "77001" : "77002";
+    const std::string mark = OwnMark(terminal ? 1 : 2);
     auto client = Connect(ExecUrl(container, "echo here; sleep " + mark + "; :", true, terminal));
     ASSERT_NE(client, nullptr);
     ASSERT_TRUE(
@@ -297,7 +298,8 @@ TEST_F(StreamingTest, AttachedClientsAreToldWhenTheMonitorDies) {
 
 TEST_F(StreamingTest, ADaemonThatIsKilledLeavesNoCommandAndTheNextOneServes) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
-  auto exec = Connect(ExecUrl(container, "echo here; sleep 77003; :", true));
+  const std::string sleep = "sleep " + OwnMark(3);
+  auto exec = Connect(ExecUrl(container, "echo here; " + sleep + "; :", true));
   auto attached = Connect(AttachUrl(container));
   ASSERT_TRUE(exec != nullptr && attached != nullptr);
   ASSERT_TRUE(exec->ReadUntil([&] { return exec->received[1] == "here\n"; }).ok());
@@ -305,7 +307,7 @@ TEST_F(StreamingTest, ADaemonThatIsKilledLeavesNoCommandAndTheNextOneServes) {
   EXPECT_TRUE(exec->ReadToEnd().ok());
   EXPECT_TRUE(attached->ReadToEnd().ok());
   ASSERT_TRUE(node_.StartDaemon().ok());
-  EXPECT_TRUE(Eventually([] { return ProcessesWith("sleep 77003").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
   auto again = Connect(ExecUrl(container, "echo again"));
   ASSERT_NE(again, nullptr);
   ASSERT_TRUE(again->ReadToEnd().ok());
