@@ -42,6 +42,18 @@ class FullDiskTest : public NodeTest {
     }
     ASSERT_EQ(errno, ENOSPC);
   }
+  // Until nothing more can be recorded, with the reserve used up. The daemon thinks that it is
+  // there still, and so does not take it anew.
+  void FillWithoutReserve() {
+    ASSERT_EQ(unlink((node_.state_directory() + "/reserve").c_str()), 0);
+    Fill();
+    grpc::Status status;
+    for (int i = 0; i < 100 && status.ok(); ++i) {
+      std::string id;
+      status = TryRunPod(PodConfig(), &id);
+    }
+    ExpectFull(status);
+  }
   void Free() { unlink(Filler().c_str()); }
   uint64_t BytesFree() const {
     struct statvfs disk = {};
@@ -148,17 +160,9 @@ TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
   const std::string container =
       Start(pod, Shell("dd if=/dev/zero of=/big bs=4096 count=512 2>/dev/null"));
   AwaitExit(container);
-  grpc::Status status;
-  // The daemon thinks that it is there still, and so does not take it anew.
-  ASSERT_EQ(unlink((node_.state_directory() + "/reserve").c_str()), 0);
-  Fill();
-  for (int i = 0; i < 100 && status.ok(); ++i) {
-    std::string id;
-    status = TryRunPod(PodConfig(), &id);
-  }
-  ExpectFull(status);
+  FillWithoutReserve();
   const uint64_t before = BytesFree();
-  status = RemoveContainer(container);
+  grpc::Status status = RemoveContainer(container);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_GE(BytesFree(), before + (1 << 20));
   for (const std::string& id : Pods()) {
@@ -166,6 +170,32 @@ TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
   EXPECT_THAT(Pods(), IsEmpty());
+}
+
+// What has ended has ended, whether or not that can be recorded.
+TEST_F(FullDiskTest, StoppingWorksWithoutAReserve) {
+  cri::PodSandboxConfig of_the_node = PodConfig();
+  cri::NamespaceOption* namespaces =
+      of_the_node.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  namespaces->set_network(cri::NODE);
+  namespaces->set_ipc(cri::NODE);
+  namespaces->set_pid(cri::NODE);
+  const std::vector<std::string> pods = {RunPod(), RunPod(of_the_node)};
+  const std::string container = Start(pods[0], Shell("sleep 1000"));
+  FillWithoutReserve();
+  for (const std::string& pod : pods) {
+    const grpc::Status status = StopPod(pod);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+  }
+  node_.KillDaemon();
+  Free();
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  for (const std::string& pod : pods) {
+    EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+  }
+  EXPECT_EQ(Status(container).state(), cri::CONTAINER_EXITED);
 }
 
 TEST_F(FullDiskTest, AnImportIsAllOrNothing) {

@@ -403,11 +403,15 @@ TEST_F(EngineTest, AStopThatCouldNotBeSavedIsSavedByTheNext) {
   };
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   for (int tries = 0; tries < 2; ++tries) {
+    const auto warnings = count(EventType::kWarning);
     store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
-    EXPECT_TRUE(absl::IsResourceExhausted(engine_->StopSandbox(pod)));
+    EXPECT_TRUE(engine_->StopSandbox(pod).ok()) << "nothing of it is left";
+    EXPECT_EQ(count(EventType::kWarning), warnings + 1) << "its row is told of";
     EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
     EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
   }
+  store_.faults.FailNext("PutSandbox", absl::InternalError("disk I/O error"));
+  EXPECT_TRUE(absl::IsInternal(engine_->StopSandbox(pod))) << "what is no full disk is told";
   EXPECT_TRUE(engine_->StopSandbox(pod).ok());
   EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
   EXPECT_TRUE(engine_->StopSandbox(pod).ok());
@@ -428,6 +432,26 @@ TEST_F(EngineTest, AStopThatCouldNotBeSavedIsSavedByTheNext) {
   EXPECT_EQ(count(EventType::kSandboxStopped), 2);
   ASSERT_TRUE(engine_->RemoveSandbox(other).ok());
   ExpectNothingLeft();
+}
+
+// Whether or not it has namespaces that could be missed.
+TEST_F(EngineTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
+  SandboxSpec of_the_node = PodSpec("of-the-node");
+  of_the_node.namespaces.network = NamespaceMode::kNode;
+  of_the_node.namespaces.ipc = NamespaceMode::kNode;
+  of_the_node.namespaces.pid = NamespaceMode::kNode;
+  for (const SandboxSpec& spec : {PodSpec(), SharedPid(), of_the_node}) {
+    const std::string pod = *engine_->RunSandbox(spec, "");
+    store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
+    EXPECT_TRUE(engine_->StopSandbox(pod).ok()) << spec.name;
+    ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady) << spec.name;
+    StartEngine();
+    EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady) << spec.name;
+    EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady) << spec.name;
+    EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty()) << spec.name;
+    EXPECT_TRUE(engine_->RemoveSandbox(pod).ok()) << spec.name;
+    ExpectNothingLeft();
+  }
 }
 
 // However soon somebody finds and removes it.

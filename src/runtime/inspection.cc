@@ -184,6 +184,13 @@ class Inspector {
   }
 
   void LookAtReadyPlace(const SandboxRecord& record) {
+    const absl::StatusOr<bool> stopped = input_.run.Has(StoppedFileOf(record.id));
+    if (!stopped.ok()) return NotInspected(record, stopped.status());
+    if (*stopped) {
+      return Add(D::kSandboxBroken, record,
+                 "recorded as Ready; it was stopped, which could not be written down",
+                 "records it as NotReady");
+    }
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, record.spec);
     if (!place.ok()) return NotInspected(record, place.status());
     if (*place != PlaceState::kWhole) {

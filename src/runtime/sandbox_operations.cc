@@ -25,6 +25,24 @@ std::string KeeperOf(const SandboxRecord& record) {
   return absl::StrCat(record.cgroup_path, "/plimsoll-keep-", record.id);
 }
 
+// Of one whose end was told.
+absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
+  absl::MutexLock lock(&sandbox.mutex);
+  if (!sandbox.unsaved) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(store.PutSandbox(sandbox.record));
+  sandbox.unsaved = false;
+  return absl::OkStatus();
+}
+
+// Has the next daemon find out that a pod is stopped whose row says Ready: it looks for namespaces,
+// and a pod that never had one of its own gets a mark.
+absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const PlaceState place,
+                            LookAtSandboxPlace(run, record.id, record.spec));
+  if (place != PlaceState::kWhole) return absl::OkStatus();
+  return run.ReplaceFile(StoppedFileOf(record.id), "");
+}
+
 }  // namespace
 
 absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
@@ -279,10 +297,6 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       options_.events->Add(EventType::kSandboxStopped, sandbox->record,
                            FullName(sandbox->record.spec));
     }
-    if (sandbox->unsaved) {
-      PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(sandbox->record));
-      sandbox->unsaved = false;
-    }
   }
   // One whose init has died is NotReady already, and holds its classes still.
   ReleaseClasses(record.id, "", TargetOf(record));
@@ -294,7 +308,13 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
-  return StopSandboxLocked(sandbox);
+  PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+  const absl::Status saved = SaveStopped(*options_.store, *sandbox);
+  if (!absl::IsResourceExhausted(saved)) return saved;
+  // A full disk is no reason to say that a pod runs of which nothing is left.
+  if (!LeaveTraceOfStop(options_.run, sandbox->Snapshot()).ok()) return saved;
+  Warn(sandbox->id, "", saved);
+  return absl::OkStatus();
 }
 
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
@@ -303,21 +323,21 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   absl::MutexLock operation(&sandbox->operation);
   if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
   const SandboxRecord found = sandbox->Snapshot();
-  absl::Status stopped;
+  absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
     PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
     PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(found.id));
   } else {
-    stopped = StopSandboxLocked(sandbox);
+    PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+    saved = SaveStopped(*options_.store, *sandbox);
     // What could not be saved on a full disk may be once the containers' files are gone.
-    const bool is_stopped = sandbox->Snapshot().state == SandboxState::kNotReady;
-    if (!is_stopped || !absl::IsResourceExhausted(stopped)) PLIMSOLL_RETURN_IF_ERROR(stopped);
+    if (!absl::IsResourceExhausted(saved)) PLIMSOLL_RETURN_IF_ERROR(saved);
   }
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
   }
-  if (!stopped.ok()) PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+  if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*options_.store, *sandbox));
   SandboxRecord record;
   {
     absl::MutexLock lock(&sandbox->mutex);

@@ -167,6 +167,10 @@ std::string KeptDevicesFileOf(const std::string& id) {
   return absl::StrCat(DirectoryOf(id), "/cdi-devices.json");
 }
 
+std::string StoppedFileOf(const std::string& id) {
+  return absl::StrCat(DirectoryOf(id), "/stopped");
+}
+
 std::string PictureDirectoryOf(const std::string& id) {
   return absl::StrCat(DirectoryOf(id), "/", kPictureDirectory);
 }

@@ -55,6 +55,9 @@ std::string AnnouncedFileOf(const std::string& id);
 std::string WantedFileOf(const std::string& id);
 std::string KeptDevicesFileOf(const std::string& id);
 
+// Below `run`: there when the sandbox was stopped and its row could not be made to say so.
+std::string StoppedFileOf(const std::string& id);
+
 // "default/web", for people.
 std::string FullName(const SandboxSpec& spec);
 
