@@ -198,6 +198,23 @@ TEST_F(FullDiskTest, StoppingWorksWithoutAReserve) {
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_EXITED);
 }
 
+TEST_F(FullDiskTest, RemovingAnImageMakesRoomWithoutAReserve) {
+  FillWithoutReserve();
+  const uint64_t before = BytesFree();
+  cri::RemoveImageRequest request;
+  request.mutable_image()->set_image("busybox");
+  cri::RemoveImageResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status = node_.images().RemoveImage(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GT(BytesFree(), before + (256 << 10)) << "its layers are gone";
+  for (const std::string& id : Pods()) {
+    const grpc::Status removed = RemovePod(id);
+    EXPECT_TRUE(removed.ok()) << removed.error_message();
+  }
+  EXPECT_THAT(Pods(), IsEmpty());
+}
+
 TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
   Fill();
   ExpectFull(Import(node_.directory() + "/busybox", "second"));

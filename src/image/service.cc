@@ -2,10 +2,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
@@ -98,6 +100,12 @@ class Service : public ImageService {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Applies a removal to the index. What it returns holds the layers still.
+  std::vector<Holds> Forget(const ImageIndex::Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status RemoveFilesFirst(const ImageIndex::Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status RemoveRowsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   const FsRoot directory_;
@@ -112,6 +120,8 @@ class Service : public ImageService {
   // Held while the catalog is written, so that index and catalog change in the same order; look-ups
   // need only `mutex_`, which is never held over I/O. Lock this one first.
   absl::Mutex commit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  // Of images without files, which RemoveFilesFirst could not remove.
+  std::set<std::string> rows_left_ ABSL_GUARDED_BY(commit_mutex_);
   mutable absl::Mutex mutex_;
   ImageIndex index_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Holds> holds_ ABSL_GUARDED_BY(mutex_);  // by image id
@@ -130,8 +140,12 @@ absl::Status Service::Load() {
     absl::StatusOr<Holds> holds = AcquireAll(*layers_, record.chain_ids);
     const absl::Status status = FirstError(file.status(), holds.status());
     if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status)) {
-      // Someone took files out of the store.
-      Drop(record.id, record.repo_tags, status.message());
+      // Someone took files out of the store, or RemoveFilesFirst was cut off.
+      Drop(record.id, record.repo_tags,
+           absl::IsNotFound(text.status())
+               ? absl::StrCat(status.message(),
+                              " (its removal was cut off, or somebody took files away)")
+               : std::string(status.message()));
       continue;
     }
     PLIMSOLL_RETURN_IF_ERROR(status);
@@ -337,7 +351,10 @@ absl::Status Service::Write(const ImageIndex::Change& change) {
     status = step.after.has_value() ? catalog_->PutImage(step.after->record)
                                     : catalog_->RemoveImage(step.id);
   }
-  if (status.ok()) return status;
+  if (status.ok()) {
+    for (const ImageIndex::Step& step : change) rows_left_.erase(step.id);
+    return status;
+  }
   for (size_t i = 0; i < done; ++i) {
     const ImageIndex::Step& step = change[i];
     (step.before.has_value() ? catalog_->PutImage(step.before->record)
@@ -372,27 +389,54 @@ std::vector<Image> Service::List() const {
 absl::Status Service::Remove(absl::string_view reference) {
   std::vector<Holds> released;  // after the locks: releasing removes directories
   absl::MutexLock commit(&commit_mutex_);
+  absl::StatusOr<ImageIndex::Match> match;
   ImageIndex::Change change;
   {
     absl::MutexLock lock(&mutex_);
-    const absl::StatusOr<ImageIndex::Match> match = FindMatch(reference);
-    if (absl::IsNotFound(match.status())) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(match.status());
-    change = index_.Remove(*match);
+    match = FindMatch(reference);
+    if (match.ok()) change = index_.Remove(*match);
   }
-  PLIMSOLL_RETURN_IF_ERROR(Write(change));
-  {
-    absl::MutexLock lock(&mutex_);
-    index_.Apply(change);
-    for (const ImageIndex::Step& step : change) {
-      if (step.after.has_value()) continue;
-      const auto it = holds_.find(step.id);
-      if (it == holds_.end()) continue;
-      released.push_back(std::move(it->second));
-      holds_.erase(it);
-    }
-  }
+  if (absl::IsNotFound(match.status())) return RemoveRowsLeft();
+  PLIMSOLL_RETURN_IF_ERROR(match.status());
+  const absl::Status written = Write(change);
+  const bool goes =
+      absl::c_none_of(change, [](const ImageIndex::Step& step) { return step.after.has_value(); });
+  if (absl::IsResourceExhausted(written) && goes) return RemoveFilesFirst(change);
+  PLIMSOLL_RETURN_IF_ERROR(written);
+  released = Forget(change);
   return RemoveUnusedBlobs();
+}
+
+std::vector<Holds> Service::Forget(const ImageIndex::Change& change) {
+  std::vector<Holds> held;
+  absl::MutexLock lock(&mutex_);
+  index_.Apply(change);
+  for (const ImageIndex::Step& step : change) {
+    if (step.after.has_value()) continue;
+    const auto it = holds_.find(step.id);
+    if (it == holds_.end()) continue;
+    held.push_back(std::move(it->second));
+    holds_.erase(it);
+  }
+  return held;
+}
+
+// On a full disk: the files are what makes room for removing the row. Its config goes first, so
+// that a daemon that starts in between lists no such image, whatever of its layers is there still.
+absl::Status Service::RemoveFilesFirst(const ImageIndex::Change& change) {
+  std::vector<Holds> held = Forget(change);
+  for (const ImageIndex::Step& step : change) rows_left_.insert(step.id);
+  PLIMSOLL_RETURN_IF_ERROR(RemoveUnusedBlobs());
+  held.clear();
+  return Annotate(RemoveRowsLeft(), "its files are gone, its row in the list of images is not");
+}
+
+absl::Status Service::RemoveRowsLeft() {
+  while (!rows_left_.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(catalog_->RemoveImage(*rows_left_.begin()));
+    rows_left_.erase(rows_left_.begin());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {

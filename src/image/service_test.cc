@@ -363,6 +363,55 @@ TEST_F(ServiceTest, FailedCatalogWriteChangesNothing) {
   }
 }
 
+TEST_F(ServiceTest, OnAFullDiskTheFilesMakeRoomForTheRemoval) {
+  Add("one", {"a"});
+  Add("two", {"b"});
+  catalog_.FailRemovals(1);
+  EXPECT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(service_->List(), SizeIs(1));
+  EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  EXPECT_THAT(LayersOnDisk(), SizeIs(1));
+  EXPECT_THAT(BlobsOnDisk(), SizeIs(2)) << "the other's";
+}
+
+// Since that may be, of a container that runs.
+TEST_F(ServiceTest, ARemovalWithoutRoomIsFinishedByTheNext) {
+  const Image image = Add("one", {"a"});
+  auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  catalog_.FailRemovals(3);
+  for (int tries = 0; tries < 2; ++tries) {
+    EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+    EXPECT_THAT(service_->List(), IsEmpty());
+    EXPECT_THAT(LayersOnDisk(), SizeIs(1)) << "in use";
+  }
+  ASSERT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  EXPECT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+
+  // One that comes back in between stays.
+  Add("one", {"a"});
+  catalog_.FailRemovals(2);
+  EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+  Add("one", {"a"});
+  EXPECT_TRUE(service_->Remove("another").ok());
+  EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  EXPECT_TRUE(service_->Find("one").ok());
+}
+
+TEST_F(ServiceTest, ARemovalThatWasCutOffIsFinishedByTheNextStart) {
+  const Image image = Add("one", {"a"});
+  auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  catalog_.FailRemovals(2);
+  EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+  Reopen();
+  EXPECT_THAT(service_->List(), IsEmpty()) << "its layers are there still";
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+  EXPECT_THAT(service_->Damaged(), ElementsAre(HasSubstr("its removal was cut off")));
+  EXPECT_EQ(Add("one", {"a"}).record.id, image.record.id);
+}
+
 TEST_F(ServiceTest, UsageIsRemembered) {
   Add("one", {"12345", "123"});
   const auto before = service_->Usage();

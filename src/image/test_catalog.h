@@ -32,6 +32,10 @@ class TestCatalog : public Catalog {
   }
   absl::Status RemoveImage(const std::string& id) override {
     absl::MutexLock lock(&mutex_);
+    if (removals_to_fail_ > 0) {
+      --removals_to_fail_;
+      return absl::ResourceExhaustedError("the test's disk is full");
+    }
     images_.erase(id);
     damaged_.erase(id);
     return absl::OkStatus();
@@ -53,12 +57,18 @@ class TestCatalog : public Catalog {
     absl::MutexLock lock(&mutex_);
     writes_until_failure_ = writes;
   }
+  // The next `count` RemoveImage fail, as on a full disk.
+  void FailRemovals(int count) {
+    absl::MutexLock lock(&mutex_);
+    removals_to_fail_ = count;
+  }
 
  private:
   mutable absl::Mutex mutex_;
   std::map<std::string, ImageRecord> images_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> damaged_ ABSL_GUARDED_BY(mutex_);
   int writes_until_failure_ ABSL_GUARDED_BY(mutex_) = -1;
+  int removals_to_fail_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace plimsoll::image
