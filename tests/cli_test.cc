@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -25,6 +26,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 class CliTest : public ::testing::Test {
  protected:
@@ -142,6 +144,24 @@ TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
   EXPECT_THAT(Plimsoll({"ps", "-a"}).out, HasSubstr("Exited"));
   EXPECT_EQ(Plimsoll({"rm", "web"}).exit.code, 0);
   EXPECT_THAT(Plimsoll({"ps", "-a", "-o", "json"}).out, Not(HasSubstr("web")));
+}
+
+TEST_F(CliTest, ADetachedRunPrintsIdsAlone) {
+  const std::string spec =
+      absl::StrCat("  initContainers:\n", ContainerOf("first", "echo made ready"),
+                   "  containers:\n", ContainerOf("a", "sleep 1000"));
+  const RunResult started =
+      Plimsoll({"run", "-d", "--show-resources", Manifest("one", spec), Manifest("two", spec)});
+  ASSERT_EQ(started.exit.code, 0) << started.err;
+  EXPECT_THAT(started.err, HasSubstr("made ready")) << "nothing is lost";
+  EXPECT_THAT(started.err, HasSubstr("KERNEL HOLDS"));
+  const std::vector<std::string> ids = absl::StrSplit(started.out, '\n', absl::SkipWhitespace());
+  ASSERT_THAT(ids, SizeIs(2)) << started.out;
+  EXPECT_EQ(started.out, absl::StrCat(ids[0], "\n", ids[1], "\n"));
+  for (const std::string& id : ids) {
+    const RunResult removed = Plimsoll({"rm", "--force", id});
+    EXPECT_EQ(removed.exit.code, 0) << id << ": " << removed.err;
+  }
 }
 
 TEST_F(CliTest, CtrlCStopsThePodAndCleansUp) {

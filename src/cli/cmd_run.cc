@@ -60,7 +60,8 @@ void Report(const RunArguments& arguments, const PodManifest& pod, const PodOutc
   } else if (!arguments.quiet && !outcome.containers.empty()) {
     PrintNote(RunSummary(pod, outcome));
   }
-  if (arguments.show_resources) Print(ResourceTable(outcome));
+  const auto print = arguments.detach ? PrintNote : Print;
+  if (arguments.show_resources) print(ResourceTable(outcome));
   if (!outcome.status.ok()) PrintNote(FormatError(outcome.status));
 }
 
@@ -135,8 +136,9 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   begun = true;
   std::vector<PodOutcome> outcomes(pods.size());
   {
-    // Standard output is the document's when there is one.
-    const bool all_aside = context.for_programs();
+    // Standard output is the document's when there is one, and the ids' of pods that are left
+    // running: what a script reads.
+    const bool all_aside = context.for_programs() || arguments.detach;
     LogMux logs(root, UseColour() && !all_aside,
                 [all_aside](absl::string_view text, bool is_stderr) {
                   is_stderr || all_aside ? PrintNote(text) : Print(text);
@@ -185,6 +187,8 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
       "kills "
       "them, a third one leaves them alone and ends at once.\n\n"
       "A container's log is put aside when it has 32 MiB, and one such is kept.\n\n"
+      "With --detach standard output has the pods' ids alone, one a line; what their containers "
+      "print until they all run goes to standard error.\n\n"
       "With -o json or yaml standard output has one document about the pods and their containers, "
       "at their end or, with --detach, once they run; what the containers print goes to standard "
       "error.");
