@@ -169,13 +169,20 @@ absl::Status PodRunner::MakeSandbox() {
   PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client_, {pod_}));
   asked_for_sandbox_ = true;
   absl::StatusOr<std::string> made = client_.RunPodSandbox(configs_.sandbox);
-  // A daemon that answers with an error has undone it all.
-  if (!made.ok() && !absl::IsUnavailable(made.status()) && !absl::IsCancelled(made.status()) &&
-      !absl::IsDeadlineExceeded(made.status())) {
-    asked_for_sandbox_ = false;
-  }
+  if (!made.ok()) asked_for_sandbox_ = MayHaveBeenMade(made.status());
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(made));
   return absl::OkStatus();
+}
+
+// A daemon that answers with an error has undone it all. One that takes the place of another puts
+// away what that had half made before it answers: what it does not have is not there.
+bool PodRunner::MayHaveBeenMade(const absl::Status& failure) {
+  if (absl::IsDeadlineExceeded(failure)) return true;  // it may be made still
+  if (!absl::IsUnavailable(failure) && !absl::IsCancelled(failure)) return false;
+  const auto there = client_.ListPodSandboxes();
+  return !there.ok() ||
+         std::any_of(there->begin(), there->end(),
+                     [this](const cri::PodSandbox& pod) { return pod.metadata().uid() == uid_; });
 }
 
 absl::Status PodRunner::Start() {

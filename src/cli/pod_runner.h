@@ -85,6 +85,8 @@ class PodRunner {
   absl::Status StartSandbox();
   absl::StatusOr<uint32_t> ChooseIds();  // of a user namespace
   absl::Status MakeSandbox();
+  // Whether there may be a pod though making it failed.
+  bool MayHaveBeenMade(const absl::Status& failure);
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
   // An init container may have made what a subPath names, so they are looked up late.
