@@ -15,8 +15,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/own_program.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "linux/id_mapping.h"
@@ -65,30 +65,6 @@ std::pair<uid_t, gid_t> RootOf(const CreateRequest& request) {
 
 constexpr int64_t kOwnLogMaxBytes = int64_t{32} << 20;
 
-// The directory of the programs that are parts of Plimsoll themselves.
-absl::StatusOr<std::string> FindHelpers(const OciOptions& options) {
-  std::vector<std::string> places;
-  if (!options.helpers.empty()) {
-    places.push_back(options.helpers);
-  } else {
-    char self[4096];
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
-    const absl::string_view path(self, n > 0 ? static_cast<size_t>(n) : 0);
-    places.emplace_back(path.substr(0, path.rfind('/')));
-    places.emplace_back("/usr/libexec/plimsoll");
-    places.emplace_back("/usr/local/libexec/plimsoll");
-  }
-  for (const std::string& place : places) {
-    const auto has = [&](const char* program) {
-      return access(absl::StrCat(place, "/", program).c_str(), X_OK) == 0;
-    };
-    if (has(kMonitor) && has(kLauncher)) return place;
-  }
-  return absl::NotFoundError(absl::StrCat("the programs ", kMonitor, " and ", kLauncher,
-                                          ", which are parts of Plimsoll, are missing; looked in ",
-                                          absl::StrJoin(places, ", ")));
-}
-
 std::optional<DescriptorLimit> OwnDescriptorLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
@@ -112,7 +88,10 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs("containers"));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot crun_state, options.run.Sub("oci/crun"));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Crun> crun, Crun::Load(options.crun, crun_state));
-  PLIMSOLL_ASSIGN_OR_RETURN(options.helpers, FindHelpers(options));
+  std::vector<std::string> places;
+  if (!options.helpers.empty()) places.push_back(options.helpers);
+  PLIMSOLL_ASSIGN_OR_RETURN(options.helpers,
+                            FindOwnPrograms({kMonitor, kLauncher}, std::move(places)));
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
   LookAtPrograms(options.programs, &machine);
