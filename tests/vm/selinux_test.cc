@@ -18,7 +18,9 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
@@ -155,7 +157,14 @@ TEST_F(SelinuxTest, WhatThePolicyDoesNotKnowFailsAndLeavesNothing) {
   Security(&config)->mutable_selinux_options()->set_type("nothing_t");
   std::string id;
   const grpc::Status failed = TryCreate(RunPod(), config, &id);
-  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << failed.error_message();
+  EXPECT_THAT(failed.error_message(),
+              AllOf(HasSubstr(config.metadata().name()), HasSubstr("SELinux policy"),
+                    HasSubstr("type nothing_t")));
+  cri::ListContainersResponse containers;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().ListContainers(&context, {}, &containers).ok());
+  EXPECT_THAT(containers.containers(), IsEmpty());
 }
 
 TEST_F(SelinuxTest, NewPrivilegesDoNotMatterToTheLabel) {

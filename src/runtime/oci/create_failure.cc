@@ -1,10 +1,29 @@
 #include "runtime/oci/create_failure.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// " as with user u, type t"; empty: the pod's, or nobody's.
+std::string AskedFor(const linux::SelinuxOptions& options) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] :
+       {std::pair("user", options.user), std::pair("role", options.role),
+        std::pair("type", options.type), std::pair("level", options.level)}) {
+    if (!value.empty()) parts.push_back(absl::StrCat(name, " ", value));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat(" as with ", absl::StrJoin(parts, ", "));
+}
+
+}  // namespace
 
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
                                     const std::string& command) {
@@ -50,6 +69,15 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   if (says("open the image's directory")) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, "image_sub_path of a mount is no directory of its image (", message, ")"));
+  }
+  // What the kernel says to a label that is none of its policy's (proc(5), /proc/pid/attr); crun's
+  // words, and runc's.
+  if ((says("/attr/exec") || says("/attr/keycreate")) &&
+      (says("Invalid argument") || says("invalid argument"))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "the SELinux policy of this machine knows no such label",
+                     AskedFor(spec.security.selinux),
+                     "; user, role, type and level must be of the policy (", message, ")"));
   }
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(
