@@ -4,10 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/loopback_listener_for_test.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "harness/kernel.h"
-#include "harness/loopback_listener.h"
 #include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"

@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/loopback_listener_for_test.h"
 #include "harness/kernel.h"
 #include "harness/leftovers.h"
-#include "harness/loopback_listener.h"
 #include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
@@ -168,7 +168,7 @@ class StreamingFaultsTest : public StreamingNodeTest {
     const LoopbackListener listener(AF_INET);
     const Client forwarded = OpenPort(listener.port(), Way::kSpdy);
     ASSERT_TRUE(forwarded.connected());
-    const UniqueFd target = listener.Accept();
+    const UniqueFd target = listener.Accept(Patience(absl::Seconds(30)));
     EXPECT_TRUE(forwarded.Send("ping").ok());
     char bytes[16];
     EXPECT_GT(recv(target.get(), bytes, sizeof(bytes), 0), 0);
@@ -234,13 +234,13 @@ TEST_F(StreamingFaultsTest, GarbageEndsAPortForwardAndItsConnections) {
   const LoopbackListener listener(AF_INET);
   const Client other = OpenPort(listener.port(), Way::kSpdy);
   ASSERT_TRUE(other.connected());
-  const UniqueFd of_other = listener.Accept();
+  const UniqueFd of_other = listener.Accept(Patience(absl::Seconds(30)));
   for (const Way way : {Way::kSpdy, Way::kWebSocket, Way::kTunnel}) {
     for (const std::string& garbage : GarbageOf(way)) {
       SCOPED_TRACE(absl::StrCat("way ", static_cast<int>(way), ", ", garbage.size(), " bytes"));
       const Client client = OpenPort(listener.port(), way);
       ASSERT_TRUE(client.connected());
-      const UniqueFd target = listener.Accept();
+      const UniqueFd target = listener.Accept(Patience(absl::Seconds(30)));
       EXPECT_TRUE(client.SendRaw(garbage).ok());
       client.ExpectEnd();
       ExpectEndOf(target);
@@ -295,7 +295,7 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAPortForwardEndItsConnecti
     {
       const Client client = OpenPort(listener.port(), way);
       ASSERT_TRUE(client.connected());
-      sender = listener.Accept();
+      sender = listener.Accept(Patience(absl::Seconds(30)));
       EXPECT_EQ(send(sender.get(), much.data(), much.size(), MSG_NOSIGNAL),
                 static_cast<ssize_t>(much.size()));
       client.ExpectOutput("y");
@@ -308,7 +308,7 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAPortForwardEndItsConnecti
     {
       const Client client = OpenPort(listener.port(), way);
       ASSERT_TRUE(client.connected());
-      reader = listener.Accept();
+      reader = listener.Accept(Patience(absl::Seconds(30)));
       EXPECT_TRUE(client.Send(much).ok());
     }
     ExpectEndOf(reader);

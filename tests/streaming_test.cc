@@ -13,8 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/loopback_listener_for_test.h"
 #include "harness/kernel.h"
-#include "harness/loopback_listener.h"
 #include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
@@ -384,7 +384,7 @@ class PortForwardTest : public StreamingTest {
     const std::string pod = RunPodOfTheHost();
     std::thread server([&] {
       for (int i = 0; i < 2; ++i) {
-        const UniqueFd client = listener.Accept();
+        const UniqueFd client = listener.Accept(Patience(absl::Seconds(30)));
         char request[64];
         EXPECT_GT(recv(client.get(), request, sizeof(request), 0), 0);
         EXPECT_EQ(send(client.get(), "of the host", 11, MSG_NOSIGNAL), 11);

@@ -2,11 +2,7 @@
 #ifndef PLIMSOLL_STREAMING_POD_FOR_TEST_H_
 #define PLIMSOLL_STREAMING_POD_FOR_TEST_H_
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <cctype>
 #include <cerrno>
@@ -16,6 +12,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/loopback_listener_for_test.h"
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
 #include "streaming/fake_backend_for_test.h"
@@ -45,54 +42,6 @@ inline bool HasEnded(int connection) {
   return n == 0 || errno == ECONNRESET;
 }
 
-// On 127.0.0.1 or ::1.
-class Listener {
- public:
-  // `buffer`: bytes of each buffer of its connections, which the kernel doubles; 0: the usual.
-  Listener(int family, int backlog, int buffer = 0)
-      : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    if (buffer > 0) SizeBuffers(fd_.get(), buffer);
-    sockaddr_storage address = {};
-    socklen_t size = sizeof(sockaddr_in);
-    if (family == AF_INET) {
-      auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
-      v4->sin_family = AF_INET;
-      v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    } else {
-      auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
-      v6->sin6_family = AF_INET6;
-      v6->sin6_addr = in6addr_loopback;
-      size = sizeof(sockaddr_in6);
-    }
-    there_ = bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-             listen(fd_.get(), backlog) == 0;
-    size = sizeof(address);
-    getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
-  }
-  // The next connection, whose waits have an end. Not valid where none comes.
-  UniqueFd Accept() const {
-    pollfd look = {fd_.get(), POLLIN, 0};
-    if (poll(&look, 1, kWaitSeconds * 1000) <= 0) return UniqueFd();
-    UniqueFd connection(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    const timeval limit = {kWaitSeconds, 0};
-    for (const int wait : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-      setsockopt(connection.get(), SOL_SOCKET, wait, &limit, sizeof(limit));
-    }
-    return connection;
-  }
-  int fd() const { return fd_.get(); }
-  bool there() const { return there_; }
-  uint16_t port() const { return port_; }
-
- private:
-  static constexpr int kWaitSeconds = 60;
-
-  const UniqueFd fd_;
-  bool there_ = false;
-  uint16_t port_ = 0;
-};
-
 // Answers with what it hears, in capital letters.
 class Echo {
  public:
@@ -101,7 +50,7 @@ class Echo {
     shutdown(listener_.fd(), SHUT_RDWR);
     thread_.join();
   }
-  bool there() const { return listener_.there(); }
+  bool there() const { return listener_.valid(); }
   uint16_t port() const { return listener_.port(); }
 
  private:
@@ -119,7 +68,7 @@ class Echo {
     }
   }
 
-  const Listener listener_;
+  const LoopbackListener listener_;
   std::thread thread_;
 };
 

@@ -68,8 +68,8 @@ TEST_F(StreamEndsTest, IdleStreamsOfEveryKindEnd) {
   const auto attach = WebSocket(Attach());
   ASSERT_NE(attach, nullptr);
   const int monitor = backend_.AwaitMonitor();
-  const Listener pod(AF_INET, 4);
-  ASSERT_TRUE(pod.there());
+  const LoopbackListener pod(AF_INET, 4);
+  ASSERT_TRUE(pod.valid());
   std::vector<std::unique_ptr<PortClient>> ports;
   std::vector<UniqueFd> targets;
   for (const char* protocol : PortClient::kProtocols) {
@@ -122,8 +122,8 @@ TEST_F(StreamEndsTest, GarbageOnAttachEndsItAlone) {
 }
 
 TEST_F(StreamEndsTest, GarbageOnPortForwardEndsItAlone) {
-  const Listener pod(AF_INET, 8);
-  ASSERT_TRUE(pod.there());
+  const LoopbackListener pod(AF_INET, 8);
+  ASSERT_TRUE(pod.valid());
   const auto other = Port(PortClient::kTunnel, pod.port());
   ASSERT_NE(other, nullptr);
   const UniqueFd others_target = pod.Accept();

@@ -225,8 +225,8 @@ TEST_F(PortForwardServerTest, HalfAPairIsGivenUpInTime) {
 
 // There are versions of kubectl that end what they send when the error stream has ended.
 TEST_F(PortForwardServerTest, TheErrorStreamEndsWithThePodThoughTheClientSendsOn) {
-  const Listener pod(AF_INET, 1);
-  ASSERT_TRUE(pod.there());
+  const LoopbackListener pod(AF_INET, 1);
+  ASSERT_TRUE(pod.valid());
   auto client = Spdy(Ports(), "portforward.k8s.io");
   ASSERT_NE(client, nullptr);
   const auto error = client->Open(Headers("error", pod.port(), 0));
@@ -276,8 +276,8 @@ TEST_F(PortForwardServerTest, AStreamAfterAResetIsAnotherPairs) {
 // Streams that are reset make room for others, but what they stand for may be there still.
 TEST_F(PortForwardServerTest, ConnectionsAreLimitedWhateverTheirStreams) {
   constexpr int kMost = 256;
-  const Listener pod(AF_INET, kMost + 8);
-  ASSERT_TRUE(pod.there());
+  const LoopbackListener pod(AF_INET, kMost + 8);
+  ASSERT_TRUE(pod.valid());
   auto client = Spdy(Ports(), "portforward.k8s.io");
   ASSERT_NE(client, nullptr);
   for (int i = 0; i < kMost; ++i) {
