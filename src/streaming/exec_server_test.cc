@@ -167,7 +167,8 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   }
 }
 
-TEST_F(ExecServerTest, AClientWhoseMachineIsGoneIsMissed) {
+// As one that has given up to send what the command doesn't take.
+TEST_F(ExecServerTest, AClientWhoseMachineKnowsNothingOfItIsMissed) {
   Start({.silence = absl::Seconds(1)});
   auto client = WebSocket(Shell("sleep 1000"));
   ASSERT_NE(client, nullptr);

@@ -60,7 +60,7 @@ class Link {
   bool over() const { return over_; }
   const LinkLimits& limits() const { return limits_; }
 
-  // Whether the client has closed, though something of it may not have been received.
+  // As Transport::HasLeft.
   bool HasLeft() { return transport_->HasLeft(); }
   // The client has closed, or can't be read any more: what watches may end.
   void EndOfClient();

@@ -2,9 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "streaming/unsent.h"
 
 namespace plimsoll::streaming {
 namespace {
@@ -59,11 +58,10 @@ int ErrorOf(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-// Bytes (and the end) that the other side has not acknowledged.
+// 0 without a connection.
 uint64_t UnsentOf(Descriptor* socket) {
-  int bytes = 0;
-  if (socket == nullptr || !socket->open() || ioctl(socket->fd(), SIOCOUTQ, &bytes) != 0) return 0;
-  return static_cast<uint64_t>(bytes);
+  if (socket == nullptr || !socket->open()) return 0;
+  return static_cast<uint64_t>(UnsentBytes(socket->fd()));
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ absl::StatusOr<std::unique_ptr<asio::ssl::context>> MakeTls(const ServerOptions&
 }
 
 // So that a connection ends whose client's machine has gone, or has given up to send what nobody
-// reads: neither is told to this one (tcp(7), TCP_KEEPIDLE).
+// reads: neither is told to this one (tcp(7), TCP_KEEPIDLE). While something is under way to the
+// client the kernel doesn't ask, and gives up by itself (tcp_retries2).
 void WatchMachine(tcp::socket& socket, absl::Duration silence) {
   ErrorCode error;
   socket.set_option(asio::socket_base::keep_alive(true), error);

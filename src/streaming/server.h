@@ -52,7 +52,8 @@ class Server {
 
   // Ends every stream, and the commands that were started for them; then waits for that.
   virtual ~Server() = default;
-  // As the destructor; Admit fails from now on. Once or more often.
+  // As the destructor; Admit fails from now on. Once or more often. Where the targets of a client
+  // that has closed are still given its input, that is called off within a second.
   virtual void Stop() = 0;
 
   // The URL under which the request is streamed to whoever comes first, once, within

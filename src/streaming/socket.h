@@ -4,9 +4,7 @@
 #ifndef PLIMSOLL_STREAMING_SOCKET_H_
 #define PLIMSOLL_STREAMING_SOCKET_H_
 
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,6 +14,7 @@
 #include <utility>
 
 #include "streaming/async.h"
+#include "streaming/unsent.h"
 
 namespace plimsoll::streaming {
 
@@ -87,11 +86,7 @@ class Socket {
     tcp_->close(ignored);
   }
   // Bytes that the other side has not acknowledged; with them the end, after Shutdown.
-  int Unsent() const {
-    int bytes = 0;
-    if (!tcp_->is_open() || ioctl(tcp_->native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
-    return bytes;
-  }
+  int Unsent() const { return tcp_->is_open() ? UnsentBytes(tcp_->native_handle()) : 0; }
   // Whether the other side has closed, though something of it may not have been read, or this one
   // has. Its end comes behind all that it has sent, so the socket takes more of that from now on.
   bool HasLeft() {
