@@ -1,6 +1,4 @@
 // ExecSync and container logs.
-#include <unistd.h>
-
 #include <csignal>
 #include <thread>
 
@@ -10,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/own_mark.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -40,7 +39,7 @@ TEST_F(ExecTest, GivesBothStreamsAndTheExitCode) {
 }
 
 TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
-  const std::string mark = absl::StrCat("9", getpid());
+  const std::string mark = OwnMark(1);
   std::thread caller([&] { ExecOutput(container_, "sleep " + mark + " || true"); });
   std::vector<std::string> found;
   EXPECT_TRUE(Eventually([&] {
@@ -62,7 +61,7 @@ TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
 }
 
 TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
-  const std::string mark = absl::StrCat("9", getpid());
+  const std::string mark = OwnMark(1);
   cri::ExecSyncResponse response;
   // A child, one in a session of its own, and one that has been orphaned on purpose.
   const grpc::Status status =
@@ -79,7 +78,7 @@ TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
 
 // Whoever asked has gone: nobody reads what it says, and its thread is wanted.
 TEST_F(ExecTest, EndsWithItsWholeTreeWhenItsClientGoes) {
-  const std::string mark = absl::StrCat("9", getpid());
+  const std::string mark = OwnMark(1);
   cri::ExecSyncRequest request;
   request.set_container_id(container_);
   for (const std::string& word :
@@ -108,7 +107,7 @@ TEST_F(ExecTest, EndsWithItsWholeTreeWhenItsClientGoes) {
 }
 
 TEST_F(ExecTest, EndsAtItsClientsDeadlineHoweverLongItsTimeout) {
-  const std::string mark = absl::StrCat("9", getpid());
+  const std::string mark = OwnMark(1);
   cri::ExecSyncRequest request;
   request.set_container_id(container_);
   request.set_timeout(3600);
@@ -185,7 +184,7 @@ TEST_F(ExecTest, WhatACommandLeavesStaysWithAContainerThatHasGroupsOfItsOwn) {
     ASSERT_TRUE(Host().Write(group + "/own/cgroup.procs", pid).ok());
   }
   ASSERT_TRUE(Host().Write(group + "/cgroup.subtree_control", "+pids").ok());
-  const std::string mark = absl::StrCat("9", getpid());
+  const std::string mark = OwnMark(1);
   EXPECT_EQ(ExecOutput(container_, "sleep " + mark + " >/dev/null 2>&1 & echo done"), "done\n");
   const std::vector<std::string> left = ProcessesWith("sleep " + mark);
   ASSERT_EQ(left.size(), 1u);

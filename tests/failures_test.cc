@@ -1,6 +1,5 @@
 // The daemon when it can't work: each a clear error, nothing left behind.
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/own_mark.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
 
@@ -105,8 +105,7 @@ class StopTest : public NodeTest {};
 TEST_F(StopTest, AnExecDoesNotHoldUpAStop) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   grpc::Status status;
-  // A number that no other process of the machine sleeps for, another run of this test included.
-  const std::string sleep = absl::StrCat("sleep ", 90'000'000 + getpid());
+  const std::string sleep = "sleep " + OwnMark(1);
   std::thread caller([&] {
     cri::ExecSyncResponse response;
     status = Exec(id, {"/bin/sh", "-c", absl::StrCat(sleep, " & ", sleep)}, &response, 90);
@@ -232,9 +231,8 @@ class FailingCrunTest : public NodeTest {
     EXPECT_TRUE(node_.runtime().ListContainers(&context, {}, &response).ok());
     return response.containers_size();
   }
-  // What it does when it hangs: with a number that no other process of the machine sleeps for,
-  // another run of this test included.
-  static std::string Hanging() { return absl::StrCat("sleep ", 70'000'000 + getpid()); }
+  // What it does when it hangs.
+  static std::string Hanging() { return "sleep " + OwnMark(2); }
 
  private:
   explicit FailingCrunTest(std::unique_ptr<TestDir> directory)

@@ -1,13 +1,12 @@
 // What the daemon makes of network plugins: a DEL that fails or hangs, GC at its start, STATUS,
 // the interfaces that count; and a pod's resolver where nobody has asked for one.
-#include <unistd.h>
-
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/network_node.h"
+#include "harness/own_mark.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -78,7 +77,7 @@ TEST_F(NetworkDaemonTest, ADelThatFailsFailsTheStopUntilItIsMended) {
 }
 
 TEST_F(NetworkDaemonTest, ADelThatHangsIsEndedAndHoldsNoOtherPodUp) {
-  const std::string mark = absl::StrCat("sleep 9", getpid());
+  const std::string mark = "sleep " + OwnMark(1);
   WriteBridgeAndDel(absl::StrCat("trap '' TERM\ntouch began\n", mark, " &\nwait"));
   const std::string pod = RunPod();
   const absl::Time start = absl::Now();
@@ -121,7 +120,7 @@ exit 1
 }
 
 TEST_F(NetworkDaemonTest, AStatusThatHangsHoldsNobodyUp) {
-  const std::string mark = absl::StrCat("sleep 6", getpid());
+  const std::string mark = "sleep " + OwnMark(2);
   WriteAlone(absl::StrCat("cat > /dev/null\n[ $CNI_COMMAND = STATUS ] || exit 0\n",
                           "trap '' TERM\ntouch ", files_.path(), "/began\n", mark, " &\nwait\n"));
   const absl::Time start = absl::Now();

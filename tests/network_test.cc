@@ -1,7 +1,5 @@
 // Pods' networks with Debian's plugins: a bridge, its addresses and host ports; what fails, hangs
 // or is cut off.
-#include <unistd.h>
-
 #include <atomic>
 #include <set>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "harness/kernel.h"
 #include "harness/metrics.h"
 #include "harness/network_node.h"
+#include "harness/own_mark.h"
 #include "runtime/store/store.h"
 
 namespace plimsoll::testing {
@@ -262,7 +261,7 @@ TEST_F(NetworkTest, APluginThatWritesGarbageFailsThePod) {
 }
 
 TEST_F(NetworkTest, APluginThatHangsIsEndedAndFailsThePod) {
-  const std::string mark = absl::StrCat("sleep 7", getpid());
+  const std::string mark = "sleep " + OwnMark(1);
   WriteBridgeAnd(absl::StrCat("trap '' TERM\n", mark, " &\nwait"));
   const grpc::Status status = TryRunPod(PodConfig());
   EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
@@ -273,7 +272,7 @@ TEST_F(NetworkTest, APluginThatHangsIsEndedAndFailsThePod) {
 }
 
 TEST_F(NetworkTest, AKillInTheMidstOfAddLeavesNothingAfterTheNextStart) {
-  const std::string mark = absl::StrCat("sleep 8", getpid());
+  const std::string mark = "sleep " + OwnMark(2);
   WriteBridgeAnd(absl::StrCat("touch ", files_.path(), "/began\nexec ", mark));
   std::thread client([&] { EXPECT_FALSE(TryRunPod(PodConfig()).ok()); });
   EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));

@@ -10,11 +10,13 @@
 
 namespace plimsoll::testing {
 
-// Eight digits, for `sleep` or anything else: no other process of the machine has them, one of
-// another run of the same test included. `which`, 1 to 9, tells those of one test apart.
+// "86401.0004711", for `sleep` or anything else: no other process of the machine has it, one of
+// another run of the same test included. `which`, 1 to 9, tells those of one test apart. As a
+// duration it is a day, so that what a failed test leaves ends by itself.
 inline std::string OwnMark(int which) {
-  constexpr int kPids = 10'000'000;  // the kernel has four million at most
-  return absl::StrCat(which * kPids + getpid());
+  constexpr int kDay = 86'400;
+  // As long for every pid, of which there are four million at most: none begins with another.
+  return absl::StrCat(kDay + which, ".", absl::Dec(getpid(), absl::kZeroPad7));
 }
 
 }  // namespace plimsoll::testing
