@@ -1,11 +1,16 @@
 #include "network/attachment.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "network/json.h"
 
@@ -80,6 +85,16 @@ absl::StatusOr<std::string> ArgsOf(const Attachment& attachment) {
   return args;
 }
 
+std::string PodOf(const Record& record) {
+  absl::string_view name;
+  absl::string_view pod_namespace;
+  for (absl::string_view argument : absl::StrSplit(record.args, ';')) {
+    if (absl::ConsumePrefix(&argument, "K8S_POD_NAMESPACE=")) pod_namespace = argument;
+    if (absl::ConsumePrefix(&argument, "K8S_POD_NAME=")) name = argument;
+  }
+  return absl::StrCat(pod_namespace, "/", name);
+}
+
 std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
                                                   const std::vector<std::string>& ip_ranges) {
   std::map<std::string, std::string> values;
@@ -97,6 +112,11 @@ std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
   }
   if (!ip_ranges.empty()) values["ipRanges"] = Dump(IpRanges(ip_ranges));
   return values;
+}
+
+bool HasNamespace(const Record& record) {
+  struct statfs info = {};
+  return statfs(record.netns.c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
 }
 
 std::string ToJson(const Record& record) {

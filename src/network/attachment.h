@@ -58,9 +58,15 @@ struct Record {
 // argument.
 absl::StatusOr<std::string> ArgsOf(const Attachment& attachment);
 
+// The pod's "namespace/name", from those.
+std::string PodOf(const Record& record);
+
 // `ip_ranges`: prefixes, for the capability ipRanges; empty: none.
 std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
                                                   const std::vector<std::string>& ip_ranges);
+
+// Whether its network namespace is there: of a pin that is gone the file stays, or nothing.
+bool HasNamespace(const Record& record);
 
 // Without the result.
 std::string ToJson(const Record& record);

@@ -92,6 +92,12 @@ absl::StatusOr<Version> ReadVersion(const Json& object) {
 
 }  // namespace
 
+bool Declares(const NetworkConfig& config, const std::string& capability) {
+  return absl::c_any_of(config.plugins, [&](const PluginConfig& plugin) {
+    return plugin.capabilities.contains(capability);
+  });
+}
+
 const char* VersionName(Version version) {
   return kVersions[static_cast<size_t>(version)];
 }

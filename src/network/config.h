@@ -48,6 +48,9 @@ struct NetworkConfig {
   std::string file;                   // where it is from, for messages; empty: from a record
 };
 
+// Whether a plugin of it does.
+bool Declares(const NetworkConfig& config, const std::string& capability);
+
 enum class ConfigFormat { kConf, kList };  // one plugin's object; a list of plugins with a head
 
 // Of `cniVersions` the highest that this knows counts. INVALID_ARGUMENT says what is wrong, without

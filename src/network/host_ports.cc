@@ -6,9 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "network/json.h"
 
 namespace plimsoll::network {
@@ -35,6 +33,12 @@ bool Overlap(const std::string& a, const std::string& b) {
   if (first.empty() || second.empty()) return true;
   if (first.size() != second.size()) return false;
   return first == second || IsUnspecified(first) || IsUnspecified(second);
+}
+
+// A port that no plugin serves is held by nobody.
+std::vector<PortMapping> ServedPorts(const Record& record) {
+  if (!Declares(record.config, "portMappings")) return {};
+  return HostPortsOf(record);
 }
 
 }  // namespace
@@ -78,14 +82,20 @@ std::string PortText(const PortMapping& mapping) {
   return mapping.host_ip.empty() ? port : absl::StrCat(port, " at ", mapping.host_ip);
 }
 
-std::string PodOf(const Record& record) {
-  absl::string_view name;
-  absl::string_view pod_namespace;
-  for (absl::string_view argument : absl::StrSplit(record.args, ';')) {
-    if (absl::ConsumePrefix(&argument, "K8S_POD_NAMESPACE=")) pod_namespace = argument;
-    if (absl::ConsumePrefix(&argument, "K8S_POD_NAME=")) name = argument;
+absl::Status CheckHostPorts(const Record& record,
+                            const std::map<std::string, absl::StatusOr<Record>>& others) {
+  const std::vector<PortMapping> asked = ServedPorts(record);
+  if (asked.empty()) return absl::OkStatus();
+  for (const auto& [id, other] : others) {
+    if (!other.ok() || id == record.id) continue;
+    const auto held = FirstConflict(asked, ServedPorts(*other));
+    // What a reboot has left on record holds nothing.
+    if (!held.has_value() || !HasNamespace(*other)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("host port ", PortText(*held), " is held by pod ", PodOf(*other), " (sandbox ",
+                     id, "): stop that pod, or ask for another port"));
   }
-  return absl::StrCat(pod_namespace, "/", name);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::network

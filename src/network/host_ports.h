@@ -2,10 +2,13 @@
 #ifndef PLIMSOLL_NETWORK_HOST_PORTS_H_
 #define PLIMSOLL_NETWORK_HOST_PORTS_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "network/attachment.h"
 
 namespace plimsoll::network {
@@ -24,8 +27,10 @@ std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
 // "8080/tcp", "8080/tcp at 192.0.2.1".
 std::string PortText(const PortMapping& mapping);
 
-// The pod's "namespace/name", as plugins were told it.
-std::string PodOf(const Record& record);
+// FAILED_PRECONDITION: another pod holds a port that plugins would serve for `record`; of two rules
+// for one port, their tables know the first alone. What a reboot has left on record holds nothing.
+absl::Status CheckHostPorts(const Record& record,
+                            const std::map<std::string, absl::StatusOr<Record>>& others);
 
 }  // namespace plimsoll::network
 

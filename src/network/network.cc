@@ -1,8 +1,5 @@
 #include "network/network.h"
 
-#include <linux/magic.h>
-#include <sys/vfs.h>
-
 #include <set>
 #include <utility>
 
@@ -33,18 +30,6 @@ absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
 }
 
-// A pin that is gone leaves its file behind, or nothing.
-bool IsNamespace(const std::string& path) {
-  struct statfs info = {};
-  return statfs(path.c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
-}
-
-bool Declares(const NetworkConfig& config, const std::string& capability) {
-  return absl::c_any_of(config.plugins, [&](const PluginConfig& plugin) {
-    return plugin.capabilities.contains(capability);
-  });
-}
-
 // Of what plugins are asked, what would be missed.
 std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilities& asked) {
   std::vector<std::string> warnings;
@@ -59,29 +44,6 @@ std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilitie
   look(asked.ingress_bits_per_second.has_value() || asked.egress_bits_per_second.has_value(),
        "bandwidth", "the pod's bandwidth is not limited");
   return warnings;
-}
-
-// A port that no plugin serves is held by nobody.
-std::vector<PortMapping> ServedPorts(const Record& record) {
-  if (!Declares(record.config, "portMappings")) return {};
-  return HostPortsOf(record);
-}
-
-// Of two rules for one port, the plugins' tables know the first alone.
-absl::Status CheckHostPorts(const Record& record,
-                            const std::map<std::string, absl::StatusOr<Record>>& others) {
-  const std::vector<PortMapping> asked = ServedPorts(record);
-  if (asked.empty()) return absl::OkStatus();
-  for (const auto& [id, other] : others) {
-    if (!other.ok() || id == record.id) continue;
-    const auto held = FirstConflict(asked, ServedPorts(*other));
-    // What a reboot has left on record holds nothing.
-    if (!held.has_value() || !IsNamespace(other->netns)) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("host port ", PortText(*held), " is held by pod ", PodOf(*other), " (sandbox ",
-                     id, "): stop that pod, or ask for another port"));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
@@ -240,7 +202,7 @@ absl::Status Network::Delete(const std::string& id) {
   }
   // Of a damaged record nobody knows what it undoes.
   if (record.ok()) {
-    PLIMSOLL_RETURN_IF_ERROR(network::Delete(plugins_, *record, IsNamespace(record->netns)));
+    PLIMSOLL_RETURN_IF_ERROR(network::Delete(plugins_, *record, HasNamespace(*record)));
   }
   PLIMSOLL_RETURN_IF_ERROR(store_.Remove(id));
   absl::MutexLock lock(&mutex_);

@@ -1,0 +1,34 @@
+#include "network/attachment.h"
+
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::network {
+namespace {
+
+TEST(AttachmentTest, ThePodIsReadFromWhatPluginsAreTold) {
+  Attachment pod;
+  pod.id = "a1";
+  pod.pod_name = "web";
+  pod.pod_namespace = "default";
+  pod.pod_uid = "u-1";
+  Record record;
+  record.args = *ArgsOf(pod);
+  EXPECT_EQ(PodOf(record), "default/web");
+  EXPECT_EQ(PodOf(Record()), "/");
+}
+
+TEST(AttachmentTest, AFileWithoutItsPinIsNoNamespace) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("net", "").ok());
+  Record record;
+  record.netns = "/proc/self/ns/net";
+  EXPECT_TRUE(HasNamespace(record));
+  for (const char* name : {"/net", "/nothing"}) {
+    record.netns = dir.path() + name;
+    EXPECT_FALSE(HasNamespace(record)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::network
