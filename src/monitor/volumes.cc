@@ -131,6 +131,16 @@ void MapIds(int tree, int mapping, const char* path) {
   }
 }
 
+// A mount's copy, attached nowhere, with the ids of the user namespace `mapping` (-1: as they are).
+// `recursive`: with the mounts below it, whose ids stay as they are.
+int CopyMount(const char* path, int mapping, bool recursive) {
+  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0);
+  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, flags));
+  if (tree < 0) Fail("copy the mount of", path);
+  if (mapping >= 0) MapIds(tree, mapping, path);
+  return tree;
+}
+
 // What the daemon has looked at is what is mounted: a pod that can write above the path may have
 // led it elsewhere since.
 void CheckInode(const struct stat& info, const char* inode, const char* source) {
@@ -143,12 +153,11 @@ void CheckInode(const struct stat& info, const char* inode, const char* source) 
 }
 
 void MountPath(const char* source, const char* inode, int mapping, const char* target) {
-  const int tree = CopyMount(source, -1, true);
+  const int tree = CopyMount(source, mapping, true);
   struct stat info = {};
   // Not of the path, which may lead elsewhere by now.
   if (fstat(tree, &info) != 0) Fail("look at", source);
   if (inode != nullptr) CheckInode(info, inode, source);
-  if (mapping >= 0) MapIds(tree, mapping, source);
   if (S_ISDIR(info.st_mode)) {
     MakeDirectory(target);
   } else {
@@ -236,14 +245,6 @@ void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const c
 }
 
 }  // namespace
-
-int CopyMount(const char* path, int mapping, bool recursive) {
-  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0);
-  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, flags));
-  if (tree < 0) Fail("copy the mount of", path);
-  if (mapping >= 0) MapIds(tree, mapping, path);
-  return tree;
-}
 
 int MapLayers(const LaunchPlan& plan) {
   const int mapping = OpenMapping(plan.Get("userns"));

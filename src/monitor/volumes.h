@@ -15,10 +15,6 @@ void MountVolumes(const LaunchPlan& plan);
 // on below `stage`. How many.
 int MapLayers(const LaunchPlan& plan);
 
-// A mount's copy, attached nowhere, with the ids of the user namespace `mapping` (-1: as they are).
-// `recursive`: with the mounts below it, whose ids stay as they are. Ends the process on failure.
-int CopyMount(const char* path, int mapping, bool recursive);
-
 }  // namespace plimsoll::monitor
 
 #endif  // PLIMSOLL_MONITOR_VOLUMES_H_
