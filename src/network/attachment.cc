@@ -123,6 +123,7 @@ std::string ToJson(const Record& record) {
   Json json;
   json["containerId"] = record.id;
   json["netns"] = record.netns;
+  json["bootId"] = record.boot_id;
   json["ifName"] = record.ifname;
   json["args"] = record.args;
   json["capabilities"] = Json::object();
@@ -138,6 +139,7 @@ absl::StatusOr<Record> RecordFromJson(absl::string_view text) {
   Record record;
   PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "containerId", &record.id));
   PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "netns", &record.netns));
+  PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "bootId", &record.boot_id));
   PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "ifName", &record.ifname));
   PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "args", &record.args));
   if (const auto found = json.find("capabilities"); found != json.end() && found->is_object()) {

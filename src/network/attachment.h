@@ -46,6 +46,7 @@ struct Attachment {
 struct Record {
   std::string id;
   std::string netns;
+  std::string boot_id;  // of the kernel it was begun under; empty: on record from before that was
   std::string ifname;
   std::string args;  // CNI_ARGS
   // Capability -> its value, JSON.

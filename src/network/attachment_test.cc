@@ -30,5 +30,20 @@ TEST(AttachmentTest, AFileWithoutItsPinIsNoNamespace) {
   }
 }
 
+TEST(AttachmentTest, ARecordTellsItsBootUnlessItIsFromBefore) {
+  Record record;
+  record.boot_id = "b00t";
+  record.config =
+      *ParseConfig(R"({"cniVersion": "1.0.0", "name": "n", "type": "first"})", ConfigFormat::kConf);
+  const auto again = RecordFromJson(ToJson(record));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->boot_id, "b00t");
+  const auto old = RecordFromJson(
+      R"({"containerId": "a1", "network": {"cniVersion": "1.0.0", "name": "n",
+                                           "plugins": [{"type": "first"}]}})");
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(old->boot_id, "");
+}
+
 }  // namespace
 }  // namespace plimsoll::network

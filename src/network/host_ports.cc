@@ -41,6 +41,11 @@ std::vector<PortMapping> ServedPorts(const Record& record) {
   return HostPortsOf(record);
 }
 
+// The rules of a pod whose namespace is gone stay until its DEL, or until a reboot takes them.
+bool HasRules(const Record& record, const std::string& boot_id) {
+  return record.boot_id.empty() ? HasNamespace(record) : record.boot_id == boot_id;
+}
+
 }  // namespace
 
 std::vector<PortMapping> HostPortsOf(const Record& record) {
@@ -89,8 +94,7 @@ absl::Status CheckHostPorts(const Record& record,
   for (const auto& [id, other] : others) {
     if (!other.ok() || id == record.id) continue;
     const auto held = FirstConflict(asked, ServedPorts(*other));
-    // What a reboot has left on record holds nothing.
-    if (!held.has_value() || !HasNamespace(*other)) continue;
+    if (!held.has_value() || !HasRules(*other, record.boot_id)) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("host port ", PortText(*held), " is held by pod ", PodOf(*other), " (sandbox ",
                      id, "): stop that pod, or ask for another port"));

@@ -28,7 +28,8 @@ std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
 std::string PortText(const PortMapping& mapping);
 
 // FAILED_PRECONDITION: another pod holds a port that plugins would serve for `record`; of two rules
-// for one port, their tables know the first alone. What a reboot has left on record holds nothing.
+// for one port, their tables know the first alone. What a boot before that of `record` has left
+// on record holds nothing.
 absl::Status CheckHostPorts(const Record& record,
                             const std::map<std::string, absl::StatusOr<Record>>& others);
 

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "linux/process.h"
 #include "network/chain.h"
 #include "network/host_ports.h"
 #include "network/json.h"
@@ -57,8 +58,9 @@ absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
 
 }  // namespace
 
-Network::Network(Options options, FsRoot records)
+Network::Network(Options options, std::string boot_id, FsRoot records)
     : options_(std::move(options)),
+      boot_id_(std::move(boot_id)),
       plugins_(options_.host, options_.plugin_directories, options_.plugin_timeout, options_.tell),
       store_(std::move(records)),
       directory_(options_.host, options_.config_directory, options_.tell) {}
@@ -66,7 +68,9 @@ Network::Network(Options options, FsRoot records)
 absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs(kRecordDirectory));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot records, options.state.Sub(kRecordDirectory));
-  std::unique_ptr<Network> network(new Network(std::move(options), std::move(records)));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string boot_id, linux::ReadBootId(options.host));
+  std::unique_ptr<Network> network(
+      new Network(std::move(options), std::move(boot_id), std::move(records)));
   PLIMSOLL_RETURN_IF_ERROR(network->Load());
   return network;
 }
@@ -153,6 +157,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   Record record;
   record.id = attachment.id;
   record.netns = attachment.netns;
+  record.boot_id = boot_id_;
   record.ifname = kInterface;
   record.args = args;
   record.config = **config;

@@ -68,7 +68,8 @@ class Network {
   // failure Delete must follow: what plugins have done stays on record until then. Without any
   // configuration the pod isn't attached, and that is no error; where there are some and none can
   // be used, it is FAILED_PRECONDITION, as is a host port that another pod holds (it has had it
-  // from its Add and until its Delete). INVALID_ARGUMENT: the pod's names can't be told to plugins.
+  // from its Add and until its Delete has succeeded, or a reboot). INVALID_ARGUMENT: the pod's
+  // names can't be told to plugins.
   absl::StatusOr<Added> Add(const Attachment& attachment);
   // Undoes what is on record, by the configuration and result on record. OK when there is nothing.
   // On failure the record stays, and it can be asked again.
@@ -91,13 +92,14 @@ class Network {
   absl::Status SetPodCidr(const std::string& cidr);
 
  private:
-  Network(Options options, FsRoot records);
+  Network(Options options, std::string boot_id, FsRoot records);
   absl::Status Load();
   // As ConfigDirectory::Current, and NOT_FOUND too where one can't be used and needn't be.
   absl::StatusOr<std::shared_ptr<const NetworkConfig>> Usable();
   absl::Status AskStatus(const NetworkConfig& config);
 
   const Options options_;
+  const std::string boot_id_;
   const Plugins plugins_;
   RecordStore store_;
   ConfigDirectory directory_;

@@ -64,6 +64,15 @@ class NetworkTest : public ::testing::Test {
     attachment.pod_uid = "u-1";
     return attachment;
   }
+  // Under which the attachment was begun; null takes it out.
+  void SetBootOnRecord(const char* boot_id) {
+    Json record = Json::parse(scripts_.root().Read(RecordPath()).value_or(""), nullptr,
+                              /*allow_exceptions=*/false);
+    ASSERT_TRUE(record.is_object() && record.contains("bootId"));
+    record.erase("bootId");
+    if (boot_id != nullptr) record["bootId"] = boot_id;
+    ASSERT_TRUE(scripts_.root().ReplaceFile(RecordPath(), Dump(record), 0600).ok());
+  }
   std::string RecordPath() const { return absl::StrCat("state/network/", id_, ".json"); }
 
   const std::string id_ = RandomId();
@@ -207,16 +216,67 @@ TEST_F(NetworkTest, OfManyAtOnceOneGetsTheHostPort) {
   EXPECT_EQ(network_->Attached().size(), 1u);
 }
 
-TEST_F(NetworkTest, APortThatIsNotServedOrWhosePodIsGoneIsHeldByNobody) {
+// Its rules are there still.
+TEST_F(NetworkTest, AHostPortIsHeldUntilDelHasSucceededAlsoWithoutTheNamespace) {
+  WriteChain();
+  Attachment gone = Pod();
+  gone.netns = scripts_.path() + "/nothing";
+  gone.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  ASSERT_TRUE(network_->Add(gone).ok());
+  Attachment pod = gone;
+  pod.id = RandomId();
+  pod.netns = Pod().netns;
+  const auto refuse = [&] {
+    const absl::Status refused = network_->Add(pod).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(id_));
+    EXPECT_THAT(network_->Attached(), ElementsAre(id_));
+  };
+  refuse();
+  Open();
+  refuse();
+  scripts_.Write("second", "exit 1");
+  EXPECT_FALSE(network_->Delete(id_).ok());
+  scripts_.WriteGood("second", kResult);
+  refuse();
+  ASSERT_TRUE(network_->Delete(id_).ok());
+  const auto added = network_->Add(pod);
+  EXPECT_TRUE(added.ok()) << added.status();
+}
+
+TEST_F(NetworkTest, ARebootFreesAHostPort) {
+  WriteChain();
+  struct Case {
+    const char* boot_id;  // null: none, as in records of daemons before
+    bool has_netns;
+    bool is_held;
+  };
+  for (const Case& each : {Case{"another", false, false},
+                           {"another", true, false},
+                           {nullptr, false, false},
+                           {nullptr, true, true}}) {
+    SCOPED_TRACE(absl::StrCat(each.boot_id == nullptr ? "none" : each.boot_id, each.has_netns));
+    Attachment holder = Pod();
+    if (!each.has_netns) holder.netns = scripts_.path() + "/nothing";
+    holder.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
+    ASSERT_TRUE(network_->Add(holder).ok());
+    SetBootOnRecord(each.boot_id);
+    Open();
+    Attachment pod = Pod();
+    pod.id = RandomId();
+    pod.capabilities = holder.capabilities;
+    const absl::Status added = network_->Add(pod).status();
+    EXPECT_EQ(added.ok(), !each.is_held) << added;
+    EXPECT_TRUE(network_->Delete(pod.id).ok());
+    EXPECT_TRUE(network_->Delete(id_).ok());
+  }
+}
+
+TEST_F(NetworkTest, APortThatIsNotServedIsHeldByNobody) {
   WriteChain();
   Attachment pod = Pod();
   pod.capabilities.port_mappings = {{.container_port = 80, .host_port = 8080}};
-  Attachment rebooted = pod;
-  rebooted.id = RandomId();
-  rebooted.netns = scripts_.path() + "/nothing";
-  ASSERT_TRUE(network_->Add(rebooted).ok());
-  EXPECT_TRUE(network_->Add(pod).ok());
-
+  ASSERT_TRUE(network_->Add(pod).ok());
   // A network without the capability serves none of them.
   scripts_.WriteConfig("05.conf", R"({"cniVersion": "1.0.0", "name": "n", "type": "first"})");
   Open();
