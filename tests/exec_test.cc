@@ -226,6 +226,8 @@ TEST_F(LogsTest, LinesAreInCriFormat) {
   EXPECT_THAT(RawLog(id), ContainsRegex(absl::StrCat(time, " stderr F to err\n")));
 }
 
+// All of it is there once the exit is told. (The conformance suite, which is for other runtimes
+// too, gives a log a while.)
 TEST_F(LogsTest, NoLineIsLost) {
   const std::string id = Start(RunPod(), Shell("seq 1 20000"));
   AwaitExit(id);
