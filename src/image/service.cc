@@ -278,7 +278,9 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   image.record.repo_digests = {absl::StrCat(name.Name(), "@", found.digest)};
   // Else skopeo has to be asked, which looks at the policy as it copies: of an image that is here,
   // nothing but the config.
-  if (MachineAcceptsAnything()) {
+  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
+  if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("pull ", name.Canonical()));
+  if (*policy != MachinePolicy::kRestricts) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, found));
     if (known.has_value()) return *std::move(known);
   }

@@ -1,39 +1,85 @@
 #include "image/signature_policy.h"
 
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace plimsoll::image {
+namespace {
 
-bool AcceptsAnything(absl::string_view policy) {
-  using Json = nlohmann::json;
-  const Json json = Json::parse(policy.begin(), policy.end(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return false;
-  // Distributions name others, of which nothing is pulled: "docker-daemon".
-  const auto transports = json.find("transports");
-  if (transports != json.end() && (!transports->is_object() || transports->contains("docker"))) {
-    return false;
-  }
-  const auto requirements = json.find("default");
-  if (requirements == json.end() || !requirements->is_array() || requirements->empty()) {
-    return false;
-  }
+using Json = nlohmann::json;
+
+// Discarded where skopeo's parser sees none: a key that is there twice, a byte order mark.
+Json ParseStrictly(absl::string_view text) {
+  if (absl::StartsWith(text, "\xef\xbb\xbf")) return Json(Json::value_t::discarded);
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  bool is_unambiguous = true;
+  const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) {
+      is_unambiguous &= keys.back().insert(value.get<std::string>()).second;
+    }
+    return true;
+  };
+  Json json = Json::parse(text.begin(), text.end(), look, /*allow_exceptions=*/false);
+  return is_unambiguous ? std::move(json) : Json(Json::value_t::discarded);
+}
+
+bool AcceptAnything(const Json& requirements) {
   const Json anything = {{"type", "insecureAcceptAnything"}};
-  return absl::c_all_of(*requirements,
+  return requirements.is_array() && !requirements.empty() &&
+         absl::c_all_of(requirements,
                         [&](const Json& requirement) { return requirement == anything; });
 }
 
-bool MachineAcceptsAnything() {
-  const absl::StatusOr<FsRoot> root = FsRoot::Open("/");
-  if (!root.ok()) return false;
-  const absl::StatusOr<std::string> policy = root->Read(kPolicyFile);
-  if (absl::IsNotFound(policy.status())) return true;
-  return policy.ok() && AcceptsAnything(*policy);
+// Distributions name "docker-daemon", of which nothing is pulled, for all that there is in it: "".
+bool IsOfNoRegistry(const std::string& transport, const Json& scopes) {
+  return transport != "docker" && scopes.is_object() && scopes.size() == 1 && scopes.contains("") &&
+         AcceptAnything(scopes[""]);
+}
+
+}  // namespace
+
+bool AcceptsAnything(absl::string_view policy) {
+  const Json json = ParseStrictly(policy);
+  if (!json.is_object() || !json.contains("default")) return false;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "default") {
+      if (!AcceptAnything(value)) return false;
+    } else if (key == "transports" && value.is_object()) {
+      for (const auto& [transport, scopes] : value.items()) {
+        if (!IsOfNoRegistry(transport, scopes)) return false;
+      }
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<MachinePolicy> ReadMachinePolicy() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  const absl::StatusOr<std::string> policy = root.Read(kPolicyFile);
+  if (absl::IsNotFound(policy.status())) return MachinePolicy::kNone;
+  if (!policy.ok()) {
+    // PERMISSION_DENIED would be a registry's answer.
+    return absl::Status(absl::IsResourceExhausted(policy.status())
+                            ? absl::StatusCode::kResourceExhausted
+                            : absl::StatusCode::kFailedPrecondition,
+                        absl::StrCat("what images this machine accepts can't be read: ",
+                                     policy.status().message()));
+  }
+  return AcceptsAnything(*policy) ? MachinePolicy::kAcceptsAnything : MachinePolicy::kRestricts;
 }
 
 }  // namespace plimsoll::image

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -19,13 +22,14 @@
 #include "image/image_service.h"
 #include "image/test_catalog.h"
 #include "image/test_image.h"
-#include "image/test_registry.h"
+#include "image/test_lying_registry.h"
 #include "image/test_tar.h"
 
 namespace plimsoll::image {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(SignaturePolicyTest, OnlyWhatIsUnrestrictedAcceptsAnything) {
@@ -40,6 +44,15 @@ TEST(SignaturePolicyTest, OnlyWhatIsUnrestrictedAcceptsAnything) {
         R"({"default": [{"type": "insecureAcceptAnything"}, {"type": "reject"}]})",
         R"({"default": [{"type": "insecureAcceptAnything", "keyPath": "/key"}]})",
         R"({"default": [{"type": "insecureAcceptAnything"}], "transports": []})",
+        R"({"default": [{"type": "insecureAcceptAnything"}], "transport": {}})",
+        R"({"default": [{"type": "reject"}], "default": [{"type": "insecureAcceptAnything"}]})",
+        R"({"default": [{"type": "reject", "type": "insecureAcceptAnything"}]})",
+        R"({"default": [{"type": "insecureAcceptAnything"}], "transports": {"docker": {}},
+            "transports": {}})",
+        R"({"default": [{"type": "insecureAcceptAnything"}],
+            "transports": {"docker-daemon": {"": [{"type": "whatever"}]}}})",
+        "\xef\xbb\xbf"
+        R"({"default": [{"type": "insecureAcceptAnything"}]})",
         R"({"default": [{"type": "insecureAcceptAnything"}], "transports": {"docker":
             {"registry.test": [{"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}]}}})"}) {
     EXPECT_FALSE(AcceptsAnything(text)) << text;
@@ -58,51 +71,89 @@ absl::Status ShowPolicies(const std::string& directory) {
   return absl::OkStatus();
 }
 
-TEST(SignaturePolicyTest, AnImageThatIsHereGetsNoNameThatThePolicyRejects) {
-  if (!FindProgram("docker-registry").ok()) {
-    GTEST_SKIP() << "no docker-registry here: apt-get install docker-registry";
+class MachinePolicyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
+    if (geteuid() != 0) GTEST_SKIP() << "mounts need root";
+    struct stat info = {};
+    if (stat("/etc/containers", &info) != 0) GTEST_SKIP() << "no /etc/containers to mount over";
+    ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
+    ASSERT_TRUE(dir_.root().MakeDirs("containers").ok());
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    ASSERT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
+    TestLayout layout;
+    const TestJson image = layout.AddImage({TarBuilder().File("bin/hello", "hi").Build()});
+    const TestJson manifest =
+        TestJson::parse(layout.files.at(TestLayout::PathOf(image["digest"].get<std::string>())));
+    layer_ = manifest["layers"][0]["digest"].get<std::string>();
+    registry_.emplace(layout, image, [](const std::string&, LyingRegistry::Answer*) {});
   }
-  if (geteuid() != 0) GTEST_SKIP() << "mounts need root";
-  struct stat info = {};
-  if (stat("/etc/containers", &info) != 0) GTEST_SKIP() << "no /etc/containers to mount over";
-  const TestDir dir;
-  Registry registry(dir.root(), /*with_password=*/false);
-  const std::string free = registry.Name("free/hello:1");
-  const std::string free_too = registry.Name("free/hello:2");
-  const std::string bound = registry.Name("bound/hello:1");
-  TestLayout layout;
-  layout.List(layout.AddImage({TarBuilder().File("bin/hello", "hi").Build()}), "v1");
-  layout.WriteTo(dir.root(), "layout");
-  for (const std::string& name : {free, free_too, bound}) {
-    const absl::Status pushed = Push(dir.root().PathOf("layout"), name);
-    ASSERT_TRUE(pushed.ok()) << pushed;
+  // In a thread that sees containers/ as /etc/containers.
+  void Act(const std::function<void()>& act) {
+    std::thread client([&] {
+      const absl::Status shown = ShowPolicies(dir_.root().PathOf("containers"));
+      ASSERT_TRUE(shown.ok()) << shown;
+      act();
+    });
+    client.join();
   }
-  ASSERT_TRUE(dir.root().MakeDirs("store").ok());
-  ASSERT_TRUE(dir.root().MakeDirs("containers").ok());
+  absl::StatusOr<Image> Pull(const std::string& name) {
+    return service_->Pull(name, PullOptions{.insecure_registry = true}, nullptr);
+  }
+
+  TestDir dir_;
+  TestCatalog catalog_;
+  std::unique_ptr<ImageService> service_;
+  std::string layer_;                      // its digest
+  std::optional<LyingRegistry> registry_;  // an honest one
+};
+
+TEST_F(MachinePolicyTest, AnImageThatIsHereGetsNoNameThatThePolicyRejects) {
+  const std::string free = registry_->Name("free/hello:1");
+  const std::string free_too = registry_->Name("free/hello:2");
+  const std::string bound = registry_->Name("bound/hello:1");
   const std::string policy =
       absl::StrCat(R"({"default": [{"type": "reject"}], "transports": {"docker": {")",
-                   registry.Name("free"), R"(": [{"type": "insecureAcceptAnything"}]}}})");
-  ASSERT_TRUE(dir.root().ReplaceFile("containers/policy.json", policy).ok());
-  TestCatalog catalog;
-  auto service = ImageService::Open(*dir.root().Sub("store"), &catalog);
-  ASSERT_TRUE(service.ok()) << service.status();
-
-  std::thread client([&] {
-    const absl::Status shown = ShowPolicies(dir.root().PathOf("containers"));
-    ASSERT_TRUE(shown.ok()) << shown;
-    const PullOptions options{.insecure_registry = true};
-    const auto first = (*service)->Pull(free, options, nullptr);
+                   registry_->Name("free"), R"(": [{"type": "insecureAcceptAnything"}]}}})");
+  ASSERT_TRUE(dir_.root().ReplaceFile("containers/policy.json", policy).ok());
+  Act([&] {
+    const auto first = Pull(free);
     ASSERT_TRUE(first.ok()) << first.status();
-    const absl::Status refused = (*service)->Pull(bound, options, nullptr).status();
+    const int asked = registry_->Asked(layer_);
+    EXPECT_GT(asked, 0);
+    const absl::Status refused = Pull(bound).status();
     EXPECT_TRUE(IsSignatureRefusal(refused)) << refused;
-    EXPECT_TRUE(absl::IsNotFound((*service)->Find(bound).status()));
-    // What the policy takes gets its name, without its layers being there twice.
-    const auto second = (*service)->Pull(free_too, options, nullptr);
+    EXPECT_TRUE(absl::IsNotFound(service_->Find(bound).status()));
+    // What the policy takes gets its name, and no layer comes twice.
+    const auto second = Pull(free_too);
     ASSERT_TRUE(second.ok()) << second.status();
     EXPECT_THAT(second->record.repo_tags, ElementsAre(free, free_too));
+    EXPECT_EQ(registry_->Asked(layer_), asked);
   });
-  client.join();
-  EXPECT_THAT((*service)->List(), SizeIs(1));
+  EXPECT_THAT(service_->List(), SizeIs(1));
+}
+
+// As one that the daemon has no descriptor left for.
+TEST_F(MachinePolicyTest, NothingIsPulledPastAPolicyThatCantBeRead) {
+  const std::string name = registry_->Name("hello:1");
+  const std::string file = dir_.root().PathOf("containers/policy.json");
+  ASSERT_EQ(symlink("policy.json", file.c_str()), 0);
+  Act([&] {
+    const absl::Status refused = Pull(name).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("etc/containers/policy.json"));
+    EXPECT_EQ(registry_->Asked(layer_), 0);
+    EXPECT_TRUE(absl::IsFailedPrecondition(ReadMachinePolicy().status()));
+
+    ASSERT_EQ(unlink(file.c_str()), 0);
+    const auto policy = ReadMachinePolicy();
+    ASSERT_TRUE(policy.ok()) << policy.status();
+    EXPECT_EQ(*policy, MachinePolicy::kNone);
+    const auto pulled = Pull(name);
+    EXPECT_TRUE(pulled.ok()) << pulled.status();
+  });
 }
 
 }  // namespace

@@ -53,11 +53,6 @@ std::vector<std::string> Environment(const FsRoot& work) {
   return environment;
 }
 
-bool HasSystemPolicy() {
-  const absl::StatusOr<FsRoot> root = FsRoot::Open("/");
-  return root.ok() && root->Exists(kPolicyFile);
-}
-
 // Appends what can be read now. False at the end of the stream.
 bool Drain(int fd, size_t max_bytes, std::string* text) {
   char buffer[16384];
@@ -166,10 +161,14 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
       kAuthFile, file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0600);
 }
 
-std::vector<std::string> SkopeoTransport::Arguments(const char* subcommand,
-                                                    const char* tls_option) const {
+absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* subcommand,
+                                                                    const char* tls_option) const {
   std::vector<std::string> argv = {program_};
-  if (!HasSystemPolicy()) argv.push_back("--insecure-policy");
+  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
+  if (!policy.ok()) {
+    return Annotate(policy.status(), absl::StrCat("pull ", reference_.Canonical()));
+  }
+  if (*policy == MachinePolicy::kNone) argv.push_back("--insecure-policy");
   if (!options_.registries_conf.empty()) {
     argv.insert(argv.end(), {"--registries-conf", options_.registries_conf});
   }
@@ -236,7 +235,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
 }
 
 absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, bool config) {
-  std::vector<std::string> argv = Arguments("inspect", "--tls-verify");
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("inspect", "--tls-verify"));
   argv.push_back("--raw");
   if (config) argv.push_back("--config");
   argv.push_back(absl::StrCat("docker://", source));
@@ -333,7 +332,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
   };
   // An OCI layout, because its blobs may be shared, and so be there before. The manifest that
   // skopeo writes into it is not used: Docker's it would rewrite, and their digest with it.
-  std::vector<std::string> argv = Arguments("copy", "--src-tls-verify");
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("copy", "--src-tls-verify"));
   argv.insert(
       argv.end(),
       {"--dest-oci-accept-uncompressed-layers", "--dest-shared-blob-dir", "blobs",

@@ -50,8 +50,8 @@ class SkopeoTransport {
                                                                const FsRoot& work);
   ~SkopeoTransport();
 
-  // Asks the registry for the manifest only. The errors are those of TranslateSkopeoError, and
-  // CANCELLED; UNAVAILABLE when nothing comes for too long.
+  // Asks the registry for the manifest only. The errors are those of TranslateSkopeoError and
+  // ReadMachinePolicy, and CANCELLED; UNAVAILABLE when nothing comes for too long.
   absl::StatusOr<RegistryImage> Resolve();
   // The config of what Resolve found, held against its digest and size.
   absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
@@ -70,7 +70,8 @@ class SkopeoTransport {
         program_(std::move(program)) {}
 
   absl::Status WriteAuthFile() const;
-  std::vector<std::string> Arguments(const char* subcommand, const char* tls_option) const;
+  absl::StatusOr<std::vector<std::string>> Arguments(const char* subcommand,
+                                                     const char* tls_option) const;
   absl::StatusOr<std::string> Inspect(const std::string& source, bool config);
   // What a run of skopeo is watched by; asked several times a second.
   struct Watch {
