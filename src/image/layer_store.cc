@@ -217,6 +217,12 @@ uint64_t LayerStore::SizeOf(const std::string& chain_id) const {
   return it == layers_.end() ? 0 : it->second.usage.content_bytes;
 }
 
+bool LayerStore::HasOneHold(const std::string& chain_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = layers_.find(chain_id);
+  return it != layers_.end() && it->second.holds == 1 && !(it->second.is_found && !has_collected_);
+}
+
 ImageUsage LayerStore::TotalUsage() const {
   absl::MutexLock lock(&mutex_);
   ImageUsage total;

@@ -79,6 +79,9 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // Bytes of files' content.
   uint64_t SizeOf(const std::string& chain_id) const;
 
+  // Whether the layer goes when the caller, who has a Hold, gives it up: nobody else has one now.
+  bool HasOneHold(const std::string& chain_id) const;
+
   // What all layers take of the disk, in blocks.
   ImageUsage TotalUsage() const;
   // From now on layers stay when their last Hold goes: the process ends, the store doesn't.

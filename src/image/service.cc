@@ -2,7 +2,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +52,10 @@ std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
   return tags;
 }
 
+std::string InWords(const std::string& id, const std::vector<std::string>& tags) {
+  return absl::StrCat("image ", tags.empty() ? "" : absl::StrJoin(tags, ", ") + ", ", id);
+}
+
 class Service : public ImageService {
  public:
   Service(FsRoot directory, Catalog* catalog, std::shared_ptr<LayerStore> layers,
@@ -96,16 +99,25 @@ class Service : public ImageService {
                                     const ProgressFn& progress);
   // An image that is here already, with names that it may not have had. Nothing if it isn't.
   absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const RegistryImage& found);
-  absl::StatusOr<ImageIndex::Match> FindMatch(absl::string_view reference) const
-      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ImageIndex::Match> FindMatch(const ImageIndex& index,
+                                              absl::string_view reference) const;
   absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Applies a removal to the index. What it returns holds the layers still.
   std::vector<Holds> Forget(const ImageIndex::Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  absl::Status RemoveFilesFirst(const ImageIndex::Change& change)
+  struct Removal {
+    std::vector<Holds> released;  // to be given up without a lock: that removes directories
+    std::string row_left;         // the image whose row is to be removed then; empty: none
+  };
+  absl::Status TakeOffTheList(absl::string_view reference, Removal* removal)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  absl::Status RemoveRowsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  bool MakesRoom(const ImageIndex::Change& change) const;
+  absl::Status RemoveFilesFirst(const ImageIndex::Change& change, Removal* removal)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Tries each again. The error is of the image with the id `asked` alone.
+  absl::Status RemoveRowsLeft(absl::string_view asked = "")
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   const FsRoot directory_;
@@ -120,8 +132,8 @@ class Service : public ImageService {
   // Held while the catalog is written, so that index and catalog change in the same order; look-ups
   // need only `mutex_`, which is never held over I/O. Lock this one first.
   absl::Mutex commit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  // Of images without files, which RemoveFilesFirst could not remove.
-  std::set<std::string> rows_left_ ABSL_GUARDED_BY(commit_mutex_);
+  // Images whose files are gone and whose rows a full disk has kept so far, with their names.
+  ImageIndex rows_left_ ABSL_GUARDED_BY(commit_mutex_);
   mutable absl::Mutex mutex_;
   ImageIndex index_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Holds> holds_ ABSL_GUARDED_BY(mutex_);  // by image id
@@ -160,8 +172,7 @@ absl::Status Service::Load() {
 // What is left is no image. Listed, it would keep clients from pulling it again.
 void Service::Drop(const std::string& id, const std::vector<std::string>& tags,
                    absl::string_view why) {
-  damaged_.push_back(absl::StrCat("image ", tags.empty() ? "" : absl::StrJoin(tags, ", ") + ", ",
-                                  id, " is damaged and no longer listed: ", why,
+  damaged_.push_back(absl::StrCat(InWords(id, tags), " is damaged and no longer listed: ", why,
                                   "; pull or import it again"));
   // A row that stays is found again at the next start, or replaced when the image comes back.
   catalog_->RemoveImage(id).IgnoreError();
@@ -354,7 +365,10 @@ absl::Status Service::Write(const ImageIndex::Change& change) {
                                     : catalog_->RemoveImage(step.id);
   }
   if (status.ok()) {
-    for (const ImageIndex::Step& step : change) rows_left_.erase(step.id);
+    for (const ImageIndex::Step& step : change) {
+      rows_left_.Apply({{step.id, std::nullopt, std::nullopt}});
+    }
+    RemoveRowsLeft().IgnoreError();  // there may be room now
     return status;
   }
   for (size_t i = 0; i < done; ++i) {
@@ -366,20 +380,21 @@ absl::Status Service::Write(const ImageIndex::Change& change) {
   return Annotate(status, "write the list of images");
 }
 
-absl::StatusOr<ImageIndex::Match> Service::FindMatch(absl::string_view reference) const {
+absl::StatusOr<ImageIndex::Match> Service::FindMatch(const ImageIndex& index,
+                                                     absl::string_view reference) const {
   if (IsShortName(reference)) {
     const absl::StatusOr<std::vector<Reference>> candidates = short_names_.Resolve(reference);
     for (const Reference& candidate : candidates.value_or(std::vector<Reference>())) {
-      std::optional<ImageIndex::Match> match = index_.FindName(candidate.Canonical());
+      std::optional<ImageIndex::Match> match = index.FindName(candidate.Canonical());
       if (match.has_value()) return *std::move(match);
     }
   }
-  return index_.Find(reference);
+  return index.Find(reference);
 }
 
 absl::StatusOr<Image> Service::Find(absl::string_view reference) const {
   absl::MutexLock lock(&mutex_);
-  PLIMSOLL_ASSIGN_OR_RETURN(const ImageIndex::Match match, FindMatch(reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageIndex::Match match, FindMatch(index_, reference));
   return *index_.FindId(match.id);
 }
 
@@ -389,24 +404,43 @@ std::vector<Image> Service::List() const {
 }
 
 absl::Status Service::Remove(absl::string_view reference) {
-  std::vector<Holds> released;  // after the locks: releasing removes directories
+  Removal removal;
+  {
+    absl::MutexLock commit(&commit_mutex_);
+    PLIMSOLL_RETURN_IF_ERROR(TakeOffTheList(reference, &removal));
+  }
+  if (removal.row_left.empty()) return absl::OkStatus();
+  removal.released.clear();
   absl::MutexLock commit(&commit_mutex_);
+  // It is no longer left where the image has come back meanwhile.
+  return RemoveRowsLeft(removal.row_left);
+}
+
+absl::Status Service::TakeOffTheList(absl::string_view reference, Removal* removal) {
   absl::StatusOr<ImageIndex::Match> match;
   ImageIndex::Change change;
   {
     absl::MutexLock lock(&mutex_);
-    match = FindMatch(reference);
+    match = FindMatch(index_, reference);
     if (match.ok()) change = index_.Remove(*match);
   }
-  if (absl::IsNotFound(match.status())) return RemoveRowsLeft();
+  if (absl::IsNotFound(match.status())) {
+    const absl::StatusOr<ImageIndex::Match> left = FindMatch(rows_left_, reference);
+    return RemoveRowsLeft(left.ok() ? left->id : "");
+  }
   PLIMSOLL_RETURN_IF_ERROR(match.status());
   const absl::Status written = Write(change);
+  if (written.ok()) {
+    removal->released = Forget(change);
+    return RemoveUnusedBlobs();
+  }
   const bool goes =
       absl::c_none_of(change, [](const ImageIndex::Step& step) { return step.after.has_value(); });
-  if (absl::IsResourceExhausted(written) && goes) return RemoveFilesFirst(change);
-  PLIMSOLL_RETURN_IF_ERROR(written);
-  released = Forget(change);
-  return RemoveUnusedBlobs();
+  if (!absl::IsResourceExhausted(written) || !goes) return written;
+  if (MakesRoom(change)) return RemoveFilesFirst(change, removal);
+  return AlsoSay(written,
+                 "the image stays: containers or other images use all of its layers, so that its "
+                 "removal makes no room; remove those first");
 }
 
 std::vector<Holds> Service::Forget(const ImageIndex::Change& change) {
@@ -423,22 +457,38 @@ std::vector<Holds> Service::Forget(const ImageIndex::Change& change) {
   return held;
 }
 
-// On a full disk: the files are what makes room for removing the row. Its config goes first, so
-// that a daemon that starts in between lists no such image, whatever of its layers is there still.
-absl::Status Service::RemoveFilesFirst(const ImageIndex::Change& change) {
-  std::vector<Holds> held = Forget(change);
-  for (const ImageIndex::Step& step : change) rows_left_.insert(step.id);
-  PLIMSOLL_RETURN_IF_ERROR(RemoveUnusedBlobs());
-  held.clear();
-  return Annotate(RemoveRowsLeft(), "its files are gone, its row in the list of images is not");
+// Whether a layer goes with these images.
+bool Service::MakesRoom(const ImageIndex::Change& change) const {
+  return absl::c_any_of(change, [this](const ImageIndex::Step& step) {
+    return absl::c_any_of(step.before->record.chain_ids, [this](const std::string& chain_id) {
+      return layers_->HasOneHold(chain_id);
+    });
+  });
 }
 
-absl::Status Service::RemoveRowsLeft() {
-  while (!rows_left_.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(catalog_->RemoveImage(*rows_left_.begin()));
-    rows_left_.erase(rows_left_.begin());
+// On a full disk: the files are what makes room for removing the row. Its config goes first, so
+// that a daemon that starts in between lists no such image, whatever of its layers is there still.
+absl::Status Service::RemoveFilesFirst(const ImageIndex::Change& change, Removal* removal) {
+  removal->released = Forget(change);
+  for (const ImageIndex::Step& step : change) {
+    rows_left_.Apply({{step.id, std::nullopt, step.before}});
+    removal->row_left = step.id;  // the only one
   }
-  return absl::OkStatus();
+  return RemoveUnusedBlobs();
+}
+
+absl::Status Service::RemoveRowsLeft(absl::string_view asked) {
+  absl::Status status;
+  for (const Image& image : rows_left_.All()) {
+    const ImageRecord& record = image.record;
+    const absl::Status removed = catalog_->RemoveImage(record.id);
+    if (removed.ok()) rows_left_.Apply({{record.id, std::nullopt, std::nullopt}});
+    if (record.id != asked) continue;
+    status = Annotate(removed, absl::StrCat(InWords(record.id, record.repo_tags),
+                                            ": its files are gone, its row in the list of images "
+                                            "is not; the same call tries that again"));
+  }
+  return status;
 }
 
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {
@@ -457,6 +507,7 @@ absl::StatusOr<std::shared_ptr<LayerLease>> Service::LeaseChain(
 absl::Status Service::CollectGarbage() {
   absl::Status status = layers_->CollectGarbage();
   absl::MutexLock commit(&commit_mutex_);
+  RemoveRowsLeft().IgnoreError();
   return FirstError(std::move(status), RemoveUnusedBlobs());
 }
 

@@ -1,15 +1,21 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/disk_usage.h"
+#include "base/fault_injection.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -374,16 +380,45 @@ TEST_F(ServiceTest, OnAFullDiskTheFilesMakeRoomForTheRemoval) {
   EXPECT_THAT(BlobsOnDisk(), SizeIs(2)) << "the other's";
 }
 
-// Since that may be, of a container that runs.
-TEST_F(ServiceTest, ARemovalWithoutRoomIsFinishedByTheNext) {
-  const Image image = Add("one", {"a"});
+TEST_F(ServiceTest, OnAFullDiskAnImageStaysWhoseRemovalMakesNoRoom) {
+  const Image image = Add("one", {"base"});
+  const auto stays = [&] {
+    catalog_.FailRemovals(1);
+    const absl::Status refused = service_->Remove("one");
+    EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("makes no room"));
+    const auto found = service_->Find("one");
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->record, image.record);
+    EXPECT_TRUE(service_->Lease(image.record.id).ok());
+    EXPECT_TRUE(dir_.root().Exists(absl::StrCat("store/blobs/sha256/", DigestHex(image.record.id))))
+        << "a restart would drop it";
+  };
   auto lease = service_->Lease(image.record.id);
   ASSERT_TRUE(lease.ok()) << lease.status();
-  catalog_.FailRemovals(3);
-  for (int tries = 0; tries < 2; ++tries) {
-    EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+  stays();
+  lease->reset();
+  Add("two", {"base", "2"});
+  stays();
+  ASSERT_TRUE(service_->Remove("two").ok());
+  Reopen();
+  stays();  // no layer goes yet
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  catalog_.FailRemovals(1);
+  EXPECT_TRUE(service_->Remove("one").ok());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+}
+
+TEST_F(ServiceTest, ARemovalWithoutRoomIsFinishedByTheNext) {
+  const Image image = Add("one", {"a"});
+  catalog_.FailRemovals(4);  // the first call tries twice
+  for (const std::string& name : {std::string("one"), std::string("one"), image.record.id}) {
+    const absl::Status failed = service_->Remove(name);
+    EXPECT_TRUE(absl::IsResourceExhausted(failed)) << failed;
+    EXPECT_THAT(std::string(failed.message()),
+                AllOf(HasSubstr("docker.io/library/one:latest"), HasSubstr(image.record.id)));
     EXPECT_THAT(service_->List(), IsEmpty());
-    EXPECT_THAT(LayersOnDisk(), SizeIs(1)) << "in use";
+    EXPECT_THAT(LayersOnDisk(), IsEmpty());
   }
   ASSERT_THAT(*catalog_.LoadImages(), SizeIs(1));
   EXPECT_TRUE(service_->Remove("one").ok());
@@ -399,17 +434,80 @@ TEST_F(ServiceTest, ARemovalWithoutRoomIsFinishedByTheNext) {
   EXPECT_TRUE(service_->Find("one").ok());
 }
 
-TEST_F(ServiceTest, ARemovalThatWasCutOffIsFinishedByTheNextStart) {
+TEST_F(ServiceTest, ARowThatIsLeftIsNoOtherRemovalsError) {
+  Add("one", {"a"});
+  catalog_.FailRemovals(3);
+  EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+  const absl::Status removed = service_->Remove("another");
+  EXPECT_TRUE(removed.ok()) << removed;
+  EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  EXPECT_TRUE(service_->Remove("another").ok());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+}
+
+TEST_F(ServiceTest, ARowThatIsLeftGoesAsSoonAsThereIsRoom) {
+  Add("one", {"a"});
+  catalog_.FailRemovals(2);
+  EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
+  const Image two = Add("two", {"b"});
+  EXPECT_THAT(*catalog_.LoadImages(), ElementsAre(two.record));
+  catalog_.FailRemovals(2);
+  EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("two")));
+  EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  ASSERT_TRUE(service_->CollectGarbage().ok());
+  EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
+}
+
+// Called once, as a layer's directory is about to be removed; a hook is a plain function.
+std::function<void()> on_layer_removal;
+std::atomic<bool> awaits_layer_removal = false;
+
+absl::Status TellOfLayerRemoval(absl::string_view verb, absl::string_view object) {
+  if (verb == "remove" && absl::StartsWith(object, "work/") &&
+      awaits_layer_removal.exchange(false)) {
+    on_layer_removal();
+  }
+  return absl::OkStatus();
+}
+
+// Layers may be large; meanwhile others come, also for the same image.
+TEST_F(ServiceTest, AnImageComesBackWhileItsLayersAreRemovedForRoom) {
   const Image image = Add("one", {"a"});
-  auto lease = service_->Lease(image.record.id);
+  std::thread client;
+  absl::Notification is_back;
+  on_layer_removal = [&] {
+    client = std::thread([&] {
+      EXPECT_EQ(Add("one", {"a"}).record.id, image.record.id);
+      is_back.Notify();
+    });
+    EXPECT_TRUE(is_back.WaitForNotificationWithTimeout(absl::Seconds(60)))
+        << "it waits for the removal";
+  };
+  catalog_.FailRemovals(1);
+  awaits_layer_removal = true;
+  SetFaultHook(TellOfLayerRemoval);
+  const absl::Status removed = service_->Remove("one");
+  if (client.joinable()) client.join();
+  SetFaultHook(nullptr);
+  EXPECT_TRUE(is_back.HasBeenNotified()) << "no layer was removed";
+  EXPECT_TRUE(removed.ok()) << removed;
+  EXPECT_THAT(*catalog_.LoadImages(), SizeIs(1));
+  const auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[0])->Read("file"), "a");
+}
+
+TEST_F(ServiceTest, ARemovalThatWasCutOffIsFinishedByTheNextStart) {
+  const Image image = Add("one", {"low", "high"});
+  auto lease = service_->LeaseChain({image.record.chain_ids[0]});
   ASSERT_TRUE(lease.ok()) << lease.status();
   catalog_.FailRemovals(2);
   EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
   Reopen();
-  EXPECT_THAT(service_->List(), IsEmpty()) << "its layers are there still";
+  EXPECT_THAT(service_->List(), IsEmpty());
   EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
   EXPECT_THAT(service_->Damaged(), ElementsAre(HasSubstr("its removal was cut off")));
-  EXPECT_EQ(Add("one", {"a"}).record.id, image.record.id);
+  EXPECT_EQ(Add("one", {"low", "high"}).record.id, image.record.id);
 }
 
 TEST_F(ServiceTest, UsageIsRemembered) {
