@@ -30,7 +30,8 @@ enum class Difference {
   kSandboxHalfMade,
   kSandboxHalfRemoved,
   kSandboxRebooted,   // recorded as Ready, in another boot
-  kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more or has lost its init
+  kSandboxBroken,     // recorded as Ready, a namespace is not pinned any more or has lost its init,
+                      // or was stopped, which its row doesn't say
   kSandboxStillHeld,  // is NotReady, a namespace is still pinned or its init runs
   kSandboxGroupGone,  // recorded as Ready, and a control group made for it isn't there
   kSandboxNetworkLeft,    // is not Ready, and network plugins hold something for it
