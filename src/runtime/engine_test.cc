@@ -454,6 +454,45 @@ TEST_F(EngineTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
   }
 }
 
+// Whatever keeps its row from being written, and whichever call finds that.
+TEST_F(EngineTest, AStopThatCouldNotBeSavedLeavesItsTraceWhateverTheError) {
+  SandboxSpec of_the_node = PodSpec("of-the-node");
+  of_the_node.namespaces.network = NamespaceMode::kNode;
+  of_the_node.namespaces.ipc = NamespaceMode::kNode;
+  of_the_node.namespaces.pid = NamespaceMode::kNode;
+  const auto expect_stopped = [this](const std::string& pod) {
+    ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+    StartEngine();
+    EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+    EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+    EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+    ExpectNothingLeft();
+  };
+  const absl::Status broken = absl::InternalError("disk I/O error");
+  std::string pod = *engine_->RunSandbox(of_the_node, "");
+  store_.faults.FailNext("PutSandbox", broken);
+  EXPECT_TRUE(absl::IsInternal(engine_->StopSandbox(pod)));
+  expect_stopped(pod);
+
+  pod = *engine_->RunSandbox(of_the_node, "");
+  store_.faults.FailNext("PutSandbox", broken);
+  EXPECT_TRUE(absl::IsInternal(engine_->RemoveSandbox(pod)));
+  expect_stopped(pod);
+
+  // A disk that stays full though its containers are being removed.
+  pod = *engine_->RunSandbox(of_the_node, "");
+  ASSERT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+  const absl::Status full = absl::ResourceExhaustedError("no space");
+  store_.faults.FailNext("PutSandbox", full);
+  const int listener = events_.Listen([&](const Event& event, const EventSubject&) {
+    if (event.type == EventType::kContainerRemoved) store_.faults.FailNext("PutSandbox", full);
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->RemoveSandbox(pod)));
+  events_.Unlisten(listener);
+  EXPECT_THAT(engine_->ListContainers(), IsEmpty());
+  expect_stopped(pod);
+}
+
 // However soon somebody finds and removes it.
 TEST_F(EngineTest, ASandboxesStartIsToldBeforeItsEnd) {
   absl::Mutex mutex;

@@ -310,9 +310,10 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
   const absl::Status saved = SaveStopped(*options_.store, *sandbox);
-  if (!absl::IsResourceExhausted(saved)) return saved;
+  if (saved.ok()) return saved;
+  const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
   // A full disk is no reason to say that a pod runs of which nothing is left.
-  if (!LeaveTraceOfStop(options_.run, sandbox->Snapshot()).ok()) return saved;
+  if (!absl::IsResourceExhausted(saved) || !left.ok()) return saved;
   Warn(sandbox->id, "", saved);
   return absl::OkStatus();
 }
@@ -331,8 +332,13 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
     saved = SaveStopped(*options_.store, *sandbox);
-    // What could not be saved on a full disk may be once the containers' files are gone.
-    if (!absl::IsResourceExhausted(saved)) PLIMSOLL_RETURN_IF_ERROR(saved);
+    if (!saved.ok()) {
+      // The removal may end early, or the daemon before it.
+      const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
+      // What could not be saved on a full disk may be once the containers' files are gone.
+      if (!absl::IsResourceExhausted(saved)) return saved;
+      if (!left.ok()) Warn(sandbox->id, "", left);
+    }
   }
   for (const auto& container : ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(RemoveContainer(container->id));
