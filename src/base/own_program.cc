@@ -1,27 +1,31 @@
 #include "base/own_program.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 
 namespace plimsoll {
 
 std::vector<std::string> OwnProgramPlaces(absl::string_view path) {
   const absl::string_view directory = path.substr(0, path.rfind('/'));
-  const absl::string_view prefix = directory.substr(0, directory.rfind('/'));
-  std::vector<std::string> places;
-  for (std::string place :
-       {std::string(directory), absl::StrCat(prefix, "/libexec/plimsoll"),
-        std::string("/usr/libexec/plimsoll"), std::string("/usr/local/libexec/plimsoll")}) {
-    if (std::find(places.begin(), places.end(), place) == places.end()) {
-      places.push_back(std::move(place));
+  std::vector<std::string> places = {std::string(directory)};
+  // What is no directory for programs has no prefix above it. Its parent may be one that everybody
+  // may write to, as that of /tmp/x.
+  for (const absl::string_view programs : {"/bin", "/sbin"}) {
+    absl::string_view prefix = directory;
+    if (absl::ConsumeSuffix(&prefix, programs)) {
+      places.push_back(absl::StrCat(prefix, "/libexec/plimsoll"));
     }
+  }
+  for (const char* usual : {"/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"}) {
+    if (std::find(places.begin(), places.end(), usual) == places.end()) places.push_back(usual);
   }
   return places;
 }
@@ -31,7 +35,11 @@ absl::StatusOr<std::string> FindOwnPrograms(const std::vector<std::string>& name
   if (places.empty()) {
     char self[PATH_MAX];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
-    places = OwnProgramPlaces(absl::string_view(self, n > 0 ? static_cast<size_t>(n) : 0));
+    if (n < 0) {
+      return ErrnoStatus(errno, absl::StrCat("look for ", absl::StrJoin(names, " and "),
+                                             " beside this program: read /proc/self/exe"));
+    }
+    places = OwnProgramPlaces(absl::string_view(self, static_cast<size_t>(n)));
   }
   for (const std::string& place : places) {
     const bool has_all = std::all_of(names.begin(), names.end(), [&place](const std::string& name) {

@@ -20,6 +20,17 @@ TEST(OwnProgram, IsLookedForBelowThePrefix) {
               ElementsAre("/usr/bin", "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
 }
 
+// The parent of a directory that is no prefix's may be anybody's.
+TEST(OwnProgram, IsLookedForBelowAPrefixOnly) {
+  EXPECT_THAT(OwnProgramPlaces("/tmp/x/plimsolld"),
+              ElementsAre("/tmp/x", "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
+  EXPECT_THAT(OwnProgramPlaces("/tmp/cabin/plimsolld"),
+              ElementsAre("/tmp/cabin", "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
+  EXPECT_THAT(OwnProgramPlaces("/opt/plimsoll/sbin/plimsolld"),
+              ElementsAre("/opt/plimsoll/sbin", "/opt/plimsoll/libexec/plimsoll",
+                          "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
+}
+
 TEST(OwnProgram, AllAreInOneDirectory) {
   const TestDir dir;
   std::vector<std::string> places;
