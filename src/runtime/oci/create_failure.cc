@@ -34,6 +34,14 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   const absl::string_view message = failure.message();
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
+  // Before what a path could say as well. The launcher's words (monitor/volumes.cc).
+  if (says("something else has come, since it was looked at")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name,
+        "a volume was replaced while the container was being made (the create may be tried "
+        "again, and finds what is there now; ",
+        message, ")"));
+  }
   if (says("not found in $PATH") ||
       (says("open executable") && says("No such file or directory"))) {
     return absl::InvalidArgumentError(

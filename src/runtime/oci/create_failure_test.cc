@@ -27,5 +27,19 @@ TEST(CreateFailure, ALabelThatThePolicyDoesNotKnow) {
               AllOf(HasSubstr("knows no such label;"), Not(HasSubstr("as with"))));
 }
 
+// Whoever made the pod has done nothing wrong, and can go on.
+TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
+  const absl::Status launcher = absl::InternalError(
+      "plimsoll: mount a volume: something else has come, since it was looked at, to "
+      "/srv/cwd/data: Stale file handle");
+  ContainerSpec spec;
+  spec.name = "web";
+  const absl::Status told = TranslateCreateFailure(launcher, spec, "sh");
+  EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
+  EXPECT_THAT(std::string(told.message()),
+              AllOf(HasSubstr("container \"web\": a volume was replaced"),
+                    HasSubstr("may be tried again"), HasSubstr("/srv/cwd/data")));
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime

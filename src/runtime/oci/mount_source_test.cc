@@ -9,6 +9,7 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/oci/create_failure.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -83,6 +84,10 @@ TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   EXPECT_EQ(result.exit.code, 1);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, AllOf(HasSubstr("something else has come"), HasSubstr(path)));
+  ContainerSpec spec;
+  spec.name = "web";
+  const absl::Status told = TranslateCreateFailure(absl::InternalError(result.err), spec, "sh");
+  EXPECT_TRUE(absl::IsFailedPrecondition(told)) << "its words are known: " << told;
 }
 
 }  // namespace
