@@ -11,22 +11,38 @@
 namespace plimsoll::runtime {
 namespace {
 
-// " as with user u, type t"; empty: the pod's, or nobody's.
-std::string AskedFor(const linux::SelinuxOptions& options) {
+// "user u, type t"; empty: nothing was asked for.
+std::string PartsOf(const linux::SelinuxOptions& options) {
   std::vector<std::string> parts;
   for (const auto& [name, value] :
        {std::pair("user", options.user), std::pair("role", options.role),
         std::pair("type", options.type), std::pair("level", options.level)}) {
     if (!value.empty()) parts.push_back(absl::StrCat(name, " ", value));
   }
-  if (parts.empty()) return "";
-  return absl::StrCat(" as with ", absl::StrJoin(parts, ", "));
+  return absl::StrJoin(parts, ", ");
+}
+
+// Of a label that the kernel's policy does not know.
+absl::Status UnknownLabel(absl::string_view name, const linux::SelinuxOptions& asked,
+                          absl::string_view message) {
+  const std::string parts = PartsOf(asked);
+  if (!parts.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "the SELinux policy of this machine knows no such label as with ", parts,
+                     "; user, role, type and level must be of the policy (", message, ")"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      name,
+      "the SELinux policy of this machine does not know the label that containers have by the "
+      "machine's own lxc_contexts(5), which must be of the policy that is loaded (",
+      message, ")"));
 }
 
 }  // namespace
 
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
-                                    const std::string& command) {
+                                    const std::string& command,
+                                    const std::optional<linux::SelinuxOptions>& label) {
   if (absl::IsDeadlineExceeded(failure)) {
     return Annotate(failure, absl::StrCat("container \"", spec.name, "\""));
   }
@@ -79,13 +95,11 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         name, "image_sub_path of a mount is no directory of its image (", message, ")"));
   }
   // What the kernel says to a label that is none of its policy's (proc(5), /proc/pid/attr); crun's
-  // words, and runc's.
-  if ((says("/attr/exec") || says("/attr/keycreate")) &&
+  // words, and runc's. Of a process without one they are of something else: AppArmor's profiles
+  // are written to the same file.
+  if (label.has_value() && (says("/attr/exec") || says("/attr/keycreate")) &&
       (says("Invalid argument") || says("invalid argument"))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "the SELinux policy of this machine knows no such label",
-                     AskedFor(spec.security.selinux),
-                     "; user, role, type and level must be of the policy (", message, ")"));
+    return UnknownLabel(name, *label, message);
   }
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(

@@ -268,7 +268,9 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
   }
   absl::StatusOr<Created> created = Launch(request);
   if (created.ok()) return created;
-  absl::Status failure = TranslateCreateFailure(created.status(), *request.spec, arguments[0]);
+  absl::Status failure = TranslateCreateFailure(
+      created.status(), *request.spec, arguments[0],
+      AskedOfLabel(machine_.selinux, request.sandbox.selinux, request.spec->security));
   const absl::Status swept = Delete(request.id, request.cgroup_path);
   if (swept.ok()) return failure;
   return AlsoSay(failure, absl::StrCat("and leftovers remain: ", swept.message()));

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/own_program.h"
 #include "base/subprocess.h"
@@ -86,7 +88,8 @@ TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("something else has come"), HasSubstr(path)));
   ContainerSpec spec;
   spec.name = "web";
-  const absl::Status told = TranslateCreateFailure(absl::InternalError(result.err), spec, "sh");
+  const absl::Status told =
+      TranslateCreateFailure(absl::InternalError(result.err), spec, "sh", std::nullopt);
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << "its words are known: " << told;
 }
 

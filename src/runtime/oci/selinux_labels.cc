@@ -18,4 +18,15 @@ absl::StatusOr<linux::SelinuxLabels> LabelsOf(const std::optional<linux::Selinux
   return labels;
 }
 
+std::optional<linux::SelinuxOptions> AskedOfLabel(const std::optional<linux::SelinuxLabels>& policy,
+                                                  const linux::SelinuxOptions& pod,
+                                                  const SecurityContext& security) {
+  const absl::StatusOr<linux::SelinuxLabels> labels = LabelsOf(policy, pod, security);
+  if (!labels.ok() || labels->process.empty()) return std::nullopt;
+  if (!security.selinux.empty()) return security.selinux;
+  linux::SelinuxOptions asked = pod;
+  asked.level.clear();
+  return asked;
+}
+
 }  // namespace plimsoll::runtime

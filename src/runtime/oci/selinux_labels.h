@@ -19,6 +19,12 @@ absl::StatusOr<linux::SelinuxLabels> LabelsOf(const std::optional<linux::Selinux
                                               const linux::SelinuxOptions& pod,
                                               const SecurityContext& security);
 
+// What somebody has asked of the label that LabelsOf gives the container's process; nullopt: it has
+// none. Without a level that is the pod's, which may have it from us.
+std::optional<linux::SelinuxOptions> AskedOfLabel(const std::optional<linux::SelinuxLabels>& policy,
+                                                  const linux::SelinuxOptions& pod,
+                                                  const SecurityContext& security);
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_OCI_SELINUX_LABELS_H_

@@ -48,5 +48,17 @@ TEST(SelinuxLabelsTest, WhoSharesTheHostsIsNotConfinedUnlessByName) {
   }
 }
 
+TEST(SelinuxLabelsTest, WhatIsAskedOfALabelIsToldFromWhatIsGiven) {
+  SecurityContext security;
+  EXPECT_EQ(AskedOfLabel(std::nullopt, kPod, security), std::nullopt);
+  EXPECT_EQ(AskedOfLabel(kPolicy, kPod, security), linux::SelinuxOptions{.type = "pod_t"});
+  EXPECT_EQ(AskedOfLabel(kPolicy, {.level = "s0:c1,c2"}, security), linux::SelinuxOptions());
+  security.selinux.level = "s0:c3,c4";
+  EXPECT_EQ(AskedOfLabel(kPolicy, kPod, security), linux::SelinuxOptions{.level = "s0:c3,c4"});
+  security.selinux = {};
+  security.privileged = true;
+  EXPECT_EQ(AskedOfLabel(kPolicy, {.level = "s0:c1,c2"}, security), std::nullopt);
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime
