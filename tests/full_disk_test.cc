@@ -4,9 +4,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -17,6 +21,9 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// More than the rest of a full disk has room for the ends of.
+constexpr int kPodsToStop = 8;
 
 class FullDiskTest : public NodeTest {
  protected:
@@ -42,9 +49,39 @@ class FullDiskTest : public NodeTest {
     }
     ASSERT_EQ(errno, ENOSPC);
   }
+  // One that has no namespace of its own.
+  cri::PodSandboxConfig PodOfTheNode() {
+    cri::PodSandboxConfig config = PodConfig();
+    cri::NamespaceOption* namespaces =
+        config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+    namespaces->set_network(cri::NODE);
+    namespaces->set_ipc(cri::NODE);
+    namespaces->set_pid(cri::NODE);
+    return config;
+  }
+  // Whether the daemon has warned that something of the pod could not be written.
+  bool HasWarnedOfNoSpace(const std::string& pod) {
+    grpc::ClientContext context;
+    const auto reader = node_.node().ListEvents(&context, plimsoll::v1::ListEventsRequest());
+    bool has_warned = false;
+    plimsoll::v1::Event event;
+    while (reader->Read(&event)) {
+      has_warned |= event.type() == "Warning" && event.sandbox_id() == pod &&
+                    absl::StrContains(event.message(), "no space left");
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return has_warned;
+  }
   // Until nothing more can be recorded, with the reserve used up. The daemon thinks that it is
-  // there still, and so does not take it anew.
-  void FillWithoutReserve() {
+  // there still, and so does not take it anew. The pods whose end could not be recorded are
+  // `unsaved`, one with namespaces of its own and one without at least.
+  void FillWithoutReserve(std::vector<std::string>* unsaved) {
+    std::vector<std::string> pods;
+    std::vector<std::string> pods_of_the_node;
+    for (int i = 0; i < kPodsToStop; ++i) {
+      pods.push_back(RunPod());
+      pods_of_the_node.push_back(RunPod(PodOfTheNode()));
+    }
     ASSERT_EQ(unlink((node_.state_directory() + "/reserve").c_str()), 0);
     Fill();
     grpc::Status status;
@@ -53,6 +90,19 @@ class FullDiskTest : public NodeTest {
       status = TryRunPod(PodConfig(), &id);
     }
     ExpectFull(status);
+    // Where a new row does not fit, the log of the database may have room for a change to an old
+    // one. Each that succeeds takes some of it.
+    for (const auto& kind : {pods, pods_of_the_node}) {
+      const auto is_unsaved = [&](const std::string& pod) {
+        const grpc::Status stopped = StopPod(pod);
+        EXPECT_TRUE(stopped.ok()) << stopped.error_message();
+        if (!HasWarnedOfNoSpace(pod)) return false;
+        unsaved->push_back(pod);
+        return true;
+      };
+      ASSERT_TRUE(std::any_of(kind.begin(), kind.end(), is_unsaved))
+          << "there was room for the end of each pod";
+    }
   }
   void Free() { unlink(Filler().c_str()); }
   uint64_t BytesFree() const {
@@ -160,7 +210,8 @@ TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
   const std::string container =
       Start(pod, Shell("dd if=/dev/zero of=/big bs=4096 count=512 2>/dev/null"));
   AwaitExit(container);
-  FillWithoutReserve();
+  std::vector<std::string> unsaved;
+  ASSERT_NO_FATAL_FAILURE(FillWithoutReserve(&unsaved));
   const uint64_t before = BytesFree();
   grpc::Status status = RemoveContainer(container);
   EXPECT_TRUE(status.ok()) << status.error_message();
@@ -174,18 +225,14 @@ TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
 
 // What has ended has ended, whether or not that can be recorded.
 TEST_F(FullDiskTest, StoppingWorksWithoutAReserve) {
-  cri::PodSandboxConfig of_the_node = PodConfig();
-  cri::NamespaceOption* namespaces =
-      of_the_node.mutable_linux()->mutable_security_context()->mutable_namespace_options();
-  namespaces->set_network(cri::NODE);
-  namespaces->set_ipc(cri::NODE);
-  namespaces->set_pid(cri::NODE);
-  const std::vector<std::string> pods = {RunPod(), RunPod(of_the_node)};
-  const std::string container = Start(pods[0], Shell("sleep 1000"));
-  FillWithoutReserve();
+  const std::string with_container = RunPod();
+  const std::string container = Start(with_container, Shell("sleep 1000"));
+  std::vector<std::string> pods;
+  ASSERT_NO_FATAL_FAILURE(FillWithoutReserve(&pods));
+  const grpc::Status status = StopPod(with_container);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  pods.push_back(with_container);
   for (const std::string& pod : pods) {
-    const grpc::Status status = StopPod(pod);
-    EXPECT_TRUE(status.ok()) << status.error_message();
     EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
   }
   node_.KillDaemon();
@@ -199,7 +246,8 @@ TEST_F(FullDiskTest, StoppingWorksWithoutAReserve) {
 }
 
 TEST_F(FullDiskTest, RemovingAnImageMakesRoomWithoutAReserve) {
-  FillWithoutReserve();
+  std::vector<std::string> unsaved;
+  ASSERT_NO_FATAL_FAILURE(FillWithoutReserve(&unsaved));
   const uint64_t before = BytesFree();
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image("busybox");
