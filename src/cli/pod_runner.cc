@@ -27,6 +27,12 @@ constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
 // Longer than a call of the daemon may take.
 constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
+// What one daemon has and no other; empty: it could not be asked.
+std::string WhoAnswers(Client& client) {
+  const auto status = client.DaemonStatus();
+  return status.ok() ? absl::StrCat(status->pid(), " ", status->started_at()) : "";
+}
+
 }  // namespace
 
 absl::Duration RestartDelay(int restarts) {
@@ -167,18 +173,24 @@ absl::Status PodRunner::MakeSandbox() {
   if (absl::IsCancelled(name.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(name.status());
   PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client_, {pod_}));
+  const std::string daemon = WhoAnswers(client_);
   asked_for_sandbox_ = true;
   absl::StatusOr<std::string> made = client_.RunPodSandbox(configs_.sandbox);
-  if (!made.ok()) asked_for_sandbox_ = MayHaveBeenMade(made.status());
+  if (!made.ok()) asked_for_sandbox_ = MayHaveBeenMade(made.status(), daemon);
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(made));
   return absl::OkStatus();
 }
 
 // A daemon that answers with an error has undone it all. One that takes the place of another puts
-// away what that had half made before it answers: what it does not have is not there.
-bool PodRunner::MayHaveBeenMade(const absl::Status& failure) {
+// away what that had half made before it answers: what it does not have is not there. The same one,
+// after a connection that broke, may be making it still.
+bool PodRunner::MayHaveBeenMade(const absl::Status& failure, const std::string& daemon) {
   if (absl::IsDeadlineExceeded(failure)) return true;  // it may be made still
   if (!absl::IsUnavailable(failure) && !absl::IsCancelled(failure)) return false;
+  if (daemon.empty()) return true;
+  // Before the list, which is then that daemon's or a later one's.
+  const std::string now = WhoAnswers(client_);
+  if (now.empty() || now == daemon) return true;
   const auto there = client_.ListPodSandboxes();
   return !there.ok() ||
          std::any_of(there->begin(), there->end(),

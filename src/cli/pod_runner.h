@@ -85,8 +85,9 @@ class PodRunner {
   absl::Status StartSandbox();
   absl::StatusOr<uint32_t> ChooseIds();  // of a user namespace
   absl::Status MakeSandbox();
-  // Whether there may be a pod though making it failed.
-  bool MayHaveBeenMade(const absl::Status& failure);
+  // Whether there may be a pod though making it failed. `daemon`: who was asked for it; empty: not
+  // known.
+  bool MayHaveBeenMade(const absl::Status& failure, const std::string& daemon);
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
   // An init container may have made what a subPath names, so they are looked up late.

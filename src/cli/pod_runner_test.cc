@@ -13,6 +13,7 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "plimsoll/v1/node.grpc.pb.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -20,20 +21,27 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Its answers to RunPodSandbox are lost; it may have made the pod, as a daemon has that is killed
-// before it answers, or be the next one, which has put away what was half made.
-class LosingDaemon : public cri::RuntimeService::Service {
+// What becomes of a RunPodSandbox whose answer is lost.
+enum class Fate {
+  kMade,      // the daemon was killed before it could answer, and another has its pod
+  kPutAway,   // the daemon was killed, and another has put away what was half made
+  kMadeLate,  // the connection broke; the daemon is making the pod still
+};
+
+// The daemon that is asked, and the one that takes its place.
+class LosingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
  public:
-  explicit LosingDaemon(bool has_made) : has_made_(has_made) {}
+  explicit LosingDaemon(Fate fate) : fate_(fate) {}
 
   grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest* request,
                              cri::RunPodSandboxResponse*) override {
     absl::MutexLock lock(&mutex_);
-    if (has_made_) {
+    if (fate_ == Fate::kMade) {
       cri::PodSandbox* pod = pods_.add_items();
       pod->set_id("0123456789ab");
       *pod->mutable_metadata() = request->config().metadata();
     }
+    if (fate_ != Fate::kMadeLate) ++started_at_;
     return {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
   }
   grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
@@ -42,21 +50,30 @@ class LosingDaemon : public cri::RuntimeService::Service {
     *response = pods_;
     return grpc::Status::OK;
   }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse* response) override {
+    absl::MutexLock lock(&mutex_);
+    response->set_pid(1);
+    response->set_started_at(started_at_);
+    return grpc::Status::OK;
+  }
 
  private:
-  const bool has_made_;
+  const Fate fate_;
   absl::Mutex mutex_;
   cri::ListPodSandboxResponse pods_ ABSL_GUARDED_BY(mutex_);
+  int64_t started_at_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 class PodRunnerTest : public ::testing::Test {
  protected:
-  void Serve(bool has_made) {
+  void Serve(Fate fate) {
     const std::string socket = dir_.path() + "/socket";
-    daemon_ = std::make_unique<LosingDaemon>(has_made);
+    daemon_ = std::make_unique<LosingDaemon>(fate);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
-    builder.RegisterService(daemon_.get());
+    builder.RegisterService(static_cast<cri::RuntimeService::Service*>(daemon_.get()));
+    builder.RegisterService(static_cast<node::NodeService::Service*>(daemon_.get()));
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     auto client = Client::Connect({.address = "unix://" + socket});
@@ -86,7 +103,7 @@ class PodRunnerTest : public ::testing::Test {
 };
 
 TEST_F(PodRunnerTest, ALostAnswerOfAPodThatIsThereNamesIt) {
-  Serve(/*has_made=*/true);
+  Serve(Fate::kMade);
   if (HasFatalFailure()) return;
   const PodOutcome outcome = Run();
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
@@ -95,12 +112,22 @@ TEST_F(PodRunnerTest, ALostAnswerOfAPodThatIsThereNamesIt) {
 }
 
 TEST_F(PodRunnerTest, ALostAnswerOfAPodThatIsNotThereNamesNone) {
-  Serve(/*has_made=*/false);
+  Serve(Fate::kPutAway);
   if (HasFatalFailure()) return;
   const PodOutcome outcome = Run();
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(said_, IsEmpty());
   EXPECT_FALSE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid)));
+}
+
+// No list of the daemon that is making it tells that it will not be there.
+TEST_F(PodRunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
+  Serve(Fate::kMadeLate);
+  if (HasFatalFailure()) return;
+  const PodOutcome outcome = Run();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+  EXPECT_THAT(said_, HasSubstr("plimsoll rm --force web"));
+  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid))) << "it may be used";
 }
 
 }  // namespace
