@@ -61,7 +61,7 @@ class Link {
   const LinkLimits& limits() const { return limits_; }
 
   // As Transport::HasLeft.
-  bool HasLeft() { return transport_->HasLeft(); }
+  bool HasLeft() const { return transport_->HasLeft(); }
   // The client has closed, or can't be read any more: what watches may end.
   void EndOfClient();
 

@@ -24,7 +24,7 @@ class LetterTransport final : public Transport {
     co_return absl::OkStatus();
   }
   bool HasUnsent() const override { return false; }
-  bool HasLeft() override { return false; }
+  bool HasLeft() const override { return false; }
   asio::awaitable<void> Finish() override { co_return; }
   void Abort() override {}
 

@@ -5,7 +5,6 @@
 #define PLIMSOLL_STREAMING_SOCKET_H_
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "linux/tcp_peer.h"
 #include "streaming/async.h"
 #include "streaming/unsent.h"
 
@@ -88,30 +88,17 @@ class Socket {
   // Bytes that the other side has not acknowledged; with them the end, after Shutdown.
   int Unsent() const { return tcp_->is_open() ? UnsentBytes(tcp_->native_handle()) : 0; }
   // Whether the other side has closed, though something of it may not have been read, or this one
-  // has. Its end comes behind all that it has sent, so the socket takes more of that from now on.
-  bool HasLeft() {
+  // has. Where the kernel holds its end back behind what isn't read, only that of a client on this
+  // machine is seen.
+  bool HasLeft() const {
     if (!tcp_->is_open()) return true;
     pollfd look = {tcp_->native_handle(), POLLRDHUP, 0};
-    if (poll(&look, 1, 0) > 0) return true;
-    TakeMore();
-    return false;
+    return poll(&look, 1, 0) > 0 || linux::TcpPeerHasClosed(tcp_->native_handle());
   }
   // For whoever has to close it while others use it.
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }
 
  private:
-  // As much as Linux keeps for a sender by itself is 4 MiB (tcp_wmem), and a receiver gets 3 at
-  // most in this way (half of tcp_rmem).
-  static constexpr int kMostUnread = 4 * 1024 * 1024;
-
-  // A socket with a low-water mark makes room for it, and keeps that (tcp_set_rcvlowat in the
-  // kernel); SO_RCVBUF would do so only up to rmem_max.
-  void TakeMore() {
-    if (std::exchange(takes_more_, true)) return;
-    for (const int bytes : {kMostUnread, 1}) {
-      setsockopt(tcp_->native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
-    }
-  }
   void ShutdownTcp() {
     ErrorCode ignored;
     tcp_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -130,7 +117,6 @@ class Socket {
   using Tls = asio::ssl::stream<asio::ip::tcp::socket&>;
   std::shared_ptr<asio::ip::tcp::socket> tcp_;
   std::unique_ptr<Tls> tls_;
-  bool takes_more_ = false;
 };
 
 // What Beast's WebSockets ask of a stream that isn't Asio's own.

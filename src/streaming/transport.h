@@ -23,9 +23,8 @@ class Transport {
   virtual asio::awaitable<absl::Status> Send(std::string bytes) = 0;
   // Whether something of what was sent has not reached the client's machine.
   virtual bool HasUnsent() const = 0;
-  // Whether the client has closed, though something of it may not have been received. Asked of one
-  // that isn't received from, it has the connection take more of what the end comes behind.
-  virtual bool HasLeft() = 0;
+  // Whether the client has closed, though something of it may not have been received.
+  virtual bool HasLeft() const = 0;
   // Says goodbye: nothing more is sent. Of a WebSocket, until the client has said it too.
   virtual asio::awaitable<void> Finish() = 0;
   // Ends what is under way.

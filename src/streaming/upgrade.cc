@@ -50,7 +50,7 @@ class ByteTransport final : public Transport {
     co_return absl::OkStatus();
   }
   bool HasUnsent() const override { return socket_.Unsent() > 0; }
-  bool HasLeft() override { return socket_.HasLeft(); }
+  bool HasLeft() const override { return socket_.HasLeft(); }
   asio::awaitable<void> Finish() override { co_await socket_.Shutdown(); }
   void Abort() override { socket_.Close(); }
 
@@ -116,7 +116,7 @@ class MessageTransport final : public Transport {
     co_return absl::OkStatus();
   }
   bool HasUnsent() const override { return stream_.next_layer().Unsent() > 0; }
-  bool HasLeft() override { return stream_.next_layer().HasLeft(); }
+  bool HasLeft() const override { return stream_.next_layer().HasLeft(); }
   asio::awaitable<void> Finish() override {
     ErrorCode ignored;
     co_await stream_.async_close(
