@@ -308,7 +308,11 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
                          container->record.spec.name);
     if (container->record.state == ContainerState::kExited) TellExit(container->record);
   }
-  return Save(*container);
+  const absl::Status saved = Save(*container);
+  if (!absl::IsResourceExhausted(saved)) return saved;
+  // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
+  Warn(container->sandbox_id, container->id, saved);
+  return absl::OkStatus();
 }
 
 absl::Status EngineImpl::SendStopSignal(const Container& container) {

@@ -150,6 +150,22 @@ TEST_F(EngineTest, AFailedStartIsAnExitWithItsReason) {
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
 }
 
+// RecoveryTest.AStartThatWasNotWrittenDownIsFoundOut has what the next daemon makes of it.
+TEST_F(EngineTest, AStartThatAFullDiskCannotKeepIsOneAllTheSame) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  store_.faults.FailNext("PutContainer", absl::ResourceExhaustedError("no space"));
+  EXPECT_TRUE(engine_->StartContainer(id).ok());
+  EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kCreated);
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
+  EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
+  EXPECT_THAT(events_.Since(0).back().message, HasSubstr("no space"));
+  // Its end is written down again.
+  ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+  Wait(id);
+  EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kExited);
+}
+
 TEST_F(EngineTest, ALateExitBringsNothingBackThatWasRemoved) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
