@@ -42,7 +42,7 @@ class FakeCommand final : public runtime::RunningCommand {
     ++*running_;
   }
   ~FakeCommand() override {
-    child_.Signal(SIGKILL).IgnoreError();
+    KillAll();
     --*running_;
   }
   runtime::CommandStreams& streams() override { return streams_; }
@@ -57,11 +57,14 @@ class FakeCommand final : public runtime::RunningCommand {
   }
   absl::Status Kill() override {
     ++*killed_;
-    child_.Signal(SIGKILL).IgnoreError();
+    KillAll();
     return child_.Wait().status();
   }
 
  private:
+  // With what it has started: its session is its own.
+  void KillAll() { child_.Signal(SIGKILL, /*group=*/true).IgnoreError(); }
+
   Child child_;
   runtime::CommandStreams streams_;
   std::atomic<int>* const running_;
