@@ -51,8 +51,7 @@ TEST(SignaturePolicyTest, OnlyWhatIsUnrestrictedAcceptsAnything) {
             "transports": {}})",
         R"({"default": [{"type": "insecureAcceptAnything"}],
             "transports": {"docker-daemon": {"": [{"type": "whatever"}]}}})",
-        "\xef\xbb\xbf"
-        R"({"default": [{"type": "insecureAcceptAnything"}]})",
+        "\xef\xbb\xbf{\"default\": [{\"type\": \"insecureAcceptAnything\"}]}",
         R"({"default": [{"type": "insecureAcceptAnything"}], "transports": {"docker":
             {"registry.test": [{"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}]}}})"}) {
     EXPECT_FALSE(AcceptsAnything(text)) << text;
