@@ -1,11 +1,16 @@
 #include "resctrlfs/record.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
 #include "resctrlfs/hierarchy.h"
@@ -14,6 +19,9 @@ namespace plimsoll::resctrlfs {
 namespace {
 
 using Json = nlohmann::json;
+
+// Beside the records, and no record.
+constexpr char kTurn[] = "cleaning.lock";
 
 absl::Status CleanUpOne(const FsRoot& host, const FsRoot& records, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, records.Read(name));
@@ -63,6 +71,12 @@ absl::Status CleanUp(const FsRoot& host, const Record& record) {
 }
 
 absl::Status CleanUpAfterTheDead(const FsRoot& host, const FsRoot& records) {
+  // One at a time: who mounts a hierarchy that another has just let go of makes it anew, and two
+  // who do that in turns never see it go.
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd turn, records.OpenFile(kTurn, O_RDWR | O_CREAT, 0600));
+  if (flock(turn.get(), LOCK_EX) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("lock ", records.PathOf(kTurn)));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, records.List("."));
   absl::Status first;
   for (const std::string& name : names) {
