@@ -19,7 +19,6 @@
 #include "bench/series.h"
 #include "topology/discover.h"
 #include "topology/hwloc_reader.h"
-#include "topology/identity.h"
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
 #include "topology/tracker.h"
@@ -108,10 +107,7 @@ absl::Status Measure() {
   };
   const auto whole = [&]() -> absl::Status {
     PLIMSOLL_ASSIGN_OR_RETURN(topology::Machine machine, topology::ReadWithHwloc());
-    PLIMSOLL_RETURN_IF_ERROR(topology::ReadIdentity(root, machine));
-    PLIMSOLL_RETURN_IF_ERROR(topology::ReadCpuFeatures(root, machine));
-    PLIMSOLL_RETURN_IF_ERROR(topology::ReadHybridKinds(root, machine));
-    PLIMSOLL_RETURN_IF_ERROR(topology::ReadSwap(root, machine));
+    PLIMSOLL_RETURN_IF_ERROR(topology::CompleteFromFiles(root, machine));
     return CheckZones(machine);
   };
   const auto hwlocs_part = [] { return topology::ReadWithHwloc().status(); };

@@ -321,6 +321,20 @@ TEST_F(CliTest, AMissingImageSaysWhatToDo) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("nowhere.test/x:1"), HasSubstr("plimsoll image")));
 }
 
+TEST_F(CliTest, AProgramThatCannotBeExecutedIsSaidToBe) {
+  for (const auto& [program, why] :
+       {std::pair("/no/such/program", "command \"/no/such/program\" is not in the image"),
+        std::pair("/etc/passwd", "can't be executed")}) {
+    const std::string path =
+        Manifest("lost", absl::StrCat("  containers:\n  - {name: app, image: busybox, ",
+                                      "imagePullPolicy: Never, command: [", program, "]}\n"));
+    const RunResult result = Plimsoll({"run", path});
+    EXPECT_NE(result.exit.code, 0);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("container app"), HasSubstr(why)));
+    EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("lost"))) << "nothing is left";
+  }
+}
+
 TEST_F(CliTest, ImagesAreListedAndRemoved) {
   EXPECT_THAT(Plimsoll({"image", "list"}).out, HasSubstr("busybox"));
   EXPECT_EQ(Plimsoll({"image", "remove", "busybox"}).exit.code, 0);

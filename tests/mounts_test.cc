@@ -14,11 +14,13 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 class MountsTest : public NodeTest {
  protected:
+  explicit MountsTest(const std::string& config = "") : NodeTest(config) {}
   // A directory of the host's for a test.
   std::string Volume(const std::string& name = "volume") {
     const std::string path = absl::StrCat(node_.directory(), "/", name);
@@ -201,6 +203,7 @@ TEST_F(MountsTest, SharedMemoryHasItsSizeOrIsTheVolumes) {
 
 class ImageVolumesTest : public MountsTest {
  protected:
+  explicit ImageVolumesTest(const std::string& config = "") : MountsTest(config) {}
   void SetUp() override {
     MountsTest::SetUp();
     if (HasFatalFailure()) return;
@@ -219,6 +222,7 @@ class ImageVolumesTest : public MountsTest {
                               const std::string& part) {
     cri::Mount* added = config->add_mounts();
     added->set_container_path(to);
+    added->set_readonly(true);
     added->mutable_image()->set_image(kName);
     added->set_image_sub_path(part);
     return added;
@@ -235,7 +239,50 @@ TEST_F(ImageVolumesTest, AreTheImageOrAPartOfItReadOnly) {
   AddImage(&config, "/all", "");
   AddImage(&config, "/part", "part");
   AddImage(&config, "/inside", "inside");
-  EXPECT_EQ(RunToEnd(config), "one\ntwo\ntwo\n0\n1\n126\n");
+  EXPECT_EQ(RunToEnd(config), "one\ntwo\ntwo\n0\n1\n0\n");
+}
+
+TEST_F(ImageVolumesTest, StayWithoutDevicesAndSetUserIds) {
+  cri::ContainerConfig config = Shell("grep ' /all ' /proc/mounts");
+  cri::Mount* all = AddImage(&config, "/all", "");
+  for (const char* option : {"suid", "dev"}) all->add_mount_options(option);
+  EXPECT_THAT(RunToEnd(config), AllOf(HasSubstr(" ro,nosuid,nodev,"), Not(HasSubstr("noexec"))));
+  all->clear_mount_options();
+  all->add_mount_options("noexec");
+  EXPECT_THAT(RunToEnd(config), ContainsRegex(" ro,nosuid,nodev,noexec"));
+}
+
+TEST_F(ImageVolumesTest, CannotBeAskedForAsWritable) {
+  cri::ContainerConfig config = Shell("true");
+  AddImage(&config, "/all", "")->set_readonly(false);
+  const grpc::Status status = Refused(RunPod(), config);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("must be true of the image at /all"));
+}
+
+// Over a restart, and when the tag names another.
+TEST_F(ImageVolumesTest, TheirImageIsTold) {
+  cri::ImageStatusRequest request;
+  request.mutable_image()->set_image(kName);
+  cri::ImageStatusResponse image;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.images().ImageStatus(&context, request, &image).ok());
+  cri::ContainerConfig config = Shell("sleep 1000");
+  AddImage(&config, "/all", "")->mutable_image()->set_user_specified_image("data");
+  const std::string id = Start(RunPod(), config);
+  const auto data = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/other"), 0755);
+  ASSERT_TRUE(data.ok() && data->ReplaceFile("other", "other\n", 0644).ok());
+  ASSERT_TRUE(Import(data->path(), kName).ok());
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    const cri::ContainerStatus status = Status(id);
+    ASSERT_EQ(status.mounts_size(), 1);
+    EXPECT_EQ(status.mounts(0).image().image_ref(), image.image().id());
+    EXPECT_THAT(status.mounts(0).image().image_ref(), HasSubstr("sha256:"));
+    EXPECT_EQ(status.mounts(0).image().image(), kName);
+    EXPECT_EQ(status.mounts(0).image().user_specified_image(), "data");
+    node_.KillDaemon();
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
 }
 
 TEST_F(ImageVolumesTest, KeepTheirLayersAsLongAsTheyAreUsed) {
@@ -271,6 +318,18 @@ TEST_F(ImageVolumesTest, RefusalsNameWhatIsMissing) {
   const grpc::Status status = Refused(pod, config);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("registry.test/missing:1"));
+}
+
+class NoexecImageVolumesTest : public ImageVolumesTest {
+ protected:
+  NoexecImageVolumesTest() : ImageVolumesTest("image_volumes: noexec\n") {}
+};
+
+TEST_F(NoexecImageVolumesTest, ProgramsInThemDoNotRun) {
+  cri::ContainerConfig config =
+      Shell("/part/program 2>/dev/null; echo $?; grep ' /part ' /proc/mounts");
+  AddImage(&config, "/part", "part");
+  EXPECT_THAT(RunToEnd(config), ContainsRegex("^126\n.* ro,nosuid,nodev,noexec"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -147,8 +148,8 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   // One that acts upon what it was told.
   cri::ResourceTopology topology;
-  TopologyStream client(node_);
-  ASSERT_TRUE(client.Next(&topology));
+  std::optional<TopologyStream> client(node_);
+  ASSERT_TRUE(client->Next(&topology));
   grpc::Status refused;
   EXPECT_TRUE(Eventually([&] {
     refused = TryUpdate(id, update);
@@ -157,6 +158,12 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(),
               HasSubstr(absl::StrCat("CPUs ", first(), " are outside of what this node gives")));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(absl::StrCat("reservedSystemCPUs: \"", first(), "\"")));
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+  // A kubelet whose gate is off from its next start on.
+  client.reset();
+  EXPECT_TRUE(Eventually([&] { return TryUpdate(id, update).ok(); }));
   EXPECT_EQ(AllowedIn(id), last() + "\n");
 }
 
@@ -299,11 +306,39 @@ TEST_F(GateOffPartitionTest, ItIsEnforcedWhateverTheGateSays) {
   EXPECT_EQ(AllowedIn(Start(pod, Pinned(both()))), last() + "\n");
 }
 
-TEST(PartitionStartTest, OneThatDoesNotFitIsRefused) {
-  Node node("nodeResources: {cpus: {list: \"4000\"}}\n");
-  EXPECT_FALSE(node.StartDaemon().ok());
-  EXPECT_THAT(node.Log(), HasSubstr("nodeResources: "));
-  EXPECT_THAT(node.Log(), HasSubstr("4000"));
+// A reboot that has brought fewer CPUs must not take exec, stop and probes from the node.
+TEST_F(PartitionTest, ARestartWithOneThatDoesNotFitKeepsToWhatIsLeft) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  const std::string path = node_.config_path().substr(1);
+  const std::string text = *Host().Read(path);
+  const std::string was = absl::StrCat("{reserved: \"", first(), "\"}");
+  const auto restart_with = [&](const std::string& cpus) {
+    node_.KillDaemon();
+    ASSERT_TRUE(Host().ReplaceFile(path, absl::StrReplaceAll(text, {{was, cpus}})).ok());
+    ASSERT_TRUE(node_.StartDaemon().ok()) << node_.Log();
+  };
+  restart_with(absl::StrCat("{list: \"", first(), ",4000\"}"));
+  EXPECT_TRUE(Eventually([&] { return AllowedIn(id) == first() + "\n"; })) << AllowedIn(id);
+  cri::RuntimeCondition condition = NodeResourcesCondition();
+  EXPECT_FALSE(condition.status());
+  EXPECT_EQ(condition.reason(), "PartInForce");
+  EXPECT_THAT(condition.message(), HasSubstr("cpus.list: CPUs 4000 are not there"));
+  EXPECT_THAT(condition.message(), HasSubstr("what is left, CPUs " + first()));
+  cri::ResourceTopology topology;
+  EXPECT_TRUE(TopologyStream(node_).Next(&topology));
+  // Where nothing is left, nothing is told; who runs goes on as it did.
+  restart_with("{list: \"4000\"}");
+  condition = NodeResourcesCondition();
+  EXPECT_EQ(condition.reason(), "NotTold");
+  EXPECT_EQ(AllowedIn(id), first() + "\n");
+  EXPECT_EQ(ExecOutput(Start(RunPod(), Shell("sleep 1000")), "echo here"), "here\n");
+  TopologyStream stream(node_);
+  EXPECT_FALSE(stream.Next(&topology));
+  EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  // A reload is enough then.
+  ReloadWith("{list: \"4000\"}", absl::StrCat("{list: \"", last(), "\"}"));
+  EXPECT_TRUE(Eventually([&] { return NodeResourcesCondition().status(); }));
+  EXPECT_TRUE(Eventually([&] { return AllowedIn(id) == last() + "\n"; })) << AllowedIn(id);
 }
 
 }  // namespace

@@ -222,5 +222,126 @@ TEST_F(PassDownGateTest, WithoutTheGateNothingIsStoredOrShown) {
   EXPECT_THAT(OciConfig(id), Not(HasSubstr("plimsoll.dev/pod-resources")));
 }
 
+class PassDownGatesTest : public PassDownTest {
+ protected:
+  void RestartWith(bool gate) {
+    ASSERT_TRUE(node_.StopDaemon().ok());
+    const FsRoot directory = *FsRoot::Open(node_.directory());
+    std::string text = *directory.Read("plimsolld.yaml");
+    text = text.substr(0, text.find("feature_gates"));
+    absl::StrAppend(&text, "feature_gates: {KubeletContainerResourcesInPodSandbox: ",
+                    gate ? "true" : "false", "}\n");
+    ASSERT_TRUE(directory.ReplaceFile("plimsolld.yaml", text).ok());
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
+  std::string Picture(const std::string& pod) {
+    cri::PodSandboxStatusRequest request;
+    request.set_pod_sandbox_id(pod);
+    request.set_verbose(true);
+    cri::PodSandboxStatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().PodSandboxStatus(&context, request, &response).ok());
+    const auto found = response.info().find("podResources");
+    return found == response.info().end() ? "" : found->second;
+  }
+};
+
+// Pods made before keep their picture, as the words before the gate went left it.
+TEST_F(PassDownGatesTest, PodsLiveThroughIt) {
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
+  const std::string picture = PictureFile(pod);
+  EXPECT_THAT(picture, HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
+  std::string between;
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    RestartWith(false);
+    EXPECT_FALSE(PodStatus(pod).has_pod_resources());
+    EXPECT_FALSE(Status(id).has_kubernetes_resources());
+    EXPECT_EQ(Picture(pod), "");
+    EXPECT_EQ(PictureFile(pod), picture) << "what hooks were shown stays";
+    // Fields 4112 aren't read, all else is as ever.
+    EXPECT_TRUE(UpdateCpuLimit(id, "no quantity").ok());
+    cri::UpdatePodSandboxResourcesRequest update;
+    update.set_pod_sandbox_id(pod);
+    *update.mutable_pod_resources() = Announcing("9");
+    EXPECT_TRUE(Update(update).ok());
+    EXPECT_EQ(ExecOutput(id, "echo runs"), "runs\n");
+    if (between.empty()) between = RunAnnounced();
+  }
+  cri::ContainerConfig log = Web();
+  log.mutable_metadata()->set_name("log");
+  (*log.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1");
+  const std::string made_between = Start(pod, log);
+  EXPECT_THAT(OciConfig(made_between), Not(HasSubstr("plimsoll.dev/pod-resources")));
+  RestartWith(true);
+  EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
+            Announcing("0.50").SerializeAsString());
+  EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "1.50");
+  EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
+  EXPECT_FALSE(PodStatus(between).has_pod_resources()) << "nothing was stored";
+  EXPECT_FALSE(Status(made_between).has_kubernetes_resources());
+  ASSERT_TRUE(UpdateCpuLimit(id, "2").ok());
+  EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"2"})"));
+}
+
+// A container's old word and the pod's later one, through the daemon; the attempt as announced.
+TEST_F(PassDownTest, TheLatestWordHoldsOverRestarts) {
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  cri::UpdatePodSandboxResourcesRequest update;
+  update.set_pod_sandbox_id(pod);
+  *update.mutable_pod_resources() = Announcing("4");
+  ASSERT_TRUE(Update(update).ok());
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"4"})"));
+  cri::ContainerConfig next = Web();
+  next.mutable_metadata()->set_attempt(1);
+  (*next.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("4");
+  const std::string second = Start(pod, next);
+  EXPECT_THAT(OciConfig(second), HasSubstr(R"(\"total\":{\"requests\":{\"cpu\":\"4\"})"));
+  EXPECT_THAT(node_.Log(), Not(HasSubstr("not as it was announced")));
+  next.mutable_metadata()->set_attempt(2);
+  (*next.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("1.50");
+  ASSERT_TRUE(StopContainer(second, 0).ok());
+  Start(pod, next);
+  EXPECT_THAT(node_.Log(), HasSubstr("limit of cpu is 1500m, announced was 4"));
+}
+
+TEST_F(PassDownTest, WhatContradictsLinuxIsLogged) {
+  const std::string pod = RunAnnounced();
+  cri::ContainerConfig web = Web();
+  (*web.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("0.50");
+  web.mutable_linux()->mutable_resources()->set_cpu_shares(512);
+  web.mutable_linux()->mutable_resources()->set_cpu_period(100000);
+  web.mutable_linux()->mutable_resources()->set_cpu_quota(50000);
+  const std::string id = Start(pod, web);
+  EXPECT_THAT(node_.Log(), Not(HasSubstr("contradicts linux")));
+  cri::LinuxContainerResources linux;
+  linux.set_cpu_quota(70000);
+  ASSERT_TRUE(TryUpdate(id, linux).ok());
+  EXPECT_THAT(node_.Log(), HasSubstr("the limit of cpu is 0.50, linux has a quota of 70000 in "
+                                     "100000 microseconds (700m)"));
+  EXPECT_EQ(Status(id).resources().linux().cpu_quota(), 70000) << "linux holds";
+}
+
+TEST_F(PassDownTest, APodsGroupHasItsOverheadToo) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 << 20);
+  config.mutable_linux()->mutable_overhead()->set_memory_limit_in_bytes(16 << 20);
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Web());
+  const std::string group = CgroupOf(pod, id).substr(0, CgroupOf(pod, id).rfind('/'));
+  EXPECT_EQ(Cgroups().Read(group)->memory_limit_bytes, 80 << 20);
+  cri::UpdatePodSandboxResourcesRequest update;
+  update.set_pod_sandbox_id(pod);
+  update.mutable_resources()->set_memory_limit_in_bytes(128 << 20);
+  ASSERT_TRUE(Update(update).ok());
+  EXPECT_EQ(Cgroups().Read(group)->memory_limit_bytes, 144 << 20);
+}
+
 }  // namespace
 }  // namespace plimsoll::testing

@@ -296,20 +296,19 @@ TEST_F(PodsTest, UnknownIdsAreNotFound) {
             grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(PodsTest, AMissingCommandIsAClearErrorAndLeavesNothing) {
+// More of it: start_error_test.cc.
+TEST_F(PodsTest, AMissingCommandIsAClearErrorOfTheStart) {
   const std::string pod = RunPod();
-  cri::ContainerConfig config = Shell("true");
-  config.clear_args();
-  std::string id;
   for (const char* command : {"/no/such/command", "no-such-command"}) {
+    cri::ContainerConfig config = Shell("true");
+    config.clear_args();
     config.set_command(0, command);
-    const grpc::Status status = TryCreate(pod, config, &id);
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << command;
+    const grpc::Status status = TryStart(Create(pod, config));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << command;
     EXPECT_THAT(status.error_message(),
                 HasSubstr(absl::StrCat("command \"", command,
                                        "\" is not in the image: executable file not found")));
   }
-  EXPECT_THAT(ListContainerIds({}), IsEmpty());
 }
 
 TEST_F(PodsTest, AMissingImageIsNotFound) {

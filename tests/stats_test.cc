@@ -254,6 +254,93 @@ TEST_F(StatsTest, MetricsOfTheProcessorAreTheKernels) {
   }
 }
 
+// The container saves what it leaves of its quota, and at times uses more at once.
+TEST_F(StatsTest, BurstsBeyondTheQuotaAreTheKernels) {
+  const char* const file = IsV2() ? "cpu.max.burst" : "cpu.cfs_burst_us";
+  const std::string pod = RunPod();
+  cri::ContainerConfig config =
+      Shell("while :; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; sleep 0.7; done");
+  config.mutable_linux()->mutable_resources()->set_cpu_period(100000);
+  config.mutable_linux()->mutable_resources()->set_cpu_quota(5000);
+  const std::string id = Start(pod, config);
+  const std::string group = CgroupOf(pod, id);
+  if (!Cgroups().ReadFile(group, "cpu", file).ok()) {
+    GTEST_SKIP() << "needs " << file << " (Linux 5.14)";
+  }
+  ASSERT_TRUE(Cgroups().WriteFile(group, "cpu", file, "5000").ok());
+  std::map<std::string, uint64_t> metrics;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        metrics = told_.Metrics(id);
+        return metrics["container_cpu_cfs_burst_periods_total"] > 0 || HasFailure();
+      },
+      absl::Seconds(60)));
+  const uint64_t before = KernelNumber(group, "cpu", "cpu.stat", "nr_bursts");
+  metrics = told_.Metrics(id);
+  EXPECT_THAT(metrics["container_cpu_cfs_burst_periods_total"],
+              AllOf(Ge(before), Le(KernelNumber(group, "cpu", "cpu.stat", "nr_bursts"))));
+  const uint64_t seconds =
+      IsV2() ? KernelNumber(group, "cpu", "cpu.stat", "burst_usec") / 1'000'000
+             : KernelNumber(group, "cpu", "cpu.stat", "burst_time") / 1'000'000'000;
+  EXPECT_LE(metrics["container_cpu_cfs_burst_seconds_total"], seconds);
+}
+
+TEST_F(StatsTest, ThreadsAreToldByTheirState) {
+  const std::string pod = RunPod();
+  const std::string id =
+      Start(pod, Shell("sleep 1000 & sleep 1000 & kill -STOP $!; (while :; do :; done) & "
+                       "exec sleep 1000"));
+  std::map<std::string, uint64_t> states;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        states = told_.Metric(id, "container_tasks_state");
+        return (states["sleeping"] == 2 && states["stopped"] == 1 && states["running"] == 1) ||
+               HasFailure();
+      },
+      absl::Seconds(60)))
+      << "sleeping: " << states["sleeping"] << ", stopped: " << states["stopped"]
+      << ", running: " << states["running"];
+  EXPECT_EQ(states.size(), 5u);
+  EXPECT_EQ(told_.Metrics(id)["container_tasks_state"], 4u);
+}
+
+// kubelet takes every pod and container that it sees in lists to have statistics.
+TEST_F(StatsTest, APodWithoutContainersHasItsOwn) {
+  const std::string pod = RunPod();
+  for (const cri::PodSandboxStats& stats : {told_.OfPod(pod), told_.ListedPod(pod)}) {
+    EXPECT_EQ(stats.attributes().id(), pod);
+    EXPECT_TRUE(stats.linux().cpu().has_usage_core_nano_seconds());
+    EXPECT_TRUE(stats.linux().memory().has_working_set_bytes());
+    EXPECT_EQ(stats.linux().process().process_count().value(), 0u);
+    EXPECT_EQ(stats.linux().containers_size(), 0);
+  }
+}
+
+TEST_F(StatsTest, AContainerIsCountedFromItsCreationToItsEnd) {
+  const std::string pod = RunPod();
+  const std::string id = Create(pod, Shell("exit 0"));
+  EXPECT_GT(told_.Of(id).cpu().usage_core_nano_seconds().value(), 0u) << "of its making";
+  EXPECT_EQ(told_.Listed(id).attributes().id(), id);
+  EXPECT_EQ(told_.ListedWithPods(id).attributes().id(), id);
+  auto metrics = told_.Metrics(id);
+  EXPECT_EQ(metrics["container_processes"], 1u) << "what waits for the start";
+  EXPECT_EQ(metrics["container_tasks_state"], 1u);
+  EXPECT_FALSE(metrics.contains("container_start_time_seconds"));
+
+  ASSERT_TRUE(TryStart(id).ok());
+  AwaitExit(id);
+  cri::ContainerStatsRequest request;
+  request.set_container_id(id);
+  cri::ContainerStatsResponse response;
+  grpc::ClientContext context;
+  EXPECT_EQ(node_.runtime().ContainerStats(&context, request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(told_.Listed(id).attributes().id(), "");
+  EXPECT_EQ(told_.ListedWithPods(id).attributes().id(), "");
+  EXPECT_TRUE(told_.Metrics(id).empty());
+  EXPECT_EQ(told_.ListedPod(pod).attributes().id(), pod) << "its pod is told of";
+}
+
 TEST_F(StatsTest, WhatGoesToTheDiskAndComesFromItIsCounted) {
   const std::string hold = absl::StrCat(node_.directory(), "/hold");
   ASSERT_EQ(mkdir(hold.c_str(), 0755), 0);

@@ -64,6 +64,27 @@ struct GivenFile {
   TestDir directory;
 };
 
+// Of the board.
+std::string Memory(const cri::ResourceTopology& topology) {
+  for (const cri::ResourceTopologyZone& zone : topology.zones()) {
+    if (zone.name() == "board") return zone.resources(0).capacity().string();
+  }
+  return "no board";
+}
+
+// What the proposal's clients rely on: one zone without a parent, which has the machine's ids, and
+// no parent that isn't there.
+void ExpectOneTree(const cri::ResourceTopology& topology) {
+  ASSERT_EQ(topology.zones_size(), 3);
+  EXPECT_EQ(topology.zones(0).name(), "root");
+  EXPECT_EQ(topology.zones(0).type(), "Machine");
+  EXPECT_EQ(topology.zones(0).parent(), "");
+  const std::string boot_id = *Host().Read("proc/sys/kernel/random/boot_id");
+  EXPECT_EQ(topology.zones(0).attributes().at("boot-id") + "\n", boot_id);
+  EXPECT_EQ(topology.zones(1).parent(), "root");
+  EXPECT_EQ(topology.zones(2).parent(), "board");
+}
+
 class FileSourceTest : protected GivenFile, public NodeTest {
  protected:
   FileSourceTest()
@@ -71,16 +92,13 @@ class FileSourceTest : protected GivenFile, public NodeTest {
                               "/topology.yaml}\n")) {
     Put(OneCore("8Gi"));
   }
-  static std::string Memory(const cri::ResourceTopology& topology) {
-    return topology.zones(0).resources(0).capacity().string();
-  }
 };
 
 TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   TopologyStream stream(node_);
   cri::ResourceTopology topology;
   ASSERT_TRUE(stream.Next(&topology));
-  ASSERT_EQ(topology.zones_size(), 2);
+  ExpectOneTree(topology);
   EXPECT_EQ(Memory(topology), "8Gi");
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
@@ -103,12 +121,33 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   EXPECT_EQ(Memory(topology), "2Gi");
 }
 
-TEST(FileSourceStartTest, ABadFileIsRefused) {
-  TestDir given;
-  ASSERT_TRUE(given.root().ReplaceFile("t.yaml", "zones: [{name: a, parent: a}]\n").ok());
-  Node node(absl::StrCat("nodeResources: {source: {file: ", given.path(), "/t.yaml}}\n"));
-  EXPECT_FALSE(node.StartDaemon().ok());
-  EXPECT_THAT(node.Log(), HasSubstr("is its own parent"));
+// The daemon is there for its pods all the same; clients wait for a good one.
+class BadFileTest : public FileSourceTest {
+ protected:
+  BadFileTest() { Put("zones: [{name: a, parent: a}]\n"); }
+};
+
+TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "echo here"), "here\n");
+  EXPECT_THAT(node_.Log(), HasSubstr("is its own parent"));
+  EXPECT_THAT(Limitations(node_), HasSubstr("nothing is told to clients yet"));
+  TopologyStream stream(node_);
+  cri::ResourceTopology topology;
+  EXPECT_FALSE(stream.Next(&topology));
+  const grpc::Status status = stream.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("NotTold: "));
+  EXPECT_THAT(status.error_message(), HasSubstr("is its own parent"));
+  // One that waits has it as soon as it is there.
+  TopologyStream again(node_);
+  Put(OneCore("8Gi"));
+  ASSERT_TRUE(again.Next(&topology));
+  EXPECT_EQ(Memory(topology), "8Gi");
+  EXPECT_TRUE(Eventually([&] {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2") ==
+           absl::StrCat(LastCpu(), "\n");
+  }));
 }
 
 // examples/topology-provider, which sends what it reads.
@@ -163,21 +202,22 @@ class ProviderTest : public NodeTest {
 TEST_F(ProviderTest, WhatItPushesIsToldAndEnforcedAndOutlivesIt) {
   EXPECT_EQ(Push("8192Mi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi") << "in canonical form";
+  ExpectOneTree(topology_);
+  EXPECT_EQ(Memory(topology_), "8Gi") << "in canonical form";
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
             absl::StrCat(LastCpu(), "\n"));
   EXPECT_THAT(Push("4Gi", 4000), HasSubstr("refused: zone \"only\" has CPUs 4000"));
   EXPECT_EQ(Push("4Gi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "4Gi");
+  EXPECT_EQ(Memory(topology_), "4Gi");
   ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(Limitations(node_), "topology provider \"example\" is gone");
   })) << Limitations(node_);
   cri::ResourceTopology now;
   ASSERT_TRUE(TopologyStream(node_).Next(&now));
-  EXPECT_EQ(now.zones(0).resources(0).capacity().string(), "4Gi");
+  EXPECT_EQ(Memory(now), "4Gi");
 }
 
 TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
@@ -187,8 +227,8 @@ TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());
   ASSERT_TRUE(TopologyStream(node_).Next(&topology_));
-  ASSERT_EQ(topology_.zones_size(), 2);
-  EXPECT_EQ(topology_.zones(0).resources(0).capacity().string(), "8Gi");
+  ExpectOneTree(topology_);
+  EXPECT_EQ(Memory(topology_), "8Gi");
   EXPECT_TRUE(Eventually([&] {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2") ==
            absl::StrCat(LastCpu(), "\n");
@@ -250,10 +290,10 @@ class ForgottenProviderTest : public ProviderTest {
 TEST_F(ForgottenProviderTest, TheKernelsTopologyIsBackAfterIt) {
   EXPECT_EQ(Push("8Gi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(topology_.zones_size(), 2);
+  EXPECT_EQ(Memory(topology_), "8Gi");
   ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(topology_.zones(0).type(), "Machine");
+  EXPECT_EQ(Memory(topology_), "no board");
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ class Stream : public grpc::ClientReadReactor<cri::DynamicRuntimeConfigResponse>
     {
       absl::MutexLock lock(&mutex_);
       const std::string memory =
-          response_.resource_topology().zones(0).resources(0).capacity().string();
+          response_.resource_topology().zones(1).resources(0).capacity().string();  // after root
       repeated_ = repeated_ || memory == newest_;
       newest_ = memory;
       ++messages_;

@@ -185,6 +185,7 @@ TEST_F(UserNamespacesTest, ImagesOfVolumesAreThePodsToo) {
   cri::ContainerConfig config = Shell("stat -c %u:%g /image/one; cat /image/one");
   cri::Mount* image = config.add_mounts();
   image->set_container_path("/image");
+  image->set_readonly(true);
   image->mutable_image()->set_image("registry.test/data:1");
   EXPECT_EQ(RunToEnd(config), "0:0\none\n");
 }

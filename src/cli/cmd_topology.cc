@@ -21,6 +21,7 @@
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
 #include "topology/topology_file.h"
+#include "topology/validate.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::cli {
@@ -193,14 +194,15 @@ std::string CheckJson(const std::string& name, const std::vector<std::string>& f
 absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
                               bool any_machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
-  std::optional<resources::CpuSet> cpus;
+  std::optional<topology::MachineNumbers> numbers;
   if (!any_machine) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
     PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
-    cpus = machine.cpus;
+    numbers = topology::NumbersOf(machine);
   }
   const std::string name = path == "-" ? "standard input" : path;
-  const std::vector<std::string> faults = topology::FaultsOf(text, name, cpus ? &*cpus : nullptr);
+  const std::vector<std::string> faults =
+      topology::FaultsOf(text, name, numbers ? &*numbers : nullptr);
   topology::Topology topology;
   if (faults.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::ParseTopology(text, name));
@@ -249,7 +251,8 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
   CLI::App* check = topology->add_subcommand(
       "check",
       "Check a file with a topology: is it a tree, are its quantities right, does this machine "
-      "have its CPUs? All that is wrong is told. nodeResources.source takes such a file.");
+      "have its CPUs and NUMA nodes? All that is wrong is told. nodeResources.source takes such a "
+      "file.");
   auto path = std::make_shared<std::string>();
   auto any_machine = std::make_shared<bool>(false);
   check
@@ -257,7 +260,8 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
                    "YAML or JSON as -o yaml and -o json print it, or - for standard input")
       ->type_name("FILE")
       ->required();
-  check->add_flag("--any-machine", *any_machine, "Don't ask whether this machine has its CPUs");
+  check->add_flag("--any-machine", *any_machine,
+                  "Don't ask whether this machine has its CPUs and NUMA nodes");
   context.Act(check,
               [&context, path, any_machine] { return CheckFile(context, *path, *any_machine); });
 

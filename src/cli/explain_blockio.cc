@@ -99,11 +99,19 @@ std::string BufferedNote(const qos::BlockioConfig& config) {
 
 absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::string& text) {
   std::string type;
-  PLIMSOLL_RETURN_IF_ERROR(qos::ReadClassFile(text, file, [&](YamlReader&, const YAML::Node& node) {
+  std::vector<std::string> warnings;  // whoever reads the file says them again
+  const auto read = [&](YamlReader&, const YAML::Node& node) {
     if (!node.IsMap()) return;
-    if (node["Classes"].IsDefined()) type = "blockio";
-    if (node["partitions"].IsDefined() || node["options"].IsDefined()) type = "rdt";
-  }));
+    for (const auto& item : node) {
+      if (!item.first.IsScalar()) continue;
+      const std::string& key = item.first.Scalar();
+      if (absl::EqualsIgnoreCase(key, "Classes")) type = "blockio";
+      if (absl::EqualsIgnoreCase(key, "partitions") || absl::EqualsIgnoreCase(key, "options")) {
+        type = "rdt";
+      }
+    }
+  };
+  PLIMSOLL_RETURN_IF_ERROR(qos::ReadClassFile(text, file, read, &warnings));
   if (!type.empty()) return type;
   return absl::InvalidArgumentError(
       absl::StrCat(file,
@@ -119,7 +127,7 @@ absl::StatusOr<Explanation> ExplainBlockio(const std::string& file, const std::s
                             qos::LookAtBlockioMachine(host, cgroups));
   Table table({"CLASS", "DISK", "READ", "WRITE", "READS", "WRITES", "WEIGHT"});
   Json classes = Json::array();
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = config.warnings;
   for (const qos::BlockioClass& each : config.classes) {
     const qos::BlockioPlan plan = qos::PlanBlockio(each, machine);
     AddRows(each, plan, table);

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/explain.h"
 #include "cli/table.h"
@@ -98,7 +101,7 @@ const char* AnnotationsText(const qos::RdtCompiledClass& one) {
 std::string ClassTable(const qos::RdtCompiled& compiled) {
   Table table({"CLASS", "PARTITION", "ANNOTATIONS", "SCHEMATA"});
   for (const auto& [name, one] : compiled.classes) {
-    table.AddRow({name, one.partition, AnnotationsText(one), one.Meaning()});
+    table.AddRow({name, plimsoll::Printable(one.partition), AnnotationsText(one), one.Meaning()});
   }
   return table.ToString();
 }
@@ -106,7 +109,9 @@ std::string ClassTable(const qos::RdtCompiled& compiled) {
 // Groups that have the names of classes, and those that haven't.
 struct Groups {
   std::vector<std::string> of_classes;
-  std::vector<std::string> foreign;
+  std::vector<std::string> others;
+  // Of `others` those in which a thread is. A captured tree names none.
+  std::vector<std::string> in_use;
 };
 
 absl::StatusOr<Groups> GroupsOf(const linux::Resctrl& resctrl, const qos::RdtConfig& config,
@@ -119,7 +124,9 @@ absl::StatusOr<Groups> GroupsOf(const linux::Resctrl& resctrl, const qos::RdtCon
       is_class = is_class || (absl::StartsWith(name, prefix) &&
                               partition.classes.contains(name.substr(prefix.size())));
     }
-    (is_class ? groups.of_classes : groups.foreign).push_back(name);
+    (is_class ? groups.of_classes : groups.others).push_back(name);
+    const auto threads = resctrl.Threads(name);
+    if (!is_class && threads.ok() && !threads->empty()) groups.in_use.push_back(name);
   }
   return groups;
 }
@@ -133,11 +140,29 @@ std::vector<std::string> GroupNotes(const Groups& groups) {
         "; those that plimsolld made are its own, any other is an error when it starts, unless "
         "`adopt: true` takes them as they are"));
   }
-  if (!groups.foreign.empty()) {
+  if (!groups.others.empty()) {
     notes.push_back(absl::StrCat("resctrl groups of others use up CLOSIDs too: ",
-                                 absl::StrJoin(groups.foreign, ", ")));
+                                 absl::StrJoin(groups.others, ", ")));
   }
   return notes;
+}
+
+// With all other groups counted; where there is no room for that, without those that nobody is in.
+// Whose they are is on record with the daemon alone: of its own it removes those first.
+absl::StatusOr<qos::RdtCompiled> Compile(const qos::RdtConfig& config,
+                                         const linux::ResctrlInfo& machine, const Groups& groups) {
+  absl::StatusOr<qos::RdtCompiled> result = qos::CompileRdt(config, machine, groups.others);
+  if (!absl::IsResourceExhausted(result.status()) || groups.others == groups.in_use) return result;
+  absl::StatusOr<qos::RdtCompiled> with_room = qos::CompileRdt(config, machine, groups.in_use);
+  if (!with_room.ok()) return with_room;
+  std::vector<std::string> empty;
+  std::set_difference(groups.others.begin(), groups.others.end(), groups.in_use.begin(),
+                      groups.in_use.end(), std::back_inserter(empty));
+  with_room->warnings.push_back(absl::StrCat(
+      "there is room only where plimsolld made these groups, in which no thread is to be seen: ",
+      absl::StrJoin(empty, ", "),
+      "; it removes its own first. If they are somebody else's: ", result.status().message()));
+  return with_room;
 }
 
 std::string CacheText(const char* name, const linux::ResctrlCacheInfo& cache) {
@@ -181,21 +206,14 @@ absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::strin
   PLIMSOLL_ASSIGN_OR_RETURN(const qos::RdtConfig config, qos::ParseRdtConfig(file, text));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo machine, resctrl.ReadInfo());
   PLIMSOLL_ASSIGN_OR_RETURN(const Groups groups, GroupsOf(resctrl, config, group_prefix));
-  absl::StatusOr<qos::RdtCompiled> result = qos::CompileRdt(config, machine, groups.foreign);
-  if (absl::IsResourceExhausted(result.status()) && !groups.foreign.empty()) {
-    // Whose they are is on record with the daemon alone.
-    result = absl::ResourceExhaustedError(
-        absl::StrCat(result.status().message(),
-                     " (counted as groups of others; those that plimsolld made and that are empty "
-                     "it removes first: ",
-                     absl::StrJoin(groups.foreign, ", "), ")"));
-  }
+  absl::StatusOr<qos::RdtCompiled> result = Compile(config, machine, groups);
   // What is wrong with the file as a whole names no place in it.
   if (!result.ok() && !absl::StartsWith(result.status().message(), file)) {
     return Annotate(result.status(), file);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(qos::RdtCompiled compiled, std::move(result));
-  for (std::string& note : GroupNotes(groups)) compiled.warnings.push_back(std::move(note));
+  for (std::string& note : GroupNotes(groups))
+    compiled.warnings.push_back(plimsoll::Printable(note));
 
   Explanation out;
   const auto& options = resctrl.mount_options();

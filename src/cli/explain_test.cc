@@ -120,10 +120,73 @@ TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
   const std::string classes = "partitions: {p: {classes: {a: , b: , c: , d: }, l3Allocation: 50%}}";
   const Printed many = Run({"explain", File("many.yaml", classes), "--resctrl", tree()});
   EXPECT_EQ(many.code, kExitError);
-  EXPECT_THAT(many.err,
-              AllOf(HasSubstr("CLOSID"),
-                    HasSubstr("plimsolld made and that are empty it removes first: theirs")));
+  EXPECT_THAT(many.err, HasSubstr("too many rdt classes: the machine has 4 CLOSIDs, of which the "
+                                  "root group has 1; no room for d of a, b, c, d"));
   EXPECT_EQ(many.out, "");
+}
+
+// Whose an empty group is only the daemon knows: its own makes room for a class, so a file that
+// needs that room is no error.
+TEST_F(ExplainTest, AGroupThatNobodyIsInMayMakeRoom) {
+  const std::string file =
+      File("three.yaml", "partitions: {p: {classes: {a: , b: , c: }, l3Allocation: 50%}}");
+  const Printed empty = Run({"explain", file, "--resctrl", tree()});
+  EXPECT_EQ(empty.code, kExitOk) << empty.err;
+  EXPECT_THAT(empty.out,
+              HasSubstr("there is room only where plimsolld made these groups, in which no thread "
+                        "is to be seen: theirs; it removes its own first. If they are somebody "
+                        "else's: too many rdt classes: the machine has 4 CLOSIDs"));
+  Put("tree/sys/fs/resctrl/theirs/tasks", "1\n");
+  const Printed used = Run({"explain", file, "--resctrl", tree()});
+  EXPECT_EQ(used.code, kExitError);
+  EXPECT_THAT(used.err, HasSubstr("groups of others 1 (theirs); no room for c of a, b, c"));
+}
+
+TEST_F(ExplainTest, ACapturedMachineIsNotThisOne) {
+  const std::string odd = File(
+      "odd.yaml", "partitions: {a: {l2Allocation: 50%, l3Allocation: {7: 50%}, classes: {x: }}}");
+  const Printed warned = Run({"explain", odd, "--resctrl", tree()});
+  EXPECT_EQ(warned.code, kExitOk) << warned.err;
+  EXPECT_THAT(warned.out, AllOf(HasSubstr("names cache ids 7; the machine has 0-1"),
+                                HasSubstr("resctrl on the machine does not divide L2 caches"),
+                                Not(HasSubstr("this machine"))));
+  for (const char* text :
+       {"partitions: {a: {l3Allocation: 0x5}}",
+        "partitions: {a: {l2Allocation: 1%, classes: {x: "
+        "{l2Allocation: 1%}}}}",
+        "partitions: {a: {mbAllocation: [1MBps], classes: {b: , c: , d: , e: , f: }}}"}) {
+    const Printed wrong = Run({"explain", File("wrong.yaml", text), "--resctrl", tree()});
+    EXPECT_EQ(wrong.code, kExitError);
+    EXPECT_THAT(wrong.err, Not(HasSubstr("this machine"))) << text;
+  }
+}
+
+TEST_F(ExplainTest, NamesOfAFileChangeNoTerminal) {
+  const std::string rdt =
+      File("rdt.yaml", "partitions: {\"p\\e[31m\": {l3Allocation: {7: 51%}, classes: {gold: }}}\n");
+  const Printed picture = Run({"explain", rdt, "--resctrl", tree()});
+  EXPECT_EQ(picture.code, kExitOk) << picture.err;
+  EXPECT_THAT(picture.out, AllOf(HasSubstr("p\\x1b[31m"), Not(HasSubstr("\x1b"))));
+  const Printed drawn = Run({"explain", rdt, "--resctrl", tree(), "--svg", "-"});
+  EXPECT_THAT(drawn.out, AllOf(HasSubstr("p\\x1b[31m"), Not(HasSubstr("\x1b"))));
+  const std::string blockio = File(
+      "blockio.yaml", "Classes: {slow: [{Devices: [\"/dev/x\\e[31m\"], ThrottleReadBps: 5M}]}\n");
+  const Printed disks = Run({"explain", blockio});
+  EXPECT_EQ(disks.code, kExitOk) << disks.err;
+  EXPECT_THAT(disks.out, AllOf(HasSubstr("device pattern /dev/x\\x1b[31m: nothing matches"),
+                               Not(HasSubstr("\x1b"))));
+  const Printed name = Run({"explain", File("name.yaml", "Classes: {\"a\\e[31m\": }\n")});
+  EXPECT_EQ(name.code, kExitError);
+  EXPECT_THAT(name.err, AllOf(HasSubstr("a\\x1b[31m"), Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(ExplainTest, EverythingThatIsWrongIsSaid) {
+  const Printed wrong = Run({"explain", File("wrong.yaml",
+                                             "partitions:\n  a: {l3Allocation: 200%}\n"
+                                             "  b: {classes: {x/y: }}\noption: {}\n")});
+  EXPECT_EQ(wrong.code, kExitError);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("wrong.yaml:2:"), HasSubstr("wrong.yaml:3:"),
+                               HasSubstr("wrong.yaml:4:1: unknown field \"option\"")));
 }
 
 TEST_F(ExplainTest, GroupsCanHaveAPrefix) {
@@ -178,9 +241,8 @@ TEST_F(ExplainTest, AMachineThatCanNothingSaysSo) {
               HasSubstr("nothing that could be allocated or monitored"));
   const Printed lacking = Run({"explain", File("rdt.yaml", kRdt), "--resctrl", bare});
   EXPECT_EQ(lacking.code, kExitError);
-  EXPECT_THAT(lacking.err,
-              HasSubstr("resctrl on this machine does not divide L3 caches; \"options: "
-                        "{l3: {optional: true}}\" goes on without L3"));
+  EXPECT_THAT(lacking.err, HasSubstr("resctrl on the machine does not divide L3 caches; \"options: "
+                                     "{l3: {optional: true}}\" goes on without L3"));
 }
 
 TEST_F(ExplainTest, ThePictureGoesToItsFile) {
@@ -245,6 +307,8 @@ TEST_F(ExplainTest, BlockioByDisk) {
 TEST_F(ExplainTest, TheTypeIsKnownByTheKeys) {
   EXPECT_EQ(*ClassTypeOf("f", "options: {}\n"), "rdt");
   EXPECT_EQ(*ClassTypeOf("f", "{\"Classes\": {}}"), "blockio");
+  EXPECT_EQ(*ClassTypeOf("f", "classes: {}"), "blockio");
+  EXPECT_EQ(*ClassTypeOf("f", "Partitions: {}"), "rdt");
   EXPECT_THAT(
       std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
       HasSubstr("f.yaml: can't tell of which class type the file is: one of rdt has the key "

@@ -1,6 +1,7 @@
 #include "cri/container_events.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -216,8 +217,10 @@ std::vector<runtime::ContainerRecord> ContainerEvents::ContainersThen(
     if (Rewind(event.unix_nanos, &record)) then.push_back(std::move(record));
   }
   if (happened.container != nullptr && !IsRemoval(event.type)) then.push_back(*happened.container);
+  // As the engine's lists: kubelet takes the first of a name for the latest attempt.
   std::stable_sort(then.begin(), then.end(), [](const auto& a, const auto& b) {
-    return a.created_unix_nanos < b.created_unix_nanos;
+    return std::tie(a.created_unix_nanos, a.spec.attempt) >
+           std::tie(b.created_unix_nanos, b.spec.attempt);
   });
   return then;
 }

@@ -159,11 +159,11 @@ TEST_F(ContainerEventsTest, StatesAreThoseOfTheMoment) {
   Tell(EventType::kContainerCreated, about);
   const v1::ContainerEventResponse message = Next(*stream);
   EXPECT_EQ(Text(message),
-            "CONTAINER_CREATED_EVENT a: running RUNNING, since exited RUNNING, "
-            "since started CREATED, a CREATED");
-  EXPECT_EQ(message.containers_statuses(1).exit_code(), 0);
-  EXPECT_EQ(message.containers_statuses(1).finished_at(), 0);
-  EXPECT_EQ(message.containers_statuses(2).started_at(), 0);
+            "CONTAINER_CREATED_EVENT a: a CREATED, since started CREATED, since exited RUNNING, "
+            "running RUNNING");
+  EXPECT_EQ(message.containers_statuses(2).exit_code(), 0);
+  EXPECT_EQ(message.containers_statuses(2).finished_at(), 0);
+  EXPECT_EQ(message.containers_statuses(1).started_at(), 0);
 }
 
 // What has gone meanwhile is known by its removal, which waits to be told.
@@ -184,7 +184,7 @@ TEST_F(ContainerEventsTest, WhatWasRemovedSinceIsThere) {
   events_.Add(EventType::kSandboxRemoved, Pod(runtime::SandboxState::kRemoving), "");
   go.Notify();
   const v1::ContainerEventResponse started = Next(*stream);
-  EXPECT_EQ(Text(started), "CONTAINER_STARTED_EVENT a: a RUNNING, b RUNNING");
+  EXPECT_EQ(Text(started), "CONTAINER_STARTED_EVENT a: b RUNNING, a RUNNING");
   EXPECT_EQ(started.pod_sandbox_status().metadata().uid(), "uid of pod");
   EXPECT_EQ(started.pod_sandbox_status().state(), v1::SANDBOX_READY) << "not yet stopped";
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_DELETED_EVENT b: ");

@@ -228,8 +228,7 @@ absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(
 absl::Status RuntimeHandlers::UpdateContainerResources(
     const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  std::vector<std::string> warnings;
-  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request, &warnings));
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request));
   if (info_.classes.registry != nullptr) {
     PLIMSOLL_ASSIGN_OR_RETURN(update.classes, ClassNamesFrom(request.class_resources().classes(),
                                                              "class_resources.classes"));
@@ -240,12 +239,7 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
         KubernetesResourcesFrom(request.kubernetes_resources(), "kubernetes_resources"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(update.shrink_memory, AsksToShrink(request));
-  PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateResources(request.container_id(), update));
-  if (!warnings.empty()) {
-    const auto record = engine_->GetContainer(request.container_id());
-    Warn(record.ok() ? record->sandbox_id : "", request.container_id(), warnings);
-  }
-  return absl::OkStatus();
+  return engine_->UpdateResources(request.container_id(), update);
 }
 
 absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,

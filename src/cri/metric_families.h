@@ -43,6 +43,19 @@ inline constexpr MetricFamily kCpuThrottledPeriods{
 inline constexpr MetricFamily kCpuThrottledTime{
     "container_cpu_cfs_throttled_seconds_total", kCounter,
     "Time for which the quota held the container, in whole seconds, summed over processors."};
+inline constexpr MetricFamily kCpuBurstPeriods{
+    "container_cpu_cfs_burst_periods_total", kCounter,
+    "Quota periods in which the container ran beyond its quota by what it had saved."};
+inline constexpr MetricFamily kCpuBurstTime{
+    "container_cpu_cfs_burst_seconds_total", kCounter,
+    "Time for which the container ran beyond its quota, in whole seconds, summed over processors."};
+// No kernel tells these of a group. cAdvisor samples it for them, which kubelet has switched off.
+inline constexpr MetricFamily kCpuLoad{
+    "container_cpu_load_average_10s", kGauge,
+    "Load of the container over the last 10 seconds; 0: this is not measured."};
+inline constexpr MetricFamily kCpuLoadD{
+    "container_cpu_load_d_average_10s", kGauge,
+    "Uninterruptible tasks of the container over the last 10 seconds; 0: this is not measured."};
 inline constexpr MetricFamily kPressureCpuWaiting{
     "container_pressure_cpu_waiting_seconds_total", kCounter,
     "Time in which a task or more of the container waited for a processor, in whole seconds."};
@@ -140,6 +153,61 @@ inline constexpr MetricFamily kFsWrites{
     "container_fs_writes_total", kCounter, "Writes that reached the disk.", {"device"}};
 inline constexpr MetricFamily kFsWriteBytes{
     "container_fs_writes_bytes_total", kCounter, "Bytes written to the disk.", {"device"}};
+// cgroup v1 told of sectors for the scheduler CFQ, which went with Linux 5.0.
+inline constexpr MetricFamily kFsSectorReads{
+    "container_fs_sector_reads_total", kCounter, "Sectors read; 0: no kernel tells.", {"device"}};
+inline constexpr MetricFamily kFsSectorWrites{"container_fs_sector_writes_total",
+                                              kCounter,
+                                              "Sectors written; 0: no kernel tells.",
+                                              {"device"}};
+inline constexpr MetricFamily kFsReadsMerged{"container_fs_reads_merged_total",
+                                             kCounter,
+                                             "Reads that the I/O scheduler merged with others.",
+                                             {"device"}};
+inline constexpr MetricFamily kFsWritesMerged{"container_fs_writes_merged_total",
+                                              kCounter,
+                                              "Writes that the I/O scheduler merged with others.",
+                                              {"device"}};
+inline constexpr MetricFamily kFsReadTime{"container_fs_read_seconds_total",
+                                          kCounter,
+                                          "Time that reads took the disk, in whole seconds.",
+                                          {"device"}};
+inline constexpr MetricFamily kFsWriteTime{"container_fs_write_seconds_total",
+                                           kCounter,
+                                           "Time that writes took the disk, in whole seconds.",
+                                           {"device"}};
+inline constexpr MetricFamily kFsIoCurrent{
+    "container_fs_io_current", kGauge, "Reads and writes that wait or are under way.", {"device"}};
+inline constexpr MetricFamily kFsIoTime{
+    "container_fs_io_time_seconds_total",
+    kCounter,
+    "Time that reads, writes and discards took the disk, in whole seconds.",
+    {"device"}};
+inline constexpr MetricFamily kFsIoTimeWeighted{
+    "container_fs_io_time_weighted_seconds_total",
+    kCounter,
+    "That time weighted by requests under way; 0: no kernel tells it of a group.",
+    {"device"}};
+inline constexpr MetricFamily kFsIoCostUsage{
+    "container_fs_io_cost_usage_seconds_total",
+    kCounter,
+    "Time of the disk that io.cost has charged to the container, in whole seconds.",
+    {"device"}};
+inline constexpr MetricFamily kFsIoCostWait{
+    "container_fs_io_cost_wait_seconds_total",
+    kCounter,
+    "Time in which the container waited for its share by io.cost, in whole seconds.",
+    {"device"}};
+inline constexpr MetricFamily kFsIoCostIndebt{
+    "container_fs_io_cost_indebt_seconds_total",
+    kCounter,
+    "Time in which the container owed io.cost what it could not wait for, in whole seconds.",
+    {"device"}};
+inline constexpr MetricFamily kFsIoCostIndelay{
+    "container_fs_io_cost_indelay_seconds_total",
+    kCounter,
+    "Time in which io.cost slowed the container down for its debt, in whole seconds.",
+    {"device"}};
 inline constexpr MetricFamily kBlkioUsage{"container_blkio_device_usage_total",
                                           kCounter,
                                           "Bytes read from (Read) and written to (Write) the disk.",
@@ -182,6 +250,12 @@ inline constexpr MetricFamily kThreads{"container_threads", kGauge, "Threads of 
 inline constexpr MetricFamily kThreadsMax{
     "container_threads_max", kGauge,
     "How many threads the container may have; 0: as many as it likes."};
+inline constexpr MetricFamily kTasksState{
+    "container_tasks_state",
+    kGauge,
+    "Threads of the container that are sleeping, running, stopped, uninterruptible or iowaiting; "
+    "the last is 0: those are among the uninterruptible.",
+    {"state"}};
 inline constexpr MetricFamily kFileDescriptors{
     "container_file_descriptors", kGauge, "Descriptors that processes of the container have open."};
 inline constexpr MetricFamily kSockets{"container_sockets", kGauge,
@@ -211,13 +285,17 @@ inline constexpr MetricFamily kSpecMemorySwapLimit{
     "Limit of swap, or on cgroup v1 of memory and swap together; 0: no limit, or on cgroup v2 no "
     "swap at all."};
 
-inline constexpr std::array<const MetricFamily*, 58> kMetricFamilies = {
+inline constexpr std::array<const MetricFamily*, 76> kMetricFamilies = {
     &kCpuUsage,
     &kCpuUser,
     &kCpuSystem,
     &kCpuPeriods,
     &kCpuThrottledPeriods,
     &kCpuThrottledTime,
+    &kCpuBurstPeriods,
+    &kCpuBurstTime,
+    &kCpuLoad,
+    &kCpuLoadD,
     &kPressureCpuWaiting,
     &kPressureCpuStalled,
     &kPressureMemoryWaiting,
@@ -247,6 +325,19 @@ inline constexpr std::array<const MetricFamily*, 58> kMetricFamilies = {
     &kFsReadBytes,
     &kFsWrites,
     &kFsWriteBytes,
+    &kFsSectorReads,
+    &kFsSectorWrites,
+    &kFsReadsMerged,
+    &kFsWritesMerged,
+    &kFsReadTime,
+    &kFsWriteTime,
+    &kFsIoCurrent,
+    &kFsIoTime,
+    &kFsIoTimeWeighted,
+    &kFsIoCostUsage,
+    &kFsIoCostWait,
+    &kFsIoCostIndebt,
+    &kFsIoCostIndelay,
     &kBlkioUsage,
     &kNetReceiveBytes,
     &kNetReceivePackets,
@@ -259,6 +350,7 @@ inline constexpr std::array<const MetricFamily*, 58> kMetricFamilies = {
     &kProcesses,
     &kThreads,
     &kThreadsMax,
+    &kTasksState,
     &kFileDescriptors,
     &kSockets,
     &kUlimitsSoft,

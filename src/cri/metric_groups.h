@@ -17,6 +17,11 @@
 
 namespace plimsoll::cri {
 
+// The contract has whole numbers for all metrics.
+inline uint64_t Seconds(std::optional<uint64_t> nanoseconds) {
+  return nanoseconds.value_or(0) / 1'000'000'000;
+}
+
 // Time, throttling, and the pressure of CPU, memory and I/O (metric_groups_cpu.cc).
 void AddCpuMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
 // metric_groups_memory.cc

@@ -3,11 +3,6 @@
 namespace plimsoll::cri {
 namespace {
 
-// The contract has whole numbers for all metrics.
-uint64_t Seconds(std::optional<uint64_t> nanoseconds) {
-  return nanoseconds.value_or(0) / 1'000'000'000;
-}
-
 void AddPressure(const std::optional<linux::Pressure>& pressure, const MetricFamily& waiting,
                  const MetricFamily& stalled, MetricWriter* out) {
   const linux::Pressure told = pressure.value_or(linux::Pressure());
@@ -25,6 +20,10 @@ void AddCpuMetrics(const runtime::ContainerCounters& counters, MetricWriter* out
   out->Add(kCpuPeriods, stats.cpu_periods);
   out->Add(kCpuThrottledPeriods, stats.cpu_throttled_periods);
   out->Add(kCpuThrottledTime, Seconds(stats.cpu_throttled_ns));
+  out->Add(kCpuBurstPeriods, counters.more.cpu_burst_periods.value_or(0));
+  out->Add(kCpuBurstTime, Seconds(counters.more.cpu_burst_ns));
+  out->Add(kCpuLoad, 0);
+  out->Add(kCpuLoadD, 0);
   AddPressure(stats.cpu_pressure, kPressureCpuWaiting, kPressureCpuStalled, out);
   AddPressure(stats.memory_pressure, kPressureMemoryWaiting, kPressureMemoryStalled, out);
   AddPressure(stats.io_pressure, kPressureIoWaiting, kPressureIoStalled, out);

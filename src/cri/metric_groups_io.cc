@@ -2,6 +2,27 @@
 #include "cri/metric_groups.h"
 
 namespace plimsoll::cri {
+namespace {
+
+void AddScheduler(const linux::SchedulerIo& io, absl::string_view device, MetricWriter* out) {
+  out->Add(kFsSectorReads, 0, {device});
+  out->Add(kFsSectorWrites, 0, {device});
+  out->Add(kFsReadsMerged, io.reads_merged, {device});
+  out->Add(kFsWritesMerged, io.writes_merged, {device});
+  out->Add(kFsReadTime, Seconds(io.read_ns), {device});
+  out->Add(kFsWriteTime, Seconds(io.write_ns), {device});
+  out->Add(kFsIoCurrent, io.queued, {device});
+  out->Add(kFsIoTime, Seconds(io.all_ns), {device});
+}
+
+void AddCost(const linux::IoCost& cost, absl::string_view device, MetricWriter* out) {
+  out->Add(kFsIoCostUsage, cost.usage_us / 1'000'000, {device});
+  out->Add(kFsIoCostWait, cost.wait_us / 1'000'000, {device});
+  out->Add(kFsIoCostIndebt, cost.indebt_us / 1'000'000, {device});
+  out->Add(kFsIoCostIndelay, cost.indelay_us / 1'000'000, {device});
+}
+
+}  // namespace
 
 void AddDiskIoMetrics(const runtime::ContainerCounters& counters, MetricWriter* out) {
   for (const linux::DeviceIo& io : counters.more.io) {
@@ -14,6 +35,8 @@ void AddDiskIoMetrics(const runtime::ContainerCounters& counters, MetricWriter* 
     out->Add(kFsReadBytes, io.read_bytes, {device});
     out->Add(kFsWrites, io.writes, {device});
     out->Add(kFsWriteBytes, io.write_bytes, {device});
+    AddScheduler(io.scheduler, device, out);
+    AddCost(io.cost, device, out);
     out->Add(kBlkioUsage, io.read_bytes, {device, major, minor, "Read"});
     out->Add(kBlkioUsage, io.write_bytes, {device, major, minor, "Write"});
   }
@@ -23,6 +46,7 @@ void AddFileSystemMetrics(const runtime::FileSystem& file_system, const DiskUsag
                           int64_t unix_nanos, MetricWriter* out) {
   const std::string& device = file_system.device;
   if (written != nullptr) out->Add(kFsUsage, written->bytes, {device}, unix_nanos);
+  out->Add(kFsIoTimeWeighted, 0, {device});
   out->Add(kFsLimit, file_system.bytes, {device});
   out->Add(kFsInodes, file_system.inodes, {device});
   out->Add(kFsInodesFree, file_system.inodes_free, {device});

@@ -22,6 +22,14 @@ void AddProcessMetrics(const runtime::ContainerCounters& counters, MetricWriter*
   out->Add(kProcesses, counters.processes);
   out->Add(kThreads, counters.more.threads);
   out->Add(kThreadsMax, Limit(counters.limits.pids_limit));
+  if (counters.tasks.has_value()) {
+    out->Add(kTasksState, counters.tasks->sleeping, {"sleeping"});
+    out->Add(kTasksState, counters.tasks->running, {"running"});
+    out->Add(kTasksState, counters.tasks->stopped, {"stopped"});
+    out->Add(kTasksState, counters.tasks->uninterruptible, {"uninterruptible"});
+    // /proc doesn't tell which of those wait for a disk.
+    out->Add(kTasksState, 0, {"iowaiting"});
+  }
   if (counters.open_files.has_value()) {
     out->Add(kFileDescriptors, counters.open_files->descriptors);
     out->Add(kSockets, counters.open_files->sockets);

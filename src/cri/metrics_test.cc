@@ -60,7 +60,15 @@ runtime::ContainerCounters Counted() {
   more.reservation_bytes = 28;
   more.swap_limit_bytes = 29;
   more.threads = 5;
-  more.io = {{{8, 0}, 1, 2, 3, 4}};
+  more.cpu_burst_periods = 12;
+  more.cpu_burst_ns = 2'900'000'000;
+  more.io = {{{8, 0},
+              1,
+              2,
+              3,
+              4,
+              {13, 14, 15'000'000'000, 16'000'000'000, 32'500'000'000, 17},
+              {18'000'000, 19'000'000, 20'000'000, 21'999'999}}};
   more.hugetlb["2MB"] = {2097152, 4194304};
   counters.devices[{8, 0}] = "/dev/sda";
   counters.limits.cpu_period_us = 100000;
@@ -70,6 +78,8 @@ runtime::ContainerCounters Counted() {
   counters.limits.pids_limit = 66;
   counters.oom_kills = 1;
   counters.processes = 2;
+  counters.tasks =
+      linux::TaskStates{.running = 1, .sleeping = 2, .uninterruptible = 3, .stopped = 4};
   counters.open_files = linux::OpenFiles{11, 3};
   counters.max_open_files = 1024;
   return counters;
@@ -180,6 +190,10 @@ TEST_F(MetricsTest, AContainersAreWhatWasCounted) {
       {Key("container_cpu_cfs_periods_total"), 100},
       {Key("container_cpu_cfs_throttled_periods_total"), 40},
       {Key("container_cpu_cfs_throttled_seconds_total"), 3},
+      {Key("container_cpu_cfs_burst_periods_total"), 12},
+      {Key("container_cpu_cfs_burst_seconds_total"), 2},
+      {Key("container_cpu_load_average_10s"), 0},
+      {Key("container_cpu_load_d_average_10s"), 0},
       {Key("container_pressure_cpu_waiting_seconds_total"), 7},
       {Key("container_pressure_cpu_stalled_seconds_total"), 1},
       {Key("container_pressure_memory_waiting_seconds_total"), 6},
@@ -212,11 +226,29 @@ TEST_F(MetricsTest, AContainersAreWhatWasCounted) {
       {Key("container_fs_reads_bytes_total", "/dev/sda"), 1},
       {Key("container_fs_writes_total", "/dev/sda"), 4},
       {Key("container_fs_writes_bytes_total", "/dev/sda"), 2},
+      {Key("container_fs_sector_reads_total", "/dev/sda"), 0},
+      {Key("container_fs_sector_writes_total", "/dev/sda"), 0},
+      {Key("container_fs_reads_merged_total", "/dev/sda"), 13},
+      {Key("container_fs_writes_merged_total", "/dev/sda"), 14},
+      {Key("container_fs_read_seconds_total", "/dev/sda"), 15},
+      {Key("container_fs_write_seconds_total", "/dev/sda"), 16},
+      {Key("container_fs_io_current", "/dev/sda"), 17},
+      {Key("container_fs_io_time_seconds_total", "/dev/sda"), 32},
+      {Key("container_fs_io_time_weighted_seconds_total", "/dev/sda1"), 0},
+      {Key("container_fs_io_cost_usage_seconds_total", "/dev/sda"), 18},
+      {Key("container_fs_io_cost_wait_seconds_total", "/dev/sda"), 19},
+      {Key("container_fs_io_cost_indebt_seconds_total", "/dev/sda"), 20},
+      {Key("container_fs_io_cost_indelay_seconds_total", "/dev/sda"), 21},
       {Key("container_blkio_device_usage_total", "/dev/sda,8,0,Read"), 1},
       {Key("container_blkio_device_usage_total", "/dev/sda,8,0,Write"), 2},
       {Key("container_processes"), 2},
       {Key("container_threads"), 5},
       {Key("container_threads_max"), 66},
+      {Key("container_tasks_state", "sleeping"), 2},
+      {Key("container_tasks_state", "running"), 1},
+      {Key("container_tasks_state", "stopped"), 4},
+      {Key("container_tasks_state", "uninterruptible"), 3},
+      {Key("container_tasks_state", "iowaiting"), 0},
       {Key("container_file_descriptors"), 11},
       {Key("container_sockets"), 3},
       {Key("container_ulimits_soft", "max_open_files"), 1024},
@@ -326,6 +358,11 @@ TEST_F(MetricsTest, WhatTheKernelDoesNotTellIsZero) {
       {Key("container_cpu_cfs_periods_total"), 0},
       {Key("container_cpu_cfs_throttled_periods_total"), 0},
       {Key("container_cpu_cfs_throttled_seconds_total"), 0},
+      {Key("container_cpu_cfs_burst_periods_total"), 0},
+      {Key("container_cpu_cfs_burst_seconds_total"), 0},
+      {Key("container_cpu_load_average_10s"), 0},
+      {Key("container_cpu_load_d_average_10s"), 0},
+      {Key("container_fs_io_time_weighted_seconds_total", "btrfs"), 0},
       {Key("container_fs_usage_bytes", "btrfs"), 4096},
       {Key("container_fs_limit_bytes", "btrfs"), 1000},
       {Key("container_fs_inodes_total", "btrfs"), 0},
@@ -336,6 +373,23 @@ TEST_F(MetricsTest, WhatTheKernelDoesNotTellIsZero) {
       {Key("container_spec_memory_swap_limit_bytes"), 0},
   };
   EXPECT_EQ(values, expected);
+}
+
+// A value of 0 would say that the container takes no memory.
+TEST_F(MetricsTest, WithoutAMemoryControllerThereAreNoMetricsOfMemory) {
+  const auto names = [this] {
+    std::set<std::string> found;
+    const auto response = List();
+    for (const auto& metric : response.pod_metrics(0).container_metrics(0).metrics()) {
+      if (metric.name().starts_with("container_memory_")) found.insert(metric.name());
+    }
+    return found;
+  };
+  EXPECT_THAT(names(), SizeIs(12)) << "as many as are described";
+  runtime::ContainerCounters counters = Counted();
+  counters.more.cache_bytes.reset();
+  ON_CALL(engine_, Counters(_)).WillByDefault(Return(counters));
+  EXPECT_THAT(names(), IsEmpty());
 }
 
 TEST_F(MetricsTest, ALayerThatTheLastWalkMissedIsMeasured) {

@@ -10,6 +10,7 @@
 #include "cri/fill_usage.h"
 #include "cri/runtime_handlers.h"
 #include "cri/validate.h"
+#include "runtime/pod_group_settings.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -49,7 +50,7 @@ absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
   FillCpu(counted, now, cpu_rates_.Update(record.id, now, counted.cpu_usage_ns),
           out->mutable_cpu());
   FillMemory(counted, now, out->mutable_memory());
-  FillAvailable(record.spec.resources, counted, out->mutable_memory());
+  FillAvailable(runtime::PodGroupSettings(record.spec), counted, out->mutable_memory());
   // Where the network can't be read the rest is as good.
   if (leave_out ? IsListed(record.id, "", links.status(), kTheNetwork) : links.ok()) {
     FillNetwork(*links, now, out);

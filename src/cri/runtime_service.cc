@@ -92,7 +92,7 @@ class RuntimeService final : public Base {
       return calls_->RefuseStream<grpc::ByteBuffer>(
           kMethod,
           "the feature gate KubeletResourceDiscoveryFromCRI is off, or the machine could not be "
-          "read when the daemon started (its log says why)");
+          "watched when the daemon started (its log says why)");
     }
     const bool looks_only = context->client_metadata().contains(kObserverMetadata);
     const auto reader =

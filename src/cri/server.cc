@@ -47,7 +47,7 @@ class GrpcServer final : public Server {
         topology_feed_(
             options_.topology == nullptr
                 ? nullptr
-                : std::make_unique<TopologyFeed>(options_.topology, options_.on_topology_sent)),
+                : std::make_unique<TopologyFeed>(options_.topology, options_.topology_hooks)),
         runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_, &container_events_,
                                            topology_feed_.get())),
         image_service_(NewImageService(&calls_, &image_handlers_)),

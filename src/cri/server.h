@@ -44,8 +44,7 @@ struct ServerOptions {
   topology::Publisher* topology = nullptr;
   // Of GetContainerEvents, see ContainerEvents.
   size_t max_pending_events = ContainerEvents::kMaxPending;
-  // Each message that has left; may be null.
-  std::function<void(TopologyFeed::Reader)> on_topology_sent;
+  TopologyFeed::Hooks topology_hooks;
   // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
   std::function<void()> abandon_calls;
 };

@@ -15,6 +15,7 @@
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
+#include "runtime/state_machine.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -28,13 +29,8 @@ constexpr size_t kMaxUnreadable = 1000;
 // To make a thread costs less than to read the counters of so many containers.
 constexpr size_t kReadByOneThread = 10;
 
-bool IsLive(const runtime::ContainerRecord& record) {
-  return record.state == runtime::ContainerState::kCreated ||
-         record.state == runtime::ContainerState::kRunning;
-}
-
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
-  return IsLive(record) && absl::StartsWith(record.id, filter.id()) &&
+  return runtime::HasProcess(record) && absl::StartsWith(record.id, filter.id()) &&
          absl::StartsWith(record.sandbox_id, filter.pod_sandbox_id());
 }
 
@@ -117,7 +113,7 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainersOf(
   std::vector<runtime::ContainerRecord> records;
   for (const std::string& id : ids) {
     absl::StatusOr<runtime::ContainerRecord> record = engine_->GetContainer(id);
-    if (record.ok() && IsLive(*record)) records.push_back(*std::move(record));
+    if (record.ok() && runtime::HasProcess(*record)) records.push_back(*std::move(record));
   }
   return records;
 }

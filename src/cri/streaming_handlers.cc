@@ -75,10 +75,10 @@ absl::Status RuntimeHandlers::Attach(const v1::AttachRequest& request,
   PLIMSOLL_RETURN_IF_ERROR(SetStreams(request, &stream));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
                             engine_->GetContainer(request.container_id()));
-  if (!runtime::IsLive(record.state)) {
+  if (!runtime::HasProcess(record)) {
     return absl::FailedPreconditionError(
         absl::StrCat("container ", record.id, " is ", runtime::StateName(record.state),
-                     "; attach needs one that is Created or Running"));
+                     "; attach needs one that is Created or Running and has a process"));
   }
   stream.id = record.id;
   PLIMSOLL_ASSIGN_OR_RETURN(*response->mutable_url(), Admit(std::move(stream)));

@@ -1,8 +1,14 @@
 #include "cri/topology_feed.h"
 
+#include <grpcpp/alarm.h>
+
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cri/grpc_status.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "cri/translate_topology.h"
 
@@ -32,6 +38,16 @@ class TopologyFeed::Stream final : public Reactor {
   Stream(TopologyFeed* feed, Reader reader, std::function<void(const absl::Status&)> on_end)
       : feed_(feed), reader_(reader), on_end_(std::move(on_end)) {}
 
+  // Before the first Offer: for so long it waits for one.
+  void WaitFor(absl::Duration first_within) {
+    wait_ = std::make_shared<Wait>();
+    wait_->stream = this;
+    alarm_.Set(absl::ToChronoTime(absl::Now() + first_within), [wait = wait_](bool is_due) {
+      absl::MutexLock lock(&wait->mutex);
+      if (is_due && wait->stream != nullptr) wait->stream->GiveUp();
+    });
+  }
+
   // Writes it, now or when the message under way is done, unless a newer one comes before that.
   void Offer(uint64_t number, const grpc::ByteBuffer& message) {
     absl::MutexLock lock(&mutex_);
@@ -43,7 +59,7 @@ class TopologyFeed::Stream final : public Reactor {
 
   void OnWriteDone(bool ok) override {
     // Before the next may begin, so that what is counted is what was sent.
-    if (ok && feed_->on_sent_) feed_->on_sent_(reader_);
+    if (ok) TellSent();
     absl::MutexLock lock(&mutex_);
     writing_ = false;
     current_.Clear();
@@ -61,12 +77,46 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
   void OnDone() override {
+    if (wait_ != nullptr) {
+      alarm_.Cancel();
+      absl::MutexLock lock(&wait_->mutex);
+      wait_->stream = nullptr;
+    }
     feed_->Forget(this);
-    if (on_end_) on_end_(absl::OkStatus());
+    if (is_taken_ && feed_->hooks_.on_client) feed_->hooks_.on_client(false);
+    absl::Status end;
+    {
+      absl::MutexLock lock(&mutex_);
+      end = end_;
+    }
+    if (on_end_) on_end_(end);
     delete this;
   }
 
  private:
+  // What outlives the stream until the alarm has been called.
+  struct Wait {
+    absl::Mutex mutex;
+    Stream* stream ABSL_GUARDED_BY(mutex) = nullptr;  // null: it has ended
+  };
+
+  // One message after the other.
+  void TellSent() {
+    if (feed_->hooks_.on_sent) feed_->hooks_.on_sent(reader_);
+    if (is_taken_ || reader_ != Reader::kClient) return;
+    is_taken_ = true;
+    if (feed_->hooks_.on_client) feed_->hooks_.on_client(true);
+  }
+  // Nothing has come in time.
+  void GiveUp() {
+    const std::string why = feed_->hooks_.why_none ? feed_->hooks_.why_none() : "";
+    absl::MutexLock lock(&mutex_);
+    if (finished_ || next_number_ > 0) return;
+    finished_ = true;
+    end_ = absl::UnavailableError(absl::StrCat("the node's topology is not there yet",
+                                               why.empty() ? "" : ": ", why, "; try again"));
+    Finish(ToGrpcStatus(end_));
+  }
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_) return;
     if (cancelled_) return End();
@@ -86,7 +136,11 @@ class TopologyFeed::Stream final : public Reactor {
   TopologyFeed* const feed_;
   const Reader reader_;
   const std::function<void(const absl::Status&)> on_end_;
+  std::shared_ptr<Wait> wait_;  // null: there was a topology when it came
+  grpc::Alarm alarm_;
+  bool is_taken_ = false;  // of the calls about writes, and of OnDone, which comes after them
   absl::Mutex mutex_;
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);
   uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;  // or under way
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::ByteBuffer next_ ABSL_GUARDED_BY(mutex_);
@@ -96,8 +150,8 @@ class TopologyFeed::Stream final : public Reactor {
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-TopologyFeed::TopologyFeed(topology::Publisher* publisher, std::function<void(Reader)> on_sent)
-    : publisher_(publisher), on_sent_(std::move(on_sent)) {
+TopologyFeed::TopologyFeed(topology::Publisher* publisher, Hooks hooks)
+    : publisher_(publisher), hooks_(std::move(hooks)) {
   subscription_ =
       publisher_->Subscribe([this](const topology::Edition& edition) { Take(edition); });
   Take(publisher_->Newest());
@@ -122,7 +176,11 @@ TopologyFeed::Reactor* TopologyFeed::Open(Reader reader,
   auto* stream = new Stream(this, reader, std::move(on_end));
   absl::MutexLock lock(&mutex_);
   streams_.insert(stream);
-  if (number_ != 0) stream->Offer(number_, newest_);
+  if (number_ != 0) {
+    stream->Offer(number_, newest_);
+  } else {
+    stream->WaitFor(hooks_.first_within);
+  }
   return stream;
 }
 

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "topology/publisher.h"
 
 namespace plimsoll::cri {
@@ -19,6 +21,10 @@ namespace plimsoll::cri {
 // Each edition is put on the wire's form once and shared by all streams, each of which has at most
 // one message under way: a client that reads slowly gets the newest next, and costs no more memory
 // than one that reads fast. No stream holds a thread. Thread-safe.
+//
+// A stream that comes before there is a topology waits for one, then ends with UNAVAILABLE and the
+// reason: a client is to try again. UNIMPLEMENTED would have it do without for good (KEP-5224
+// "kubelet").
 class TopologyFeed {
  public:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
@@ -26,8 +32,21 @@ class TopologyFeed {
   // Who asks: one that acts upon what it is told, or one that only looks at it.
   enum class Reader { kClient, kObserver };
 
-  // `publisher` outlives it. `on_sent` is told of each message that has left; may be null.
-  TopologyFeed(topology::Publisher* publisher, std::function<void(Reader)> on_sent);
+  // Each may be null.
+  struct Hooks {
+    // Told of each message that has left.
+    std::function<void(Reader)> on_sent;
+    // Told of each client's stream, no observer's: true when its first message has left, false at
+    // its end after that.
+    std::function<void(bool)> on_client;
+    // Asked why there is no topology. It may ask the publisher.
+    std::function<std::string()> why_none;
+    // How long a stream waits for the first.
+    absl::Duration first_within = absl::Seconds(10);
+  };
+
+  // `publisher` outlives it.
+  TopologyFeed(topology::Publisher* publisher, Hooks hooks);
   // After the server's end: no stream is left.
   ~TopologyFeed();
   TopologyFeed(const TopologyFeed&) = delete;
@@ -44,7 +63,7 @@ class TopologyFeed {
   void Forget(Stream* stream);
 
   topology::Publisher* const publisher_;
-  const std::function<void(Reader)> on_sent_;
+  const Hooks hooks_;
   int subscription_ = 0;
   // Before a stream's own.
   absl::Mutex mutex_;

@@ -33,10 +33,13 @@ class TopologyFeedTest : public ServerFixture {
 
   void SetUp() override {
     options_.topology = &publisher_;
-    options_.on_topology_sent = [this](TopologyFeed::Reader reader) {
+    options_.topology_hooks.on_sent = [this](TopologyFeed::Reader reader) {
       ++sent_;
       if (reader == TopologyFeed::Reader::kObserver) ++observed_;
     };
+    options_.topology_hooks.on_client = [this](bool is_there) { clients_ += is_there ? 1 : -1; };
+    options_.topology_hooks.why_none = [] { return "NotTold: no file"; };
+    options_.topology_hooks.first_within = first_within_;
     Start();
   }
   void TearDown() override { server_.reset(); }  // before what it tells of
@@ -68,6 +71,8 @@ class TopologyFeedTest : public ServerFixture {
   topology::Publisher publisher_;
   std::atomic<int> sent_ = 0;
   std::atomic<int> observed_ = 0;
+  std::atomic<int> clients_ = 0;
+  absl::Duration first_within_ = absl::Minutes(10);
 };
 
 TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
@@ -77,6 +82,57 @@ TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
   EXPECT_EQ(Next(*Open()), "1000m");
   EXPECT_TRUE(WaitFor([&] { return sent_ == 2; }));
   EXPECT_EQ(observed_, 1);
+}
+
+// Who has gone is held to nothing any more.
+TEST_F(TopologyFeedTest, AClientCountsFromItsFirstMessageToItsEnd) {
+  const auto looker = Open(/*looks_only=*/true);
+  const auto first = Open();
+  const auto second = Open();
+  EXPECT_EQ(clients_, 0) << "none has anything";
+  publisher_.Publish(Of(1));
+  for (const auto& stream : {&looker, &first, &second}) EXPECT_EQ(Next(**stream), "1000m");
+  EXPECT_TRUE(WaitFor([&] { return clients_ == 2; }));
+  publisher_.Publish(Of(2));
+  EXPECT_EQ(Next(*first), "2000m");
+  first->context.TryCancel();
+  looker->context.TryCancel();
+  EXPECT_TRUE(WaitFor([&] { return clients_ == 1; }));
+  second->context.TryCancel();
+  EXPECT_TRUE(WaitFor([&] { return clients_ == 0; }));
+}
+
+class HastyFeedTest : public TopologyFeedTest {
+ protected:
+  HastyFeedTest() { first_within_ = absl::Milliseconds(50); }
+};
+
+// A client that is told UNIMPLEMENTED does without for good.
+TEST_F(HastyFeedTest, WhereNoTopologyComesTheClientIsToTryAgain) {
+  const auto stream = Open();
+  EXPECT_EQ(Next(*stream), "end");
+  const grpc::Status status = stream->reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(),
+            "the node's topology is not there yet: NotTold: no file; try again");
+  publisher_.Publish(Of(1));
+  const auto again = Open();
+  EXPECT_EQ(Next(*again), "1000m");
+  absl::SleepFor(2 * first_within_);
+  publisher_.Publish(Of(2));
+  EXPECT_EQ(Next(*again), "2000m") << "one that has had a topology stays";
+}
+
+TEST_F(HastyFeedTest, WhoGoesWhileItWaitsCostsNothing) {
+  for (int i = 0; i < 20; ++i) Open()->context.TryCancel();
+  absl::SleepFor(2 * first_within_);
+  // A stream that is still held would have this one too, and count.
+  publisher_.Publish(Of(1));
+  const auto late = Open();
+  EXPECT_EQ(Next(*late), "1000m");
+  EXPECT_TRUE(WaitFor([&] { return clients_ == 1; }));
+  absl::SleepFor(2 * first_within_);
+  EXPECT_EQ(clients_, 1);
 }
 
 TEST_F(TopologyFeedTest, TheNewestAtOnceAndThenEachChange) {

@@ -1,5 +1,6 @@
 #include "cri/translate_container.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -117,10 +118,8 @@ absl::Status AddMountOptions(const v1::Mount& mount, runtime::Mount* out) {
 // What is mounted: a path of the host, or an image.
 absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
   if (!mount.has_image()) {
-    if (!mount.image_sub_path().empty()) {
-      return Invalid("config.mounts.image_sub_path", mount.image_sub_path(),
-                     "needs an image on the same mount");
-    }
+    // An image_sub_path is nothing then: kubelet sends the subPath of a volume that is no image as
+    // well, which it has put into host_path itself.
     PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.mounts.host_path", mount.host_path()));
     out->host_path = mount.host_path();
     return absl::OkStatus();
@@ -132,6 +131,11 @@ absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
   if (mount.propagation() != v1::PROPAGATION_PRIVATE) {
     return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
                    "must be PROPAGATION_PRIVATE (0) of an image");
+  }
+  if (!mount.readonly()) {
+    return Invalid("config.mounts.readonly", "false",
+                   absl::StrCat("must be true of the image at ", mount.container_path(),
+                                ": an image can't be written to"));
   }
   if (!mount.image_sub_path().empty()) {
     PLIMSOLL_RETURN_IF_ERROR(
@@ -306,6 +310,18 @@ void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerCo
   out->set_image_id(record.image_id);
 }
 
+// As the client has sent them, and which images those are that were mounted: a tag may name another
+// by now (KEP-5365).
+void FillMounts(const runtime::ContainerSpec& spec, const v1::ContainerConfig& config,
+                google::protobuf::RepeatedPtrField<v1::Mount>* out) {
+  *out = config.mounts();
+  const size_t count = std::min(spec.mounts.size(), static_cast<size_t>(out->size()));
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& id = spec.mounts[i].image_id;
+    if (!id.empty()) out->Mutable(static_cast<int>(i))->mutable_image()->set_image_ref(id);
+  }
+}
+
 void FillContainerStatus(const runtime::ContainerRecord& record, const v1::ContainerConfig& config,
                          v1::ContainerStatus* out) {
   out->set_id(record.id);
@@ -317,11 +333,12 @@ void FillContainerStatus(const runtime::ContainerRecord& record, const v1::Conta
   out->set_exit_code(record.exit_code);
   *out->mutable_image() = WithoutHandler(config.image());
   out->set_image_ref(record.image_ref);
-  out->set_reason(record.reason);
+  // Of one that is Created it says what its start will come to; kubelet knows it of ends only.
+  if (record.state != runtime::ContainerState::kCreated) out->set_reason(record.reason);
   out->set_message(record.message);
   *out->mutable_labels() = config.labels();
   *out->mutable_annotations() = config.annotations();
-  *out->mutable_mounts() = config.mounts();
+  FillMounts(record.spec, config, out->mutable_mounts());
   out->set_log_path(record.log_path);
   out->set_image_id(record.image_id);
   out->set_stop_signal(SignalFromNumber(record.stop_signal));

@@ -370,6 +370,7 @@ TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
   mapped->add_mount_options("nodev");
   v1::Mount* image = AddMount(&config);
   image->clear_host_path();
+  image->set_readonly(true);
   image->mutable_image()->set_image("registry.test/data:1");
   image->set_image_sub_path("a/b");
   const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
@@ -380,6 +381,18 @@ TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
   EXPECT_EQ(spec->mounts[1].image, "registry.test/data:1");
   EXPECT_EQ(spec->mounts[1].image_sub_path, "a/b");
   EXPECT_EQ(spec->mounts[1].host_path, "");
+}
+
+// kubelet sends the subPath of every volume so, in a pod that has an image volume somewhere.
+TEST(ContainerSpecTest, ASubPathWithoutAnImageIsNothing) {
+  for (const char* path : {"conf.d", "../x", "/srv"}) {
+    v1::ContainerConfig config = Config();
+    AddMount(&config)->set_image_sub_path(path);
+    const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->mounts[0].host_path, "/srv");
+    EXPECT_EQ(spec->mounts[0].image_sub_path, "");
+  }
 }
 
 TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
@@ -401,14 +414,13 @@ TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
            [](auto* c) { AddMount(c)->add_mount_options("bind"); }},
           {"mount_options is \"noexec,suid\"",
            [](auto* c) { AddMount(c)->add_mount_options("noexec,suid"); }},
-          {"image_sub_path is \"a\": needs an image",
-           [](auto* c) { AddMount(c)->set_image_sub_path("a"); }},
           {"host_path is \"/srv\": must be empty beside an image",
            [](auto* c) { AddMount(c)->mutable_image()->set_image("x"); }},
           {"image_sub_path is \"../x\"",
            [](auto* c) {
              AddMount(c)->mutable_image()->set_image("x");
              c->mutable_mounts(0)->clear_host_path();
+             c->mutable_mounts(0)->set_readonly(true);
              c->mutable_mounts(0)->set_image_sub_path("../x");
            }},
           {"image.image is \"\"",
@@ -421,6 +433,11 @@ TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
              AddMount(c)->mutable_image()->set_image("x");
              c->mutable_mounts(0)->clear_host_path();
              c->mutable_mounts(0)->set_propagation(v1::PROPAGATION_HOST_TO_CONTAINER);
+           }},
+          {"readonly is \"false\": must be true of the image at /data",
+           [](auto* c) {
+             AddMount(c)->mutable_image()->set_image("x");
+             c->mutable_mounts(0)->clear_host_path();
            }},
       },
       absl::StatusCode::kInvalidArgument);
@@ -480,6 +497,30 @@ TEST(SignalTest, NamesAndNumbersAgree) {
   EXPECT_EQ(SignalFromNumber(64), v1::SIGNAL_SIGRTMAX);
   EXPECT_EQ(SignalFromNumber(33), v1::SIGNAL_RUNTIME_DEFAULT);
   EXPECT_EQ(SignalFromNumber(0), v1::SIGNAL_RUNTIME_DEFAULT);
+}
+
+// Whatever the tag names by now.
+TEST(FillContainerStatusTest, TellsWhichImagesAreMounted) {
+  v1::ContainerConfig config = Config();
+  config.add_mounts()->set_host_path("/srv");
+  v1::Mount* image = config.add_mounts();
+  image->mutable_image()->set_image("registry.test/data:1");
+  image->mutable_image()->set_user_specified_image("data:1");
+  runtime::ContainerRecord record;
+  record.spec.mounts.resize(2);
+  v1::ContainerStatus status;
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.mounts(1).image().image_ref(), "")
+      << "not known of one that an earlier build made";
+  record.spec.mounts[1].image_id = "sha256:3";
+  FillContainerStatus(record, config, &status);
+  EXPECT_FALSE(status.mounts(0).has_image());
+  EXPECT_EQ(status.mounts(1).image().image_ref(), "sha256:3");
+  EXPECT_EQ(status.mounts(1).image().image(), "registry.test/data:1");
+  EXPECT_EQ(status.mounts(1).image().user_specified_image(), "data:1");
+  record.spec.mounts.clear();  // of a damaged row
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.mounts_size(), 2);
 }
 
 TEST(FillContainerStatusTest, ShowsRecordAndConfig) {

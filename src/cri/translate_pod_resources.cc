@@ -56,7 +56,8 @@ absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount, absl::string_vi
   announced.uid_mappings = IdMappingsFrom(mount.uidmappings());
   announced.gid_mappings = IdMappingsFrom(mount.gidmappings());
   announced.image = mount.image().image();
-  announced.image_sub_path = mount.image_sub_path();
+  // Without an image it is nothing, as on a container's own mount.
+  if (mount.has_image()) announced.image_sub_path = mount.image_sub_path();
   announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
   return announced;
 }

@@ -119,6 +119,47 @@ absl::Status AddUnified(const v1::LinuxContainerResources& resources, absl::stri
   return absl::OkStatus();
 }
 
+using google::protobuf::util::MessageDifferencer;
+
+// Keeps the name of the first member that differs.
+class FirstDifference : public MessageDifferencer::Reporter {
+ public:
+  using Path = std::vector<MessageDifferencer::SpecificField>;
+  void ReportAdded(const google::protobuf::Message&, const google::protobuf::Message&,
+                   const Path& path) override {
+    Note(path);
+  }
+  void ReportDeleted(const google::protobuf::Message&, const google::protobuf::Message&,
+                     const Path& path) override {
+    Note(path);
+  }
+  void ReportModified(const google::protobuf::Message&, const google::protobuf::Message&,
+                      const Path& path) override {
+    Note(path);
+  }
+  const std::string& member() const { return member_; }
+
+ private:
+  void Note(const Path& path) {
+    if (!member_.empty() || path.empty()) return;
+    const google::protobuf::FieldDescriptor* field = path.front().field;
+    member_ = field != nullptr ? field->name() : "(a field that is not known here)";
+  }
+  std::string member_;
+};
+
+absl::Status CheckSame(const v1::LinuxContainerResources& linux,
+                       const v1::LinuxContainerResources& resources_linux) {
+  MessageDifferencer differencer;
+  differencer.set_repeated_field_comparison(MessageDifferencer::AS_SET);  // page sizes
+  FirstDifference difference;
+  differencer.ReportDifferencesTo(&difference);
+  if (differencer.Compare(linux, resources_linux)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("linux.", difference.member(), " and resources.linux.", difference.member(),
+                   " differ: fill both alike, or one of the two messages"));
+}
+
 }  // namespace
 
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
@@ -138,16 +179,14 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
 }
 
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
-    const v1::UpdateContainerResourcesRequest& request, std::vector<std::string>* warnings) {
+    const v1::UpdateContainerResourcesRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows("windows", request.has_windows(), "linux"));
   PLIMSOLL_RETURN_IF_ERROR(
       CheckNoWindows("resources.windows", request.resources().has_windows(), "resources.linux"));
-  const bool old_place = !request.resources().has_linux();
-  if (!old_place && request.has_linux() &&
-      !google::protobuf::util::MessageDifferencer::Equals(request.linux(),
-                                                          request.resources().linux())) {
-    warnings->push_back("an update has linux and resources.linux that differ: the latter is taken");
+  if (request.has_linux() && request.resources().has_linux()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSame(request.linux(), request.resources().linux()));
   }
+  const bool old_place = request.has_linux();
   const v1::LinuxContainerResources& wanted =
       old_place ? request.linux() : request.resources().linux();
   runtime::ResourceUpdate update;

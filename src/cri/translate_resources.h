@@ -19,13 +19,12 @@ namespace plimsoll::cri {
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
     const ::runtime::v1::LinuxContainerResources& resources, absl::string_view field);
 
-// An update. KEP-2273's `resources.linux`, where it is present, stands for `linux` as a whole; a
-// `linux` that differs is added to `warnings`. UNIMPLEMENTED for `windows`. An oom_score_adj of
-// 0 is "as it is": clients that change the CPU set alone send it so. Class and Kubernetes resources
-// (3008, 4112) are not looked at.
+// An update, of `linux` or KEP-2273's `resources.linux`. INVALID_ARGUMENT where both are there and
+// differ, with the member. UNIMPLEMENTED for `windows`. An oom_score_adj of 0 is "as it is":
+// clients that change the CPU set alone send it so. Class and Kubernetes resources (3008, 4112) are
+// not looked at.
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
-    const ::runtime::v1::UpdateContainerResourcesRequest& request,
-    std::vector<std::string>* warnings);
+    const ::runtime::v1::UpdateContainerResourcesRequest& request);
 
 // Whether annotation plimsoll.dev/memory-shrink, an update's or else its pod's, asks to make room
 // for a memory limit below what is in use. INVALID_ARGUMENT for a value that is not "best-effort".

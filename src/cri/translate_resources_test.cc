@@ -105,50 +105,63 @@ TEST(CgroupSettingsTest, RefusesWhatIsOutOfRangeByName) {
   }
 }
 
-absl::StatusOr<runtime::ResourceUpdate> UpdateFrom(
-    const v1::UpdateContainerResourcesRequest& request) {
-  std::vector<std::string> warnings;
-  absl::StatusOr<runtime::ResourceUpdate> update = ResourceUpdateFrom(request, &warnings);
-  EXPECT_THAT(warnings, ::testing::IsEmpty());
-  return update;
-}
-
 TEST(ResourceUpdateTest, OomScoreOfZeroStays) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_linux()->set_cpuset_cpus("1");
-  absl::StatusOr<runtime::ResourceUpdate> update = UpdateFrom(request);
+  absl::StatusOr<runtime::ResourceUpdate> update = ResourceUpdateFrom(request);
   ASSERT_TRUE(update.ok());
   EXPECT_EQ(update->oom_score_adj, std::nullopt);
   EXPECT_EQ(update->cgroup.cpuset_cpus, "1");
   request.mutable_linux()->set_oom_score_adj(500);
-  EXPECT_EQ(UpdateFrom(request)->oom_score_adj, 500);
+  EXPECT_EQ(ResourceUpdateFrom(request)->oom_score_adj, 500);
 }
 
-TEST(ResourceUpdateTest, TheNewerPlaceStandsForTheOlderAsAWhole) {
+TEST(ResourceUpdateTest, BothPlacesMayBeFilledAlike) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
-  EXPECT_EQ(UpdateFrom(request)->cgroup.cpu_shares, 100u);
+  EXPECT_EQ(ResourceUpdateFrom(request)->cgroup.cpu_shares, 100u);
   request.mutable_linux()->set_cpu_shares(100);
-  EXPECT_EQ(UpdateFrom(request)->cgroup.cpu_shares, 100u);
-  request.mutable_linux()->set_cpu_shares(200);
-  request.mutable_linux()->set_memory_limit_in_bytes(4096);
-  std::vector<std::string> warnings;
-  const auto update = ResourceUpdateFrom(request, &warnings);
+  for (const char* size : {"2MB", "1GB"}) {
+    request.mutable_linux()->add_hugepage_limits()->set_page_size(size);
+  }
+  for (const char* size : {"1GB", "2MB"}) {
+    request.mutable_resources()->mutable_linux()->add_hugepage_limits()->set_page_size(size);
+  }
+  const auto update = ResourceUpdateFrom(request);
   ASSERT_TRUE(update.ok()) << update.status();
-  EXPECT_EQ(update->cgroup, linux::CgroupSettings{.cpu_shares = 100});
-  EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("linux and resources.linux that differ")));
+  EXPECT_EQ(update->cgroup.cpu_shares, 100u);
+}
+
+TEST(ResourceUpdateTest, TwoPlacesThatDifferAreRefusedByMember) {
+  const auto refused = [](const v1::UpdateContainerResourcesRequest& request) {
+    const absl::Status status = ResourceUpdateFrom(request).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  v1::UpdateContainerResourcesRequest request;
+  request.mutable_linux()->set_cpu_shares(200);
+  request.mutable_resources()->mutable_linux();
+  EXPECT_THAT(refused(request), HasSubstr("linux.cpu_shares and resources.linux.cpu_shares"))
+      << "one that is empty is no leave to forget the other";
+  request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
+  EXPECT_THAT(refused(request), HasSubstr("resources.linux.cpu_shares differ"));
+  request.mutable_resources()->mutable_linux()->set_cpu_shares(200);
+  (*request.mutable_resources()->mutable_linux()->mutable_unified())["memory.low"] = "1";
+  EXPECT_THAT(refused(request), HasSubstr("resources.linux.unified differ"));
+  request.mutable_linux()->Clear();
+  EXPECT_THAT(refused(request), HasSubstr("resources.linux.cpu_shares differ"));
 }
 
 TEST(ResourceUpdateTest, WindowsIsForOtherMachines) {
   v1::UpdateContainerResourcesRequest request;
   request.mutable_windows();
-  absl::Status status = UpdateFrom(request).status();
+  absl::Status status = ResourceUpdateFrom(request).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("windows is present"));
   request.clear_windows();
   request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
   request.mutable_resources()->mutable_windows();
-  status = UpdateFrom(request).status();
+  status = ResourceUpdateFrom(request).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("resources.windows is present"));
   EXPECT_THAT(status.message(), HasSubstr("send resources.linux alone"));
@@ -158,7 +171,7 @@ TEST(ResourceUpdateTest, LeavesExtensionsAlone) {
   v1::UpdateContainerResourcesRequest request;
   (*request.mutable_class_resources()->mutable_classes())["rdt"] = "gold";
   (*request.mutable_kubernetes_resources()->mutable_requests())["cpu"].set_string("1");
-  EXPECT_EQ(UpdateFrom(request)->cgroup, linux::CgroupSettings());
+  EXPECT_EQ(ResourceUpdateFrom(request)->cgroup, linux::CgroupSettings());
 }
 
 TEST(AsksToShrinkTest, TheUpdatesAnnotationStandsBeforeThePods) {

@@ -17,8 +17,9 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
   for (const OptionName& option : OptionNames()) {
     // One of these is a value for the option that is not its default.
     bool found = false;
-    for (const char* value : {"7", "error", "json", "true", "/elsewhere", "unix:///elsewhere",
-                              "127.0.0.1:7777", "systemd", "ClassResources=false", "eth7"}) {
+    for (const char* value :
+         {"7", "error", "json", "true", "/elsewhere", "unix:///elsewhere", "127.0.0.1:7777",
+          "systemd", "noexec", "ClassResources=false", "eth7"}) {
       Config changed;
       if (!SetOption(changed, option.key, value).ok() || changed == defaults) continue;
       found = true;

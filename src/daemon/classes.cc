@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,12 +142,28 @@ absl::Status CheckClasses(const qos::ClassesConfig& config) {
 }
 
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config) {
-  qos::AnnotationPolicy policy;
-  if (config.rdt) policy[qos::kRdt] = config.rdt->common.annotations;
-  if (config.blockio) policy[qos::kBlockio] = config.blockio->common.annotations;
-  if (config.oom) policy["oom"] = config.oom->common.annotations;
+  using qos::Level;
+  std::map<std::string, std::map<Level, std::set<std::string>>> lists;
+  if (config.rdt) lists[qos::kRdt][Level::kContainer] = config.rdt->common.annotations;
+  if (config.blockio) {
+    lists[qos::kBlockio][Level::kContainer] = config.blockio->common.annotations;
+    if (config.blockio->pods) {
+      lists[qos::kBlockio][Level::kPod] = config.blockio->common.annotations;
+    }
+  }
+  if (config.oom) lists["oom"][Level::kContainer] = config.oom->common.annotations;
   for (const qos::CgroupTypeConfig& type : config.cgroup) {
-    policy[type.name] = type.common.annotations;
+    lists[type.name][type.level] = type.common.annotations;
+  }
+  qos::AnnotationPolicy policy;
+  for (const auto& [type, by_level] : lists) {
+    for (const auto& [level, words] : by_level) {
+      for (const std::string& word : words) {
+        // Of two types of one name each permits what is of its level.
+        const bool is_of_level = (word == "sandbox") == (level == Level::kPod);
+        if (by_level.size() == 1 || is_of_level) policy[type].insert(word);
+      }
+    }
   }
   return policy;
 }

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/test_dir.h"
 #include "linux/block_devices_fixture.h"
@@ -108,6 +111,32 @@ TEST(AnnotationPolicyTest, IsThatOfEachType) {
   EXPECT_THAT(AnnotationPolicyFrom(config),
               ElementsAre(Pair("oom", ElementsAre("container")),
                           Pair("tier", ElementsAre("default", "sandbox"))));
+  config.blockio.emplace();
+  config.blockio->pods = true;
+  config.blockio->common.annotations = {"default", "sandbox"};
+  EXPECT_THAT(AnnotationPolicyFrom(config).at("blockio"), ElementsAre("default", "sandbox"));
+}
+
+TEST(AnnotationPolicyTest, TypesOfOneNameHaveEachTheirs) {
+  const auto type = [](qos::Level level, std::set<std::string> annotations) {
+    qos::CgroupTypeConfig config;
+    config.name = "tier";
+    config.level = level;
+    config.common.annotations = std::move(annotations);
+    return config;
+  };
+  const auto containers = type(qos::Level::kContainer, {"default"});
+  const auto pods = type(qos::Level::kPod, {"sandbox"});
+  const auto neither = type(qos::Level::kPod, {"container", "default"});
+  qos::ClassesConfig config;
+  for (const auto& types : {std::vector{containers, pods}, std::vector{pods, containers}}) {
+    config.cgroup = types;
+    EXPECT_THAT(AnnotationPolicyFrom(config),
+                ElementsAre(Pair("tier", ElementsAre("default", "sandbox"))));
+  }
+  config.cgroup = {neither, containers};
+  EXPECT_THAT(AnnotationPolicyFrom(config), ElementsAre(Pair("tier", ElementsAre("default"))))
+      << "what the type of pods lists is no permission for that of containers";
 }
 
 }  // namespace

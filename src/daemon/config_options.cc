@@ -280,6 +280,11 @@ constexpr Option kOptions[] = {
        return SetChoice(config.restrict_oom_score_adj, value, {"auto", "true", "false"});
      },
      "raise oom_score_adj to the daemon's own where it may not be lower: auto, true or false"},
+    {"image_volumes", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.image_volumes, value, {"exec", "noexec"});
+     },
+     "whether programs in images that are mounted as volumes may run: exec or noexec"},
     {"workers", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.workers, value, 1, 1024);

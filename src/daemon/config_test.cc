@@ -45,6 +45,7 @@ network:
 cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
+image_volumes: noexec
 workers: 3
 event_log:
   capacity: 10
@@ -76,6 +77,7 @@ feature_gates:
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
+  expected.image_volumes = "noexec";
   expected.workers = 3;
   expected.event_log_capacity = 10;
   expected.insecure_registries = {"registry.local:5000", "other"};
@@ -102,13 +104,14 @@ TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
 INSTANTIATE_TEST_SUITE_P(
     All, ConfigErrorTest,
     ::testing::Values(
-        Wrong{"workers: 4\nadress: x\n",
-              "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
-              "cgroup_driver, restrict_oom_score_adj, workers, event_log, registries, images, "
-              "feature_gates, "
-              "classes, "
-              "nodeResources, runtime_handlers"},
+        Wrong{
+            "workers: 4\nadress: x\n",
+            "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, workers, event_log, registries, "
+            "images, feature_gates, "
+            "classes, "
+            "nodeResources, runtime_handlers"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
               "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
         Wrong{"network: {interfaces: [eth0, an-interface-of-more]}\n",

@@ -188,7 +188,8 @@ class DaemonImpl final : public Daemon {
                             .restrict_oom_score_adj = config.restrict_oom_score_adj,
                             .cgroups = driver_.cgroups.get(),
                             .monitor_cgroup = driver_.monitors,
-                            .descriptor_limit = descriptor_limit_};
+                            .descriptor_limit = descriptor_limit_,
+                            .runs_image_volumes = config.image_volumes == "exec"};
     for (const auto& [name, handler] : config.runtime_handlers) {
       if (!handler.program.empty()) oci.programs.insert(handler.program);
     }
@@ -351,10 +352,11 @@ class DaemonImpl final : public Daemon {
     if (config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI")) {
       server.topology = node_->publisher();
     }
-    server.on_topology_sent = [this](cri::TopologyFeed::Reader reader) {
-      metrics_->ObserveTopologySent();
-      if (reader == cri::TopologyFeed::Reader::kClient) node_->TakenByClient();
+    server.topology_hooks.on_sent = [this](cri::TopologyFeed::Reader reader) {
+      metrics_->ObserveTopologySent(reader == cri::TopologyFeed::Reader::kClient);
     };
+    server.topology_hooks.on_client = [this](bool is_there) { node_->ClientTakes(is_there); };
+    server.topology_hooks.why_none = [this] { return std::string(node_->Ready().message()); };
     server.abandon_calls = [this] {
       runtime_->CancelExecs();
       engine_->CallOffUpdates();

@@ -104,6 +104,10 @@ struct Metrics::State {
       Counters(registry, "cri_dynamic_runtime_config_responses_total",
                "Node topologies sent to clients of GetDynamicRuntimeConfig")
           .Add({});
+  prometheus::Counter& topologies_shown =
+      Counters(registry, "plimsoll_topology_observer_responses_total",
+               "Node topologies sent to those who only look at them")
+          .Add({});
   prometheus::Counter& sandbox_restarts =
       Counters(registry, "plimsoll_sandbox_restarts_total",
                "Pod sandboxes started in place of an earlier one of their pod")
@@ -168,8 +172,8 @@ void Metrics::ObserveEvent(const std::string& type) {
   state_->events_total.Add({{"type", type}}).Increment();
 }
 
-void Metrics::ObserveTopologySent() {
-  state_->topologies_sent.Increment();
+void Metrics::ObserveTopologySent(bool to_client) {
+  (to_client ? state_->topologies_sent : state_->topologies_shown).Increment();
 }
 
 void Metrics::ObservePhase(const std::string& phase, absl::Duration duration) {

@@ -60,7 +60,8 @@ class Metrics {
   void ObserveRpc(absl::string_view service, absl::string_view method, absl::string_view code,
                   absl::Duration duration);
   void ObserveEvent(const std::string& type);
-  void ObserveTopologySent();
+  // `to_client`: to one that acts upon it, not to one that only looks.
+  void ObserveTopologySent(bool to_client);
   void ObservePhase(const std::string& phase, absl::Duration duration);
 
   // That one was started. `attempt`: Kubernetes' count of those that it stands in for.

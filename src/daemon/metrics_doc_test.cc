@@ -40,7 +40,7 @@ class MetricsDocTest : public ::testing::Test {
     metrics_.SetHost(*FsRoot::Open("/"));
     metrics_.ObserveRpc("RuntimeService", "Version", "OK", absl::Milliseconds(1));
     metrics_.ObserveEvent("Warning");
-    metrics_.ObserveTopologySent();
+    metrics_.ObserveTopologySent(/*to_client=*/true);
     metrics_.ObservePhase("container_start", absl::Milliseconds(1));
     metrics_.ObserveSandboxStart(1);
     metrics_.ObserveContainerStart(1);

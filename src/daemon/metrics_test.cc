@@ -99,6 +99,15 @@ TEST(MetricsTest, OnlyWhatStandsInForAnEarlierOneIsARestart) {
                                     HasSubstr("plimsoll_container_restarts_total 2\n")));
 }
 
+TEST(MetricsTest, WhoOnlyLooksAtTheTopologyIsCountedApart) {
+  Metrics metrics("1", SomePods);
+  metrics.ObserveTopologySent(/*to_client=*/false);
+  metrics.ObserveTopologySent(/*to_client=*/false);
+  metrics.ObserveTopologySent(/*to_client=*/true);
+  EXPECT_THAT(metrics.Text(), AllOf(HasSubstr("\ncri_dynamic_runtime_config_responses_total 1\n"),
+                                    HasSubstr("\nplimsoll_topology_observer_responses_total 2\n")));
+}
+
 // However many reasons there may be, there are no more labels than these.
 TEST(MetricsTest, ExitsAreCountedByKnownReasons) {
   Metrics metrics("1", SomePods);

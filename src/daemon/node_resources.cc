@@ -12,6 +12,7 @@
 #include "topology/discover.h"
 #include "topology/kept_topology.h"
 #include "topology/make_zones.h"
+#include "topology/normalise.h"
 #include "topology/partition.h"
 #include "topology/source_file.h"
 #include "topology/source_provider.h"
@@ -78,13 +79,10 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   };
   options.partition = config.partition;
   options.poll_interval = config.poll_interval;
-  const auto start = [&, raw = node.get()] {
-    return topology::Tracker::Start(options, &node->publisher_,
-                                    [raw](const topology::TrackerNews& news) { raw->Tell(news); });
-  };
-  auto tracker = start();
-  // What a provider told the daemon before this one is no reason not to start.
-  if (!tracker.ok() && providers != nullptr && providers->ForgetKept()) tracker = start();
+  options.ids_of_source = config.source.own_ids;
+  auto tracker = topology::Tracker::Start(
+      std::move(options), &node->publisher_,
+      [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
   if (tracker.ok()) {
     node->tracker_ = *std::move(tracker);
   } else if (MustBeRead(config)) {
@@ -110,7 +108,7 @@ absl::Status NodeResources::Reload(const NodeResourcesConfig& config) {
 absl::Status NodeResources::TryReload(const NodeResourcesConfig& config) {
   if (tracker_ == nullptr) {
     return absl::FailedPreconditionError(
-        "the node's topology could not be read at the daemon's start; restart it");
+        "the machine could not be watched at the daemon's start; restart it");
   }
   PLIMSOLL_RETURN_IF_ERROR(tracker_->Reload(config.partition));
   absl::MutexLock lock(&mutex_);
@@ -119,16 +117,15 @@ absl::Status NodeResources::TryReload(const NodeResourcesConfig& config) {
   return absl::OkStatus();
 }
 
-void NodeResources::TakenByClient() {
+void NodeResources::ClientTakes(bool is_there) {
   absl::MutexLock lock(&mutex_);
-  if (is_taken_) return;
-  is_taken_ = true;
+  clients_ += is_there ? 1 : -1;
   SetPolicy();
 }
 
 void NodeResources::SetPolicy() {
   engine_->RefuseOutsideShare(outside_ == OutsidePartition::kRefuse ||
-                              (outside_ == OutsidePartition::kByClient && is_taken_));
+                              (outside_ == OutsidePartition::kByClient && clients_ > 0));
 }
 
 topology::Publisher* NodeResources::publisher() {
@@ -144,7 +141,7 @@ std::vector<std::string> NodeResources::Misfits() const {
 
 std::vector<std::string> NodeResources::Troubles() const {
   if (tracker_ == nullptr) {
-    return {"the node's topology is not told: it could not be read at start"};
+    return {"the node's topology is not told: the machine could not be watched at start"};
   }
   std::vector<std::string> troubles = tracker_->Troubles();
   AddRefusal(troubles);
@@ -159,12 +156,15 @@ void NodeResources::AddRefusal(std::vector<std::string>& sentences) const {
 
 absl::Status NodeResources::Ready() const {
   if (tracker_ == nullptr) {
-    return absl::FailedPreconditionError("NotTold: the node's topology could not be read at start");
+    return absl::FailedPreconditionError(
+        "NotTold: the machine could not be watched at the daemon's start");
   }
   const std::vector<std::string> misfits = Misfits();
   if (misfits.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("LastGoodStays: ", absl::StrJoin(misfits, "; ")));
+  const char* reason = !tracker_->IsTold()                               ? "NotTold"
+                       : tracker_->in_force() == topology::InForce::kAll ? "LastGoodStays"
+                                                                         : "PartInForce";
+  return absl::FailedPreconditionError(absl::StrCat(reason, ": ", absl::StrJoin(misfits, "; ")));
 }
 
 void NodeResources::Tell(const topology::TrackerNews& news) {
@@ -190,6 +190,7 @@ absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(view.status, "nodeResources"));
     if (view.topology) topology = *std::move(view.topology);
   }
+  PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::Normalise(std::move(topology), nullptr));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto tree, topology::ZoneTree::Build(std::move(topology)));
   return Annotate(topology::MakePartition(config.partition, tree).status(), "nodeResources");
 }

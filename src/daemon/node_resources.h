@@ -24,22 +24,24 @@ namespace plimsoll::daemon {
 // Thread-safe.
 class NodeResources {
  public:
-  // `engine` and `log` outlive it. FAILED_PRECONDITION for a configuration that doesn't fit this
-  // machine. A machine that can't be read must not keep pods from being run: that is an error only
-  // when something is to be enforced, else it is logged and told by Troubles.
-  // A provider's socket is there when it returns; `run_directory` is where, unless the
-  // configuration says. `state`: where a provider's topology is kept until the next start.
+  // `engine` and `log` outlive it. A configuration that doesn't fit this machine, a source without
+  // a topology that can be used, and a machine that can't be read just now are no errors: after a
+  // reboot the node would lose exec, stop and probes by them. What is left of the configuration is
+  // in force, Ready and Troubles say so. A machine that can't be watched is an error when something
+  // is to be enforced, else it is logged and told by Troubles. A provider's socket is there when it
+  // returns; `run_directory` is where, unless the configuration says. `state`: where a provider's
+  // topology is kept until the next start.
   static absl::StatusOr<std::unique_ptr<NodeResources>> Start(
       const topology::NodeResourcesConfig& config, const FsRoot& host,
       const std::string& run_directory, const FsRoot& state, runtime::Engine* engine, Log* log);
 
   // On error what was in force before stays. The source and the poll's interval wait for a restart.
   absl::Status Reload(const topology::NodeResourcesConfig& config);
-  // A client has the topology, and is held to it from now on, if the configuration leaves that to
-  // the client.
-  void TakenByClient();
+  // A client has the topology (true), or one of them has gone. While there is one, clients are held
+  // to it, if the configuration leaves that to them.
+  void ClientTakes(bool is_there);
 
-  // Null: the machine could not be read at the start.
+  // Null: the machine can't be watched.
   topology::Publisher* publisher();
   std::vector<std::string> Troubles() const;
   // An error while something older is in force than what is configured, or nothing is told:
@@ -60,7 +62,7 @@ class NodeResources {
   topology::OutsidePartition outside_ ABSL_GUARDED_BY(mutex_) =
       topology::OutsidePartition::kByClient;
   std::string refused_ ABSL_GUARDED_BY(mutex_);  // why the last reload changed nothing
-  bool is_taken_ ABSL_GUARDED_BY(mutex_) = false;
+  int clients_ ABSL_GUARDED_BY(mutex_) = 0;      // that have the topology
   topology::Publisher publisher_;
   std::unique_ptr<topology::Tracker> tracker_;      // before what it tells
   std::unique_ptr<cri::ProviderServer> providers_;  // null: the source is another

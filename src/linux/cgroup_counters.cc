@@ -63,6 +63,9 @@ absl::Status ReadCpuV1(const Reader& reader, CgroupCounters* counters) {
   const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   counters->cpu_user_ns = Times(FindKey(text, "user"), tick_ns);
   counters->cpu_system_ns = Times(FindKey(text, "system"), tick_ns);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string quota, reader.Text("cpu", "cpu.stat"));
+  counters->cpu_burst_periods = FindKey(quota, "nr_bursts");
+  counters->cpu_burst_ns = FindKey(quota, "burst_time");
   return absl::OkStatus();
 }
 
@@ -88,11 +91,17 @@ absl::Status ReadMemoryV1(const Reader& reader, CgroupCounters* counters) {
 }
 
 absl::Status ReadIoV1(const Reader& reader, CgroupCounters* counters) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string bytes,
-                            reader.Text("blkio", "blkio.throttle.io_service_bytes_recursive"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string operations,
-                            reader.Text("blkio", "blkio.throttle.io_serviced_recursive"));
-  counters->io = ParseThrottleIo(bytes, operations);
+  BlkioFiles files;
+  for (const auto& [file, text] : {
+           std::pair("blkio.throttle.io_service_bytes_recursive", &files.bytes),
+           {"blkio.throttle.io_serviced_recursive", &files.operations},
+           {"blkio.bfq.io_merged_recursive", &files.merged},
+           {"blkio.bfq.io_service_time_recursive", &files.service_time},
+           {"blkio.bfq.io_queued_recursive", &files.queued},
+       }) {
+    PLIMSOLL_ASSIGN_OR_RETURN(*text, reader.Text("blkio", file));
+  }
+  counters->io = ParseBlkio(files);
   return absl::OkStatus();
 }
 
@@ -100,6 +109,8 @@ absl::Status ReadCpuV2(const Reader& reader, CgroupCounters* counters) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, reader.Text("cpu", "cpu.stat"));
   counters->cpu_user_ns = Times(FindKey(text, "user_usec"), 1000);
   counters->cpu_system_ns = Times(FindKey(text, "system_usec"), 1000);
+  counters->cpu_burst_periods = FindKey(text, "nr_bursts");
+  counters->cpu_burst_ns = Times(FindKey(text, "burst_usec"), 1000);
   return absl::OkStatus();
 }
 
@@ -136,18 +147,28 @@ absl::Status ReadHugetlb(const Reader& reader, bool is_v2,
   return absl::OkStatus();
 }
 
-// Of one of v1's two files.
-void AddThrottleIo(absl::string_view text, uint64_t DeviceIo::*read, uint64_t DeviceIo::*write,
-                   ByDevice* devices) {
+// Calls `add` with each line's count of one of v1's files, and what it is of: "Read".
+template <typename Add>
+void AddBlkio(absl::string_view text, ByDevice* devices, const Add& add) {
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipWhitespace());
     uint64_t value = 0;
     if (words.size() != 3 || !absl::SimpleAtoi(words[2], &value)) continue;
     const absl::StatusOr<DeviceNumber> number = ParseDeviceNumber(words[0]);
-    if (!number.ok()) continue;
-    if (words[1] == "Read") (*devices)[*number].*read = value;
-    if (words[1] == "Write") (*devices)[*number].*write = value;
+    if (number.ok()) add(words[1], value, &(*devices)[*number]);
   }
+}
+
+// One word of a line of io.stat.
+void AddIoStat(absl::string_view key, uint64_t value, DeviceIo* io) {
+  if (key == "rbytes") io->read_bytes = value;
+  if (key == "wbytes") io->write_bytes = value;
+  if (key == "rios") io->reads = value;
+  if (key == "wios") io->writes = value;
+  if (key == "cost.usage") io->cost.usage_us = value;
+  if (key == "cost.wait") io->cost.wait_us = value;
+  if (key == "cost.indebt") io->cost.indebt_us = value;
+  if (key == "cost.indelay") io->cost.indelay_us = value;
 }
 
 }  // namespace
@@ -163,20 +184,34 @@ std::vector<DeviceIo> ParseIoStat(absl::string_view text) {
       const std::pair<absl::string_view, absl::string_view> word =
           absl::StrSplit(words[i], absl::MaxSplits('=', 1));
       uint64_t value = 0;
-      if (!absl::SimpleAtoi(word.second, &value)) continue;
-      if (word.first == "rbytes") io.read_bytes = value;
-      if (word.first == "wbytes") io.write_bytes = value;
-      if (word.first == "rios") io.reads = value;
-      if (word.first == "wios") io.writes = value;
+      if (absl::SimpleAtoi(word.second, &value)) AddIoStat(word.first, value, &io);
     }
   }
   return Sorted(std::move(devices));
 }
 
-std::vector<DeviceIo> ParseThrottleIo(absl::string_view bytes, absl::string_view operations) {
+std::vector<DeviceIo> ParseBlkio(const BlkioFiles& files) {
   ByDevice devices;
-  AddThrottleIo(bytes, &DeviceIo::read_bytes, &DeviceIo::write_bytes, &devices);
-  AddThrottleIo(operations, &DeviceIo::reads, &DeviceIo::writes, &devices);
+  AddBlkio(files.bytes, &devices, [](absl::string_view of, uint64_t value, DeviceIo* io) {
+    if (of == "Read") io->read_bytes = value;
+    if (of == "Write") io->write_bytes = value;
+  });
+  AddBlkio(files.operations, &devices, [](absl::string_view of, uint64_t value, DeviceIo* io) {
+    if (of == "Read") io->reads = value;
+    if (of == "Write") io->writes = value;
+  });
+  AddBlkio(files.merged, &devices, [](absl::string_view of, uint64_t value, DeviceIo* io) {
+    if (of == "Read") io->scheduler.reads_merged = value;
+    if (of == "Write") io->scheduler.writes_merged = value;
+  });
+  AddBlkio(files.service_time, &devices, [](absl::string_view of, uint64_t value, DeviceIo* io) {
+    if (of == "Read") io->scheduler.read_ns = value;
+    if (of == "Write") io->scheduler.write_ns = value;
+    if (of == "Total") io->scheduler.all_ns = value;
+  });
+  AddBlkio(files.queued, &devices, [](absl::string_view of, uint64_t value, DeviceIo* io) {
+    if (of == "Total") io->scheduler.queued = value;
+  });
   return Sorted(std::move(devices));
 }
 

@@ -40,25 +40,36 @@ TEST(ParseIoStat, IsByDevice) {
       ParseIoStat("259:1 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n"
                   "8:16 \n"
                   "8:0 rbytes=90430464 wbytes=299008000 rios=8950 wios=1252 dbytes=0 dios=0 "
-                  "cost.usage=7\n"),
-      ElementsAre(DeviceIo{{8, 0}, 90430464, 299008000, 8950, 1252},
+                  "cost.vrate=100.00 cost.usage=7 cost.wait=8 cost.indebt=9 cost.indelay=10\n"),
+      ElementsAre(DeviceIo{{8, 0}, 90430464, 299008000, 8950, 1252, {}, {7, 8, 9, 10}},
                   DeviceIo{{259, 1}, 1, 2, 3, 4}));
   EXPECT_THAT(ParseIoStat(""), IsEmpty());
   EXPECT_THAT(ParseIoStat("what is this\n"), IsEmpty());
 }
 
-TEST(ParseThrottleIo, JoinsBytesAndOperations) {
-  EXPECT_THAT(ParseThrottleIo("8:0 Read 4096\n8:0 Write 8192\n8:0 Sync 12288\n8:0 Async 0\n"
-                              "8:0 Discard 0\n8:0 Total 12288\nTotal 12288\n",
-                              "8:0 Read 1\n8:0 Write 2\n8:0 Total 3\n8:16 Read 5\nTotal 8\n"),
-              ElementsAre(DeviceIo{{8, 0}, 4096, 8192, 1, 2}, DeviceIo{{8, 16}, 0, 0, 5, 0}));
-  EXPECT_THAT(ParseThrottleIo("Total 0\n", "Total 0\n"), IsEmpty());
+TEST(ParseBlkio, JoinsBytesAndOperations) {
+  EXPECT_THAT(
+      ParseBlkio({.bytes = "8:0 Read 4096\n8:0 Write 8192\n8:0 Sync 12288\n8:0 Async 0\n"
+                           "8:0 Discard 0\n8:0 Total 12288\nTotal 12288\n",
+                  .operations = "8:0 Read 1\n8:0 Write 2\n8:0 Total 3\n8:16 Read 5\nTotal 8\n"}),
+      ElementsAre(DeviceIo{{8, 0}, 4096, 8192, 1, 2}, DeviceIo{{8, 16}, 0, 0, 5, 0}));
+  EXPECT_THAT(ParseBlkio({.bytes = "Total 0\n", .operations = "Total 0\n"}), IsEmpty());
+}
+
+TEST(ParseBlkio, HasWhatTheSchedulerTells) {
+  EXPECT_THAT(
+      ParseBlkio({.bytes = "8:0 Read 4096\n8:0 Write 0\n8:0 Total 4096\nTotal 4096\n",
+                  .operations = "8:0 Read 1\n8:0 Write 0\n8:0 Total 1\nTotal 1\n",
+                  .merged = "8:0 Read 2\n8:0 Write 3\n8:0 Sync 5\n8:0 Total 5\nTotal 5\n",
+                  .service_time = "8:0 Read 40\n8:0 Write 50\n8:0 Discard 6\n8:0 Total 96\n",
+                  .queued = "8:0 Read 1\n8:0 Write 6\n8:0 Total 7\nTotal 7\n"}),
+      ElementsAre(DeviceIo{{8, 0}, 4096, 0, 1, 0, {2, 3, 40, 50, 96, 7}, {}}));
 }
 
 TEST(ReadCgroupCounters, V2) {
   OneGroup group;
   group.files = {
-      {"cpu/cpu.stat", "usage_usec 30\nuser_usec 20\nsystem_usec 10"},
+      {"cpu/cpu.stat", "usage_usec 30\nuser_usec 20\nsystem_usec 10\nnr_bursts 3\nburst_usec 40"},
       {"memory/memory.stat",
        "anon 1\nfile 700\nkernel 55\nfile_mapped 300\nactive_file 200\ninactive_file 400\npgfault "
        "9\npgmajfault 2"},
@@ -74,6 +85,8 @@ TEST(ReadCgroupCounters, V2) {
   ASSERT_TRUE(counters.ok()) << counters.status();
   EXPECT_EQ(counters->cpu_user_ns, 20'000u);
   EXPECT_EQ(counters->cpu_system_ns, 10'000u);
+  EXPECT_EQ(counters->cpu_burst_periods, 3u);
+  EXPECT_EQ(counters->cpu_burst_ns, 40'000u);
   EXPECT_EQ(counters->cache_bytes, 700u);
   EXPECT_EQ(counters->mapped_file_bytes, 300u);
   EXPECT_EQ(counters->active_file_bytes, 200u);
@@ -95,6 +108,7 @@ TEST(ReadCgroupCounters, V1) {
   group.machine = CgroupLayout::kHybrid;
   group.files = {
       {"cpuacct/cpuacct.stat", "user 200\nsystem 5"},
+      {"cpu/cpu.stat", "nr_periods 1\nnr_throttled 0\nnr_bursts 3\nburst_time 40000"},
       {"memory/memory.stat",
        "cache 1\npgfault 3\npgmajfault 1\ntotal_cache 700\ntotal_mapped_file 300\ntotal_pgfault "
        "9\ntotal_active_file 200\ntotal_inactive_file 400"},
@@ -105,6 +119,9 @@ TEST(ReadCgroupCounters, V1) {
       {"memory/memory.memsw.limit_in_bytes", "16384"},
       {"blkio/blkio.throttle.io_service_bytes_recursive", "8:0 Read 1\n8:0 Write 2\nTotal 3"},
       {"blkio/blkio.throttle.io_serviced_recursive", "8:0 Read 3\n8:0 Write 4\nTotal 7"},
+      {"blkio/blkio.bfq.io_merged_recursive", "8:0 Read 5\n8:0 Write 6\nTotal 11"},
+      {"blkio/blkio.bfq.io_service_time_recursive", "8:0 Read 7\n8:0 Write 8\n8:0 Total 15"},
+      {"blkio/blkio.bfq.io_queued_recursive", "8:0 Read 1\n8:0 Write 1\n8:0 Total 2"},
       {"hugetlb/hugetlb.2MB.usage_in_bytes", "0"},
       {"hugetlb/hugetlb.2MB.max_usage_in_bytes", "2097152"},
   };
@@ -113,6 +130,8 @@ TEST(ReadCgroupCounters, V1) {
   const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   EXPECT_EQ(counters->cpu_user_ns, 200 * tick_ns);
   EXPECT_EQ(counters->cpu_system_ns, 5 * tick_ns);
+  EXPECT_EQ(counters->cpu_burst_periods, 3u);
+  EXPECT_EQ(counters->cpu_burst_ns, 40'000u) << "nanoseconds as they are";
   EXPECT_EQ(counters->cache_bytes, 700u);
   EXPECT_EQ(counters->mapped_file_bytes, 300u);
   EXPECT_EQ(counters->active_file_bytes, 200u);
@@ -125,7 +144,7 @@ TEST(ReadCgroupCounters, V1) {
   EXPECT_EQ(counters->reservation_bytes, -1);
   EXPECT_EQ(counters->swap_limit_bytes, 16384);
   EXPECT_EQ(counters->threads, std::nullopt) << "there is no such file";
-  EXPECT_THAT(counters->io, ElementsAre(DeviceIo{{8, 0}, 1, 2, 3, 4}));
+  EXPECT_THAT(counters->io, ElementsAre(DeviceIo{{8, 0}, 1, 2, 3, 4, {5, 6, 7, 8, 15, 2}, {}}));
   EXPECT_THAT(counters->hugetlb, ElementsAre(std::pair("2MB", HugetlbUse{0, 2097152})));
 }
 
@@ -136,6 +155,8 @@ TEST(ReadCgroupCounters, WhatIsNotThereIsLeftOut) {
     const auto counters = ReadCgroupCounters(group, "/pod", {"2MB"});
     ASSERT_TRUE(counters.ok()) << counters.status();
     EXPECT_EQ(counters->cpu_user_ns, std::nullopt);
+    EXPECT_EQ(counters->cpu_burst_periods, std::nullopt);
+    EXPECT_EQ(counters->cpu_burst_ns, std::nullopt);
     EXPECT_EQ(counters->cache_bytes, std::nullopt);
     EXPECT_EQ(counters->max_usage_bytes, std::nullopt);
     EXPECT_EQ(counters->limit_hits, std::nullopt);

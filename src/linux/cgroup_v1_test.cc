@@ -372,5 +372,24 @@ TEST_F(CgroupV1Test, GroupsOfOthersUnderOurPathGoToo) {
   EXPECT_FALSE(*unified->Exists("/p"));
 }
 
+TEST_F(CgroupV1Test, StatsCountThoseBelowAndKeepSwapApart) {
+  Put("memory", "memory.usage_in_bytes", "9000\n");
+  Put("memory", "memory.stat",
+      "rss 1\nswap 2\npgfault 3\ntotal_rss 500\ntotal_swap 4096\ntotal_inactive_file 1000\n"
+      "total_pgfault 30\ntotal_pgmajfault 4\n");
+  const auto stats = cgroups_->Stats("/a");
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  EXPECT_EQ(stats->memory_usage_bytes, 9000u);
+  EXPECT_EQ(stats->memory_working_set_bytes, 8000u);
+  EXPECT_EQ(stats->memory_rss_bytes, 500u);
+  EXPECT_EQ(stats->swap_usage_bytes, 4096u) << "which memory.usage_in_bytes leaves out";
+  EXPECT_EQ(stats->page_faults, 30u);
+  EXPECT_EQ(stats->major_page_faults, 4u);
+
+  // Booted with swapaccount=0.
+  Put("memory", "memory.stat", "total_rss 500\ntotal_inactive_file 1000\n");
+  EXPECT_EQ(cgroups_->Stats("/a")->swap_usage_bytes, std::nullopt);
+}
+
 }  // namespace
 }  // namespace plimsoll::linux

@@ -37,6 +37,7 @@ Creation creation;
 struct Exit {
   int code = 0;
   timespec at = {};
+  bool never_ran = false;  // it ended by itself, and had not executed the container's program
 };
 
 // The lock tells whoever asks which process is this container's monitor. Kept to the end.
@@ -95,14 +96,37 @@ int PrepareSignals() {
   return fd;
 }
 
+// Of a zombie too, whose program can't be asked for any more. False where it can't be told.
+bool NeverExecuted(pid_t pid) {
+  char path[32];
+  char text[1024] = {};
+  snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  // "pid (comm) state ppid pgrp session tty tpgid flags ...", the name of any bytes.
+  const char* at = n > 0 ? strrchr(text, ')') : nullptr;
+  unsigned flags = 0;
+  constexpr unsigned kForkedOnly = 0x40;  // PF_FORKNOEXEC, include/linux/sched.h
+  return at != nullptr && sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+         (flags & kForkedOnly) != 0;
+}
+
 // Reaps whatever has ended. True once init was among it.
 bool Reap(pid_t init, Exit* exit) {
-  int status = 0;
-  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
-    if (pid != init) continue;
-    clock_gettime(CLOCK_REALTIME, &exit->at);
-    exit->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    return true;
+  siginfo_t ended = {};
+  // Looked at first: what a process was, only its zombie tells.
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+    const pid_t pid = ended.si_pid;
+    if (pid == init) exit->never_ran = ended.si_code == CLD_EXITED && NeverExecuted(init);
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) == pid && pid == init) {
+      clock_gettime(CLOCK_REALTIME, &exit->at);
+      exit->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      return true;
+    }
+    ended = {};
   }
   return false;
 }
@@ -139,6 +163,15 @@ int PrepareExit() {
     Fail("take room for", kNewExitFile);
   }
   return fd;
+}
+
+// After the streams' Finish. A file that can't be made leaves the exit as of a program.
+void WriteStartError() {
+  const char* words = *err.First() != '\0' ? err.First() : out.First();
+  const int fd = open(kStartErrorFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  dprintf(fd, "%s", words);
+  close(fd);
 }
 
 void WriteExit(const Exit& exit, int file) {
@@ -192,6 +225,9 @@ void Run(const char* id) {
   const Exit exit = Watch(creation.init, signals, &control);
   out.Finish();
   err.Finish();
+  // Some OCI runtimes run the workload in their init (krun), which executes nothing; that may end
+  // well.
+  if (exit.never_ran && exit.code != 0 && plan.Has("executes")) WriteStartError();
   WriteExit(exit, exit_file);
   attachments.End();
 }

@@ -40,10 +40,19 @@ size_t OutputStream::Pump() {
   if (attachments_ != nullptr) {
     attachments_->Tell(kind_, buffer_ + size_, static_cast<size_t>(n));
   }
+  KeepFirst(buffer_ + size_, static_cast<size_t>(n));
   size_ += static_cast<size_t>(n);
   LogLines(NowUnixNanos());
   log_->Flush();
   return static_cast<size_t>(n);
+}
+
+void OutputStream::KeepFirst(const char* bytes, size_t size) {
+  const size_t room = sizeof(first_) - 1 - first_size_;
+  if (room == 0) return;
+  if (size > room) size = room;
+  memcpy(first_ + first_size_, bytes, size);
+  first_size_ += size;
 }
 
 void OutputStream::LogLines(int64_t now) {

@@ -7,6 +7,7 @@
 
 #include "monitor/attachments.h"
 #include "monitor/log_file.h"
+#include "monitor/protocol.h"
 
 namespace plimsoll::monitor {
 
@@ -43,11 +44,15 @@ class OutputStream {
   void Hold();
   // Logs the complete lines of what was held.
   void LogHeld();
+  // The first of what Pump has read: null-terminated, of whoever wrote it. Of an init that could
+  // not execute its program it is the OCI runtime's words.
+  const char* First() const { return first_; }
   // What was read and not logged yet: for the message of a runtime that failed. Null-terminated.
   const char* Unlogged();
 
  private:
   void LogLines(int64_t now);
+  void KeepFirst(const char* bytes, size_t size);
   void Close();
 
   const char* name_;
@@ -57,6 +62,8 @@ class OutputStream {
   int fd_ = -1;
   bool hung_up_ = false;
   size_t size_ = 0;  // what buffer_ holds
+  size_t first_size_ = 0;
+  char first_[kMaxStartError] = {};
   char buffer_[4 * kMaxLine];
 };
 

@@ -55,6 +55,18 @@ class OutputStreamTest : public ::testing::Test {
   int writer_ = -1;
 };
 
+TEST_F(OutputStreamTest, TheFirstOfItIsKept) {
+  EXPECT_STREQ(stream_.First(), "");
+  Write("one\n");
+  stream_.Pump();
+  Write("two\n");
+  stream_.Pump();
+  EXPECT_STREQ(stream_.First(), "one\ntwo\n");
+  Write(std::string(2 * kMaxStartError, 'x'));
+  stream_.Finish();
+  EXPECT_EQ(std::string(stream_.First()).size(), kMaxStartError - 1);
+}
+
 TEST_F(OutputStreamTest, LinesAreLoggedAsTheyAreComplete) {
   EXPECT_EQ(stream_.Pump(), 0u);
   Write("one\ntwo\nthr");

@@ -36,6 +36,11 @@ constexpr char kLockFile[] = "monitor.lock";
 // "CODE NANOSECONDS\n": exit code, or 128 + signal, and when, since 1970. Appears whole.
 constexpr char kExitFile[] = "exit";
 constexpr char kNewExitFile[] = "exit.new";  // until then
+// Before kExitFile appears, this one does if init ended by itself without having executed the
+// container's program: what came from its standard error (or terminal), the first of it; it may be
+// empty. A daemon that doesn't know it sees an exit.
+constexpr char kStartErrorFile[] = "start-error";
+constexpr size_t kMaxStartError = 512;
 // A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
 //   "reopen-log"       close the log and open its path anew
 //   "resize ROWS COLS" of the terminal

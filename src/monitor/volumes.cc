@@ -25,8 +25,8 @@ namespace plimsoll::monitor {
 namespace {
 
 constexpr unsigned long kStageFlags = 2 | 4;  // MS_NOSUID, MS_NODEV
-constexpr uint64_t kImageAttributes =
-    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Whether programs in it may run is for the OCI spec's mount to say.
+constexpr uint64_t kImageAttributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxLayers = 500;  // overlayfs's own limit
 

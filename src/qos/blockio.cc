@@ -185,6 +185,8 @@ std::vector<std::string> BlockioType::warnings() const {
 std::vector<std::string> BlockioType::WarningsOf(const BlockioConfig& config,
                                                  const BlockioMachine& machine) const {
   std::vector<std::string> lines;
+  // The type of pods reads the same file.
+  if (level() == Level::kContainer) lines = config.warnings;
   for (const BlockioClass& each : config.classes) {
     for (const std::string& warning : PlanBlockio(each, machine).warnings) {
       lines.push_back(

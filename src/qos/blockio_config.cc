@@ -2,110 +2,139 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "qos/class_file.h"
 #include "qos/class_name.h"
+#include "qos/class_yaml.h"
 #include "resources/quantity.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::qos {
 namespace {
 
-// A quantity that is larger than 64 bits hold is read as the largest of them.
 constexpr uint64_t kMaxBps = std::numeric_limits<int64_t>::max() - 1;
 // blk-throttle keeps IOPS in 32 bits, of which the highest number means no limit. Version 1's files
 // cut a larger number off without a word.
 constexpr uint64_t kMaxIops = std::numeric_limits<uint32_t>::max() - 1;
 
-void ReadQuantity(YamlReader& reader, YamlMapping& entry, const std::string& key, uint64_t min,
-                  uint64_t max, std::optional<uint64_t>& out) {
+// Above `most` is `most`: the kernel can't tell the two apart.
+void ReadQuantity(YamlReader& reader, ClassFields& entry, const std::string& key, uint64_t min,
+                  uint64_t max, std::optional<uint64_t> most, std::optional<uint64_t>& out) {
   const auto node = entry.Get(key);
   if (!node) return;
-  const auto text = reader.AsText(*node, entry.PathOf(key));
-  if (!text) return;
+  const std::string path = entry.PathOf(key);
+  const auto text = TextOf(reader, *node, path);
+  if (!text || text->empty()) return;
   const auto quantity = resources::Quantity::Parse(*text);
   if (!quantity.ok()) {
-    reader.Fail(*node, entry.PathOf(key), quantity.status().message());
+    reader.Fail(*node, path, quantity.status().message());
     return;
   }
   const int64_t value = quantity->Value();
   if (value < 0 || static_cast<uint64_t>(value) < min || static_cast<uint64_t>(value) > max) {
-    reader.Fail(*node, entry.PathOf(key),
-                absl::StrCat("is ", *text, ", must be from ", min, " to ", max));
+    reader.Fail(*node, path, absl::StrCat("is ", *text, ", must be from ", min, " to ", max));
     return;
+  }
+  if (*text != node->Scalar()) {
+    reader.Note(*node, path, absl::StrCat(node->Scalar(), " without quotes is the number ", *text));
   }
   out = static_cast<uint64_t>(value);
+  if (!most || *out <= *most) return;
+  out = most;
+  reader.Note(*node, path,
+              absl::StrCat("is ", *text, ", more than the kernel counts: ", *most, " is set"));
 }
 
-void ReadThrottle(YamlReader& reader, YamlMapping& entry, const std::string& key, uint64_t max,
+void ReadThrottle(YamlReader& reader, ClassFields& entry, const std::string& key, uint64_t most,
                   std::optional<uint64_t>& out) {
-  ReadQuantity(reader, entry, key, 0, max, out);
+  ReadQuantity(reader, entry, key, 0, std::numeric_limits<int64_t>::max(), most, out);
+  if (out != 1u) return;
   // io.max refuses it.
-  if (out == 1u)
-    reader.Fail(entry.node(), entry.PathOf(key), "must be 0 (unlimited) or at least 2");
+  reader.Fail(*entry.Get(key), entry.PathOf(key), "must be 0 (unlimited) or at least 2");
 }
 
-void ReadDevices(YamlReader& reader, YamlMapping& mapping, BlockioEntry& entry) {
-  const auto node = mapping.Get("Devices");
-  if (!node) {
-    if (entry.limits.HasThrottle()) {
-      reader.Fail(mapping.node(), mapping.path(),
-                  "throttles need \"Devices\"; only a weight goes without");
-    }
-    return;
-  }
-  const std::string path = mapping.PathOf("Devices");
-  reader.Strings(*node, path, entry.devices);
-  if (entry.devices.empty()) {
-    reader.Fail(*node, path, "must not be empty; leave it out for the default weight");
-  }
-  for (const std::string& device : entry.devices) {
-    if (device.empty() || device.front() != '/') {
-      reader.Fail(*node, path,
-                  absl::StrCat("\"", device,
-                               "\" is no absolute path such as /dev/sda or /dev/disk/by-id/*"));
-    }
-  }
+// nullopt: the entry names no devices, which is something else than none.
+std::optional<std::vector<std::string>> ReadDevices(YamlReader& reader, ClassFields& fields) {
+  const auto node = fields.Get("Devices");
+  if (!node) return std::nullopt;
+  std::vector<std::string> devices;
+  reader.Each(*node, fields.PathOf("Devices"),
+              [&](const YAML::Node& item, const std::string& path) {
+                if (auto text = TextOf(reader, item, path)) devices.push_back(*std::move(text));
+              });
+  return devices;
 }
 
-BlockioEntry ReadEntry(YamlReader& reader, const YAML::Node& node, const std::string& path) {
+// nullopt for an entry without effect, and after Fail.
+std::optional<BlockioEntry> ReadEntry(YamlReader& reader, const YAML::Node& node,
+                                      const std::string& path) {
   BlockioEntry entry;
-  YamlMapping mapping(reader, node, path);
   BlockioLimits& limits = entry.limits;
-  ReadThrottle(reader, mapping, "ThrottleReadBps", kMaxBps, limits.read_bps);
-  ReadThrottle(reader, mapping, "ThrottleWriteBps", kMaxBps, limits.write_bps);
-  ReadThrottle(reader, mapping, "ThrottleReadIOPS", kMaxIops, limits.read_iops);
-  ReadThrottle(reader, mapping, "ThrottleWriteIOPS", kMaxIops, limits.write_iops);
-  ReadQuantity(reader, mapping, "Weight", 10, 1000, limits.weight);
-  ReadDevices(reader, mapping, entry);
-  mapping.Finish();
-  if (reader.status().ok() && limits == BlockioLimits()) {
-    reader.Fail(node, path, "sets nothing: a throttle or \"Weight\" is missing");
+  const size_t errors = reader.errors().size();
+  std::optional<std::vector<std::string>> devices;
+  if (!node.IsNull()) {
+    ClassFields fields(reader, node, path);
+    ReadThrottle(reader, fields, "ThrottleReadBps", kMaxBps, limits.read_bps);
+    ReadThrottle(reader, fields, "ThrottleWriteBps", kMaxBps, limits.write_bps);
+    ReadThrottle(reader, fields, "ThrottleReadIOPS", kMaxIops, limits.read_iops);
+    ReadThrottle(reader, fields, "ThrottleWriteIOPS", kMaxIops, limits.write_iops);
+    ReadQuantity(reader, fields, "Weight", 10, 1000, std::nullopt, limits.weight);
+    devices = ReadDevices(reader, fields);
+    fields.Finish();
   }
+  if (!devices && limits.HasThrottle()) {
+    reader.Fail(node, path, "throttles need \"Devices\"; only a weight goes without");
+  }
+  if (reader.errors().size() > errors) return std::nullopt;
+  if (limits == BlockioLimits()) {
+    reader.Note(node, path, "sets nothing: a throttle or \"Weight\" is missing");
+    return std::nullopt;
+  }
+  if (devices && devices->empty()) {
+    reader.Note(node, path,
+                "has no effect: \"Devices\" names none; leave it out for the default weight");
+    return std::nullopt;
+  }
+  if (devices) entry.devices = *std::move(devices);
   return entry;
 }
 
+// Whether there can be a class of that name. Nothing of the kernel's has it, so any will do that
+// stays in its line.
+bool CheckName(YamlReader& reader, const ClassItem& item) {
+  if (item.key.empty()) {
+    reader.Note(item.key_node, "Classes", "nobody can ask for a class without a name; left out");
+    return false;
+  }
+  if (Printable(item.key) != item.key) {
+    reader.Fail(item.key_node, "Classes",
+                absl::StrCat("the class name \"", item.key, "\" has a control character"));
+  } else if (const std::string odd = WhyOddClassName(item.key); !odd.empty()) {
+    reader.Note(item.key_node, "Classes", odd);
+  }
+  return true;
+}
+
 void ReadClasses(YamlReader& reader, const YAML::Node& node, BlockioConfig& config) {
-  YamlMapping classes(reader, node, "Classes");
-  for (const auto& item : classes.node()) {
-    if (!item.first.IsScalar()) break;  // Finish says so
-    BlockioClass each{.name = item.first.Scalar(), .entries = {}};
-    const absl::Status valid = ValidateName("class", each.name);
-    if (!valid.ok()) reader.Fail(item.first, "Classes", valid.message());
-    // null, as for a class without entries: "name:".
-    if (const auto entries = classes.Get(each.name)) {
-      reader.Each(*entries, classes.PathOf(each.name),
+  for (const ClassItem& item : ItemsOf(reader, node, "Classes", KeyReading::kName)) {
+    if (!CheckName(reader, item)) continue;
+    BlockioClass each{.name = item.key, .entries = {}};
+    if (!item.value.IsNull()) {  // "name:" is a class without entries
+      reader.Each(item.value, absl::StrCat("Classes.", item.key),
                   [&](const YAML::Node& entry, const std::string& path) {
-                    each.entries.push_back(ReadEntry(reader, entry, path));
+                    auto read = ReadEntry(reader, entry, path);
+                    if (read) each.entries.push_back(*std::move(read));
                   });
     }
     config.classes.push_back(std::move(each));
   }
-  classes.Finish();
 }
 
 }  // namespace
@@ -118,14 +147,16 @@ const BlockioClass* BlockioConfig::Find(absl::string_view name) const {
 
 absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file) {
   BlockioConfig config;
-  PLIMSOLL_RETURN_IF_ERROR(
-      ReadClassFile(text, file, [&config](YamlReader& reader, const YAML::Node& document) {
-        YamlMapping mapping(reader, document, "");
-        const auto classes = mapping.Get("Classes");
+  PLIMSOLL_RETURN_IF_ERROR(ReadClassFile(
+      text, file,
+      [&config](YamlReader& reader, const YAML::Node& document) {
+        ClassFields fields(reader, document, "");
+        const auto classes = fields.Get("Classes");
         if (classes) ReadClasses(reader, *classes, config);
-        mapping.Finish();
-        if (!classes) reader.Fail(document, "", "\"Classes\" is missing");
-      }));
+        fields.Finish();
+        if (config.classes.empty()) reader.Note(document, "", "there are no classes in it");
+      },
+      &config.warnings));
   return config;
 }
 

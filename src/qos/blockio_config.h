@@ -11,7 +11,8 @@
 //       Weight: 20
 //
 // Values are Kubernetes quantities. Where several entries of a class name a disk, what a later one
-// says replaces what an earlier one said; a throttle of 0 is none.
+// says replaces what an earlier one said; a throttle of 0 is none. An entry whose list of devices
+// is empty has no effect.
 #ifndef PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
 #define PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
 
@@ -36,7 +37,7 @@ struct BlockioLimits {
 };
 
 struct BlockioEntry {
-  std::vector<std::string> devices;  // patterns of absolute paths; empty: only a weight
+  std::vector<std::string> devices;  // patterns, which need not match; empty: only a weight
   BlockioLimits limits;
   bool operator==(const BlockioEntry&) const = default;
 };
@@ -49,10 +50,13 @@ struct BlockioClass {
 
 struct BlockioConfig {
   std::vector<BlockioClass> classes;  // in the order of the file
+  // What is odd about the file and was read all the same, a line each with its place.
+  std::vector<std::string> warnings;
   const BlockioClass* Find(absl::string_view name) const;
 };
 
-// INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>".
+// INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>", a
+// line for each error. A file without classes is none: whoever reloads it wants none any more.
 absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file);
 // As ParseBlockioConfig, of a file. The error for one that can't be read names it and the reason.
 absl::StatusOr<BlockioConfig> LoadBlockioConfig(const std::string& path);

@@ -63,31 +63,22 @@ TEST(BlockioConfig, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(EntryError("{Weight: heavy}"), HasSubstr("io.yaml:4:14: Classes.slow[0].Weight"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: -1}"),
               HasSubstr("ThrottleReadBps: is -1, must be from 0 to"));
-  EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleWriteBps: 100E}"),
-              HasSubstr("ThrottleWriteBps: is 100E, must be from 0 to 9223372036854775806"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: 1}"),
               HasSubstr("must be 0 (unlimited) or at least 2"));
-  EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadIOPS: 5G}"),
-              HasSubstr("must be from 0 to 4294967294"));
   EXPECT_THAT(EntryError("{ThrottleReadBps: 1M}"), HasSubstr("throttles need \"Devices\""));
-  EXPECT_THAT(EntryError("{Devices: [], Weight: 20}"), HasSubstr("must not be empty"));
   EXPECT_THAT(EntryError("{Devices: /dev/sda, Weight: 20}"), HasSubstr("must be a list"));
-  EXPECT_THAT(EntryError("{Devices: [sda], Weight: 20}"), HasSubstr("no absolute path"));
-  EXPECT_THAT(EntryError("{Devices: [/dev/sda]}"), HasSubstr("sets nothing"));
   EXPECT_THAT(EntryError("{Wieght: 20}"), HasSubstr("did you mean \"Weight\"?"));
   EXPECT_THAT(EntryError("fast"), HasSubstr("must be a mapping"));
 }
 
 TEST(BlockioConfig, SaysWhatIsWrongWithTheWhole) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("io.yaml: the file is empty"));
-  EXPECT_THAT(ErrorOf("{}"), HasSubstr("\"Classes\" is missing"));
-  EXPECT_THAT(ErrorOf("classes: {}"), HasSubstr("did you mean \"Classes\"?"));
+  EXPECT_THAT(ErrorOf("Clases: {}"), HasSubstr("did you mean \"Classes\"?"));
+  EXPECT_THAT(ErrorOf("Classes: {\"a\\tb\": []}"),
+              HasSubstr("the class name \"a\\tb\" has a control character"));
   EXPECT_THAT(ErrorOf("Classes: [a]"), HasSubstr("must be a mapping"));
   EXPECT_THAT(ErrorOf("Classes: {a: 5}"), HasSubstr("Classes.a: must be a list"));
   EXPECT_THAT(ErrorOf("Classes: {a: [], a: []}"), HasSubstr("\"a\" is there twice"));
-  EXPECT_THAT(ErrorOf("Classes: {-a: []}"), HasSubstr("class name \"-a\" is not valid"));
   EXPECT_THAT(ErrorOf("Classes: {a: ["), HasSubstr("not valid YAML"));
-  EXPECT_THAT(ErrorOf("Classes: {a: []}\n---\nClasses: {}\n"), HasSubstr("more than one document"));
 }
 
 TEST(BlockioConfig, AFileIsReadByAbsolutePath) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -110,7 +111,7 @@ BlockioPlan PlanBlockio(const BlockioClass& definition, const BlockioMachine& ma
       const std::string problem =
           match.ok() ? match->problem : std::string(match.status().message());
       if (!problem.empty()) {
-        plan.warnings.push_back(absl::StrCat("device pattern ", pattern, ": ", problem));
+        plan.warnings.push_back(Printable(absl::StrCat("device pattern ", pattern, ": ", problem)));
         continue;
       }
       for (const linux::Disk& disk : match->disks) {

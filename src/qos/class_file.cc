@@ -2,9 +2,11 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -14,6 +16,7 @@ namespace plimsoll::qos {
 namespace {
 
 constexpr size_t kMaxBytes = 1024 * 1024;
+constexpr size_t kMostNotes = 100;
 
 }  // namespace
 
@@ -35,21 +38,34 @@ absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string&
 }
 
 absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
-                           const std::function<void(YamlReader&, const YAML::Node&)>& read) {
+                           const std::function<void(YamlReader&, const YAML::Node&)>& read,
+                           std::vector<std::string>* warnings) {
   YamlReader reader{std::string(file)};
   try {
-    const std::vector<YAML::Node> documents = LoadYamlDocuments(std::string(text));
-    if (documents.size() != 1 || documents[0].IsNull()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file, documents.size() > 1 ? ": more than one document" : ": the file is empty"));
+    bool more = false;
+    const YAML::Node document = LoadFirstYamlDocument(std::string(text), &more);
+    if (document.IsNull()) {
+      warnings->push_back(absl::StrCat(file, ": ", more ? "the first document is" : "is",
+                                       " empty, so it defines no classes"));
     }
-    read(reader, documents[0]);
+    if (more) {
+      warnings->push_back(
+          absl::StrCat(file, ": only the first document counts; what follows it is not read"));
+    }
+    if (!document.IsNull()) read(reader, document);
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
                                                    error.mark.column + 1,
                                                    ": not valid YAML: ", error.msg));
   }
-  return reader.status();
+  const std::vector<std::string>& notes = reader.notes();
+  const size_t told = std::min(notes.size(), kMostNotes);
+  warnings->insert(warnings->end(), notes.begin(), notes.begin() + static_cast<ptrdiff_t>(told));
+  if (told < notes.size()) {
+    warnings->push_back(absl::StrCat(file, ": ", notes.size() - told, " more of this kind"));
+  }
+  if (reader.errors().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
 }
 
 }  // namespace plimsoll::qos

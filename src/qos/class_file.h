@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,10 +20,13 @@ absl::StatusOr<std::string> LoadClassFile(const std::string& path);
 // The same below another root.
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path);
 
-// Has `read` look at the one document of the text. INVALID_ARGUMENT for text that is not YAML, for
-// none or more than one document, and for what `read` told the reader.
+// Has `read` look at the first document of the text, unless that is empty. As for containerd and
+// CRI-O, what follows the first document counts for nothing: that, an empty text, and what `read`
+// notes is told in `warnings`, a line each. INVALID_ARGUMENT for text that is not YAML, and for
+// what `read` told the reader: all of it, a line each.
 absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
-                           const std::function<void(YamlReader&, const YAML::Node&)>& read);
+                           const std::function<void(YamlReader&, const YAML::Node&)>& read,
+                           std::vector<std::string>* warnings);
 
 }  // namespace plimsoll::qos
 

@@ -47,4 +47,12 @@ absl::Status ValidateName(absl::string_view what, absl::string_view name) {
                    "a letter or digit; before it, if wanted, a DNS name and a slash"));
 }
 
+std::string WhyOddClassName(absl::string_view name) {
+  if (ValidateName("class", name).ok()) return "";
+  return absl::StrCat(
+      "the class name \"", name,
+      "\" is none that every client can send; 1 to 63 letters, digits, '-', '_' and "
+      "'.' are right");
+}
+
 }  // namespace plimsoll::qos

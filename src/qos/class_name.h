@@ -2,6 +2,8 @@
 #ifndef PLIMSOLL_QOS_CLASS_NAME_H_
 #define PLIMSOLL_QOS_CLASS_NAME_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -12,6 +14,9 @@ namespace plimsoll::qos {
 // 253 characters and a slash ("example.com/gold"). INVALID_ARGUMENT says what is wrong with it.
 // `what` begins the message: "class", "class type".
 absl::Status ValidateName(absl::string_view what, absl::string_view name);
+
+// What to tell of a class in a file whose name no client may be able to send; empty: nothing.
+std::string WhyOddClassName(absl::string_view name);
 
 }  // namespace plimsoll::qos
 

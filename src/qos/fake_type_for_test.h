@@ -20,6 +20,7 @@ struct FakeKernel {
   std::map<std::string, std::string> members;  // id -> class
   int refuse_after = -1;                       // so many assignments are taken, then none; -1: all
   std::function<void()> on_assign;             // before it is taken or refused
+  std::function<void()> on_release;            // before it is taken away
   std::string drift;
   int looks = 0;  // for drift
 };
@@ -65,6 +66,7 @@ class FakeType : public ClassType {
     return absl::OkStatus();
   }
   absl::Status Release(const Target& target, absl::string_view name) override {
+    if (kernel_->on_release) kernel_->on_release();
     const auto at = kernel_->members.find(target.id);
     if (at == kernel_->members.end()) return absl::OkStatus();
     if (at->second != name) return absl::InternalError(absl::StrCat("it does not hold ", name));

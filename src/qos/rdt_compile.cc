@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "qos/rdt_compile_parts.h"
 
@@ -30,18 +31,18 @@ struct Kind {
 
 // A class can have a part only of what its partition has.
 template <typename Allocations>
-absl::Status CheckClassesHaveAPartition(const RdtConfig& config, const Kind<Allocations>& kind) {
+void CheckClassesHaveAPartition(const RdtConfig& config, const Kind<Allocations>& kind,
+                                RdtFaults& faults) {
   for (const auto& [name, partition] : config.partitions) {
     if (partition.allocations.*kind.member) continue;
     for (const auto& [class_name, one] : partition.classes) {
       const std::optional<Allocations>& allocations = one.allocations.*kind.member;
       if (!allocations) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
+      faults.Add(absl::InvalidArgumentError(absl::StrCat(
           allocations->where, "class \"", class_name, "\" has a part of what partition \"", name,
-          "\" does not have; give the partition ", kind.key, ": 100%, or take the class's away"));
+          "\" does not have; give the partition ", kind.key, ": 100%, or take the class's away")));
     }
   }
-  return absl::OkStatus();
 }
 
 template <typename Allocations>
@@ -53,42 +54,63 @@ void WarnOfUnknownIds(const std::string& who, const Allocations& allocations,
   }
   if (unknown.empty()) return;
   compiled.warnings.push_back(absl::StrCat(allocations.where, who, " names cache ids ",
-                                           CacheIdList(unknown), "; this machine has ",
+                                           CacheIdList(unknown), "; the machine has ",
                                            CacheIdList(ids)));
+}
+
+template <typename Allocations>
+void WarnOfAllUnknownIds(const RdtConfig& config, const Kind<Allocations>& kind,
+                         RdtCompiled& compiled) {
+  for (const auto& [name, partition] : config.partitions) {
+    if (const auto& allocations = partition.allocations.*kind.member) {
+      WarnOfUnknownIds(absl::StrCat("partition ", name), *allocations, kind.ids, compiled);
+    }
+    for (const auto& [class_name, one] : partition.classes) {
+      if (const auto& allocations = one.allocations.*kind.member) {
+        WarnOfUnknownIds(absl::StrCat("class ", class_name), *allocations, kind.ids, compiled);
+      }
+    }
+  }
+}
+
+// Somebody asks for what the machine lacks. As for containerd and CRI-O, it is an error only where
+// a class does, and the file doesn't call it optional.
+template <typename Allocations>
+void TellOfLack(const RdtConfig& config, const Kind<Allocations>& kind, RdtCompiled& compiled,
+                RdtFaults& faults) {
+  if (!kind.optional) {
+    for (const auto& [name, partition] : config.partitions) {
+      for (const auto& [class_name, one] : partition.classes) {
+        const auto& allocations = one.allocations.*kind.member;
+        if (!allocations) continue;
+        faults.Add(absl::FailedPreconditionError(
+            absl::StrCat(allocations->where, kind.lacks, "; \"options: {", kind.option,
+                         ": {optional: true}}\" goes on without ", kind.resource)));
+        return;
+      }
+    }
+  }
+  compiled.warnings.push_back(absl::StrCat(
+      kind.lacks, ", so every ", kind.key, " of the file is without effect (",
+      kind.optional ? "it is optional" : "no class has one of its own, so that is no error", ")"));
 }
 
 // Whether the kind is to be compiled: somebody asks for it and the machine has it.
 template <typename Allocations>
-absl::StatusOr<bool> IsInForce(const RdtConfig& config, const Kind<Allocations>& kind,
-                               RdtCompiled& compiled) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckClassesHaveAPartition(config, kind));
-  const std::string* first_asked = nullptr;
-  for (const auto& [name, partition] : config.partitions) {
-    const std::optional<Allocations>& allocations = partition.allocations.*kind.member;
-    if (allocations && first_asked == nullptr) first_asked = &allocations->where;
-  }
-  if (first_asked == nullptr) return false;
+bool IsInForce(const RdtConfig& config, const Kind<Allocations>& kind, RdtCompiled& compiled,
+               RdtFaults& faults) {
+  CheckClassesHaveAPartition(config, kind, faults);
+  const bool asked =
+      std::any_of(config.partitions.begin(), config.partitions.end(), [&](const auto& partition) {
+        return (partition.second.allocations.*kind.member).has_value();
+      });
+  if (!asked) return false;
   if (kind.machine_has_it) {
-    for (const auto& [name, partition] : config.partitions) {
-      if (const auto& allocations = partition.allocations.*kind.member) {
-        WarnOfUnknownIds(absl::StrCat("partition ", name), *allocations, kind.ids, compiled);
-      }
-      for (const auto& [class_name, one] : partition.classes) {
-        if (const auto& allocations = one.allocations.*kind.member) {
-          WarnOfUnknownIds(absl::StrCat("class ", class_name), *allocations, kind.ids, compiled);
-        }
-      }
-    }
-    return true;
+    WarnOfAllUnknownIds(config, kind, compiled);
+  } else {
+    TellOfLack(config, kind, compiled, faults);
   }
-  if (!kind.optional) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(*first_asked, kind.lacks, "; \"options: {", kind.option,
-                     ": {optional: true}}\" goes on without ", kind.resource));
-  }
-  compiled.warnings.push_back(absl::StrCat(kind.lacks, ", so every ", kind.key,
-                                           " of the file is without effect (it is optional)"));
-  return false;
+  return kind.machine_has_it;
 }
 
 // Ways are exclusive only if every partition says which are its.
@@ -119,14 +141,13 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
   if (names.empty() || names.size() + foreign <= most) return absl::OkStatus();
   if (!machine.l2 && !machine.l3 && !machine.mb) {
     return absl::FailedPreconditionError(
-        absl::StrCat("this machine's resctrl has nothing to divide; it can't have the rdt classes ",
+        absl::StrCat("the machine's resctrl has nothing to divide; it can't have the rdt classes ",
                      absl::StrJoin(names, ", ")));
   }
   const uint64_t room = most > foreign ? most - foreign : 0;
   const std::vector<std::string> over(names.begin() + static_cast<ptrdiff_t>(room), names.end());
   return absl::ResourceExhaustedError(absl::StrCat(
-      "too many rdt classes: this machine has ", most + 1,
-      " CLOSIDs, of which the root group has 1",
+      "too many rdt classes: the machine has ", most + 1, " CLOSIDs, of which the root group has 1",
       foreign == 0 ? ""
                    : absl::StrCat(" and groups of others ", foreign, " (",
                                   absl::StrJoin(foreign_groups, ", "), ")"),
@@ -154,8 +175,8 @@ void WarnOfRounding(RdtCompiled& compiled) {
   }
 }
 
-absl::Status CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& machine,
-                           RdtCompiled& compiled) {
+void CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& machine,
+                   RdtCompiled& compiled, RdtFaults& faults) {
   const auto compile = [&](const char* level, const char* key, const char* option, bool optional,
                            const std::optional<linux::ResctrlCacheInfo>& cache,
                            std::optional<RdtCacheAllocations> RdtAllocations::*member) {
@@ -166,20 +187,19 @@ absl::Status CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& ma
         optional,
         cache.has_value(),
         cache ? cache->ids : std::vector<uint64_t>(),
-        absl::StrCat("resctrl on this machine does not divide ", level, " caches"),
+        absl::StrCat("resctrl on the machine does not divide ", level, " caches"),
         member};
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool in_force, IsInForce(config, kind, compiled));
-    if (!in_force) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(CheckEveryPartitionHas(config, key, member));
-    return CompileRdtCache(config, level, member, *cache, compiled);
+    if (!IsInForce(config, kind, compiled, faults)) return;
+    const absl::Status all = CheckEveryPartitionHas(config, key, member);
+    faults.Add(all);
+    if (all.ok()) CompileRdtCache(config, level, member, *cache, compiled, faults);
   };
-  PLIMSOLL_RETURN_IF_ERROR(
-      compile("L2", "l2Allocation", "l2", config.l2_optional, machine.l2, &RdtAllocations::l2));
-  return compile("L3", "l3Allocation", "l3", config.l3_optional, machine.l3, &RdtAllocations::l3);
+  compile("L2", "l2Allocation", "l2", config.l2_optional, machine.l2, &RdtAllocations::l2);
+  compile("L3", "l3Allocation", "l3", config.l3_optional, machine.l3, &RdtAllocations::l3);
 }
 
-absl::Status CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo& machine,
-                              RdtCompiled& compiled) {
+void CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo& machine,
+                      RdtCompiled& compiled, RdtFaults& faults) {
   const bool usable = machine.mb && !machine.mb->vendor_steps;
   const Kind<RdtBandwidthAllocations> kind = {
       "MB",
@@ -188,12 +208,13 @@ absl::Status CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo&
       config.mb_optional,
       usable,
       machine.mb ? machine.mb->ids : std::vector<uint64_t>(),
-      machine.mb ? "this machine's memory bandwidth counts in steps of 1/8 GB/s (AMD), which "
+      machine.mb ? "the machine's memory bandwidth counts in steps of 1/8 GB/s (AMD), which "
                    "neither % nor MBps can say"
-                 : "resctrl on this machine does not limit memory bandwidth",
+                 : "resctrl on the machine does not limit memory bandwidth",
       &RdtAllocations::mb};
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool in_force, IsInForce(config, kind, compiled));
-  return in_force ? CompileRdtBandwidth(config, *machine.mb, compiled) : absl::OkStatus();
+  if (IsInForce(config, kind, compiled, faults)) {
+    CompileRdtBandwidth(config, *machine.mb, compiled, faults);
+  }
 }
 
 }  // namespace
@@ -201,6 +222,7 @@ absl::Status CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo&
 absl::StatusOr<RdtCompiled> CompileRdt(const RdtConfig& config, const linux::ResctrlInfo& machine,
                                        const std::vector<std::string>& foreign_groups) {
   RdtCompiled compiled;
+  compiled.warnings = config.warnings;
   for (const auto& [name, partition] : config.partitions) {
     compiled.partitions.push_back({.name = name});
     for (const auto& [class_name, one] : partition.classes) {
@@ -210,11 +232,14 @@ absl::StatusOr<RdtCompiled> CompileRdt(const RdtConfig& config, const linux::Res
                                       .deny_container_annotation = one.deny_container_annotation};
     }
   }
-  PLIMSOLL_RETURN_IF_ERROR(CompileCaches(config, machine, compiled));
-  PLIMSOLL_RETURN_IF_ERROR(CompileBandwidth(config, machine, compiled));
-  PLIMSOLL_RETURN_IF_ERROR(CheckGroups(compiled, machine, foreign_groups));
+  RdtFaults faults;
+  CompileCaches(config, machine, compiled, faults);
+  CompileBandwidth(config, machine, compiled, faults);
+  faults.Add(CheckGroups(compiled, machine, foreign_groups));
+  PLIMSOLL_RETURN_IF_ERROR(faults.status());
   WarnOfRoot(config, compiled);
   WarnOfRounding(compiled);
+  for (std::string& warning : compiled.warnings) warning = Printable(warning);
   return compiled;
 }
 

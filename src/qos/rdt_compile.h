@@ -53,15 +53,18 @@ struct RdtCompiled {
   std::map<std::string, RdtCompiledClass> classes;  // those of the file
   // Every percentage that is not given exactly, by how little so ever.
   std::vector<RdtRounding> roundings;
-  // For the administrator, a sentence each: those more than 5% off, masks on ways that devices use
-  // too, what the machine lacks and the file calls optional, ids that the machine doesn't have.
+  // For the administrator, a sentence each: what the file has that is odd, those more than 5% off,
+  // masks on ways that devices use too, what the machine lacks and no class needs or the file calls
+  // optional, ids that the machine doesn't have.
   std::vector<std::string> warnings;
 };
 
 // `foreign_groups`: resctrl groups of others, which use up CLOSIDs too. Errors begin with the place
-// in the file. INVALID_ARGUMENT: the file contradicts itself, or the machine can't take a value;
-// FAILED_PRECONDITION: the machine lacks what the file doesn't call optional; RESOURCE_EXHAUSTED:
-// too few cache ways or CLOSIDs, with the names of the classes that find no room.
+// in the file; all that can be told at once are, a line each, under the gravest code.
+// INVALID_ARGUMENT: the file contradicts itself, or the machine can't take a value;
+// RESOURCE_EXHAUSTED: too few cache ways or CLOSIDs, with the names of the classes that find no
+// room; FAILED_PRECONDITION: the machine lacks what a class needs and the file doesn't call
+// optional.
 absl::StatusOr<RdtCompiled> CompileRdt(const RdtConfig& config, const linux::ResctrlInfo& machine,
                                        const std::vector<std::string>& foreign_groups = {});
 

@@ -1,9 +1,9 @@
 // Memory bandwidth: a partition's is the most that its classes can have.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/status.h"
 #include "qos/rdt_compile_parts.h"
 
 namespace plimsoll::qos {
@@ -12,17 +12,22 @@ namespace {
 constexpr char kResource[] = "MB";
 constexpr uint64_t kNoLimitMbps = std::numeric_limits<uint32_t>::max();
 
-// In the unit that counts on the machine. Where nothing is said: all.
-absl::StatusOr<uint64_t> Wanted(const std::optional<RdtBandwidthAllocations>& allocations,
-                                uint64_t id, bool mbps) {
+constexpr char kUnits[] = "; write [50%, 1000MBps]";
+
+// In the unit that counts on the machine. Where nothing is said: all. nullopt after a fault.
+std::optional<uint64_t> Wanted(const std::optional<RdtBandwidthAllocations>& allocations,
+                               uint64_t id, bool mbps, RdtFaults& faults) {
   const RdtBandwidthAllocation* const one = RdtAllocationFor(allocations, id);
   if (one == nullptr) return mbps ? kNoLimitMbps : 100;
   const std::optional<uint64_t>& value = mbps ? one->mbps : one->percent;
   if (value) return *value;
-  return absl::InvalidArgumentError(absl::StrCat(
-      one->where, "MB of cache ", id, " has no value in ", mbps ? "MBps" : "%",
-      mbps ? ", which counts here: resctrl is mounted with mba_MBps; write [50%, 1000MBps]"
-           : ", which counts here: resctrl is mounted without mba_MBps; write [50%, 1000MBps]"));
+  const std::string& error = mbps ? one->mbps_error : one->percent_error;
+  const std::string why =
+      error.empty() ? absl::StrCat("there is no value in ", mbps ? "MBps" : "%") : error;
+  faults.AddOfCache(absl::StatusCode::kInvalidArgument, one->where, kResource, id,
+                    absl::StrCat(": ", why, ", which counts on the machine: resctrl is mounted ",
+                                 mbps ? "with" : "without", " mba_MBps", kUnits));
+  return std::nullopt;
 }
 
 // As the kernel rounds a percentage when it is written, so that what is read later is the same.
@@ -43,37 +48,35 @@ void NoteRounding(const std::string& who, uint64_t id, double asked, uint64_t gi
                  compiled);
 }
 
-absl::Status CompileClass(const std::string& name, const RdtClassConfig& one, uint64_t id,
-                          uint64_t upper, const linux::ResctrlBandwidthInfo& mb,
-                          RdtCompiled& compiled) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t wanted, Wanted(one.allocations.mb, id, mb.mbps));
+void CompileClass(const std::string& name, const RdtClassConfig& one, uint64_t id,
+                  std::optional<uint64_t> upper, const linux::ResctrlBandwidthInfo& mb,
+                  RdtCompiled& compiled, RdtFaults& faults) {
+  const std::optional<uint64_t> wanted = Wanted(one.allocations.mb, id, mb.mbps, faults);
+  if (!wanted || !upper) return;
   uint64_t& value = compiled.classes.at(name).schemata[kResource][id];
   if (mb.mbps) {
-    value = std::min(wanted, upper);
-    return absl::OkStatus();
+    value = std::min(*wanted, *upper);
+    return;
   }
-  value = Rounded(wanted * upper, mb);
-  NoteRounding(absl::StrCat("class ", name), id, static_cast<double>(wanted * upper) / 100, value,
+  value = Rounded(*wanted * *upper, mb);
+  NoteRounding(absl::StrCat("class ", name), id, static_cast<double>(*wanted * *upper) / 100, value,
                compiled);
-  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
-                                 RdtCompiled& compiled) {
+void CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
+                         RdtCompiled& compiled, RdtFaults& faults) {
   for (RdtCompiledPartition& partition : compiled.partitions) {
     const RdtPartitionConfig& configured = config.partitions.at(partition.name);
     for (const uint64_t id : mb.ids) {
-      PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t upper,
-                                Wanted(configured.allocations.mb, id, mb.mbps));
-      partition.schemata[kResource][id] = upper;
+      const std::optional<uint64_t> upper = Wanted(configured.allocations.mb, id, mb.mbps, faults);
+      if (upper) partition.schemata[kResource][id] = *upper;
       for (const auto& [name, one] : configured.classes) {
-        PLIMSOLL_RETURN_IF_ERROR(CompileClass(name, one, id, upper, mb, compiled));
+        CompileClass(name, one, id, upper, mb, compiled, faults);
       }
     }
   }
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::qos

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/status.h"
 #include "qos/rdt_compile_parts.h"
 #include "qos/rdt_mask.h"
 
@@ -35,33 +34,47 @@ class LineCompiler {
  public:
   LineCompiler(const RdtConfig& config, std::string resource, Path path,
                std::optional<RdtCacheAllocations> RdtAllocations::*member,
-               const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled)
+               const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled, RdtFaults& faults)
       : config_(config),
         resource_(std::move(resource)),
         path_(path),
         member_(member),
         cache_(cache),
-        compiled_(compiled) {}
+        compiled_(compiled),
+        faults_(faults) {}
 
-  absl::Status Run() {
+  void Run() {
+    bool divided = true;
     for (const uint64_t id : cache_.ids) {
-      PLIMSOLL_RETURN_IF_ERROR(Divide(id));
-      PLIMSOLL_RETURN_IF_ERROR(Overlay(id));
+      if (Divide(id)) {
+        Overlay(id);
+      } else {
+        divided = false;
+      }
     }
+    if (!divided) return;
     for (const RdtCompiledPartition& partition : compiled_.partitions) WarnOfShareable(partition);
-    return absl::OkStatus();
   }
 
  private:
-  // "rdt.yaml:5:9: partitions.a.l3Allocation: L3 of cache 0: "
-  std::string At(const std::string& partition, const RdtCacheShare& share, uint64_t id) const {
-    const auto& allocations = config_.partitions.at(partition).allocations.*member_;
-    return absl::StrCat(share.where.empty() ? allocations->where : share.where, resource_,
-                        " of cache ", id, ": ");
+  using Shares = std::vector<std::pair<std::string, const RdtCacheShare*>>;
+
+  // Of a partition's share of a cache: "rdt.yaml:5:9: partitions.a.l3Allocation: L3 of cache 0: ".
+  void Fail(absl::StatusCode code, const std::pair<std::string, const RdtCacheShare*>& share,
+            uint64_t id, absl::string_view why) {
+    const auto& allocations = config_.partitions.at(share.first).allocations.*member_;
+    const std::string& own = share.second->where;
+    faults_.AddOfCache(code, own.empty() ? allocations->where : own, resource_, id,
+                       absl::StrCat(": ", why));
+  }
+  void Fail(const std::pair<std::string, const RdtCacheShare*>& share, uint64_t id,
+            absl::string_view why) {
+    Fail(absl::StatusCode::kInvalidArgument, share, id, why);
   }
 
-  absl::Status Divide(uint64_t id) {
-    std::vector<std::pair<std::string, const RdtCacheShare*>> shares;
+  // False after a fault.
+  bool Divide(uint64_t id) {
+    Shares shares;
     for (const auto& [name, partition] : config_.partitions) {
       shares.emplace_back(name, &ShareOf(partition.allocations.*member_, id, path_));
     }
@@ -73,16 +86,14 @@ class LineCompiler {
     if (masks == static_cast<ptrdiff_t>(shares.size())) return TakeMasks(shares, id);
     const auto percent = std::find_if_not(shares.begin(), shares.end(), is_mask);
     const auto mask = std::find_if(shares.begin(), shares.end(), is_mask);
-    return absl::InvalidArgumentError(
-        absl::StrCat(At(percent->first, *percent->second, id), "partition \"", percent->first,
-                     "\" has a "
-                     "percentage (",
-                     percent->second->text, ") and partition \"", mask->first, "\" a mask (",
-                     mask->second->text, "); all have the one or all the other"));
+    Fail(*percent, id,
+         absl::StrCat("partition \"", percent->first, "\" has a percentage (",
+                      percent->second->text, ") and partition \"", mask->first, "\" a mask (",
+                      mask->second->text, "); all have the one or all the other"));
+    return false;
   }
 
-  absl::Status DividePercents(
-      const std::vector<std::pair<std::string, const RdtCacheShare*>>& shares, uint64_t id) {
+  bool DividePercents(const Shares& shares, uint64_t id) {
     std::vector<uint64_t> percents;
     uint64_t total = 0;
     for (const auto& [name, share] : shares) {
@@ -95,47 +106,53 @@ class LineCompiler {
       });
     };
     if (total > 100) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(At(shares.back().first, *shares.back().second, id), "partitions have ",
-                       total, "% together, 100% is all there is: ", list(),
-                       " (a partition that is silent about a cache has all of it)"));
+      Fail(shares.back(), id,
+           absl::StrCat("partitions have ", total, "% together, 100% is all there is: ", list(),
+                        " (a partition that is silent about a cache has all of it)"));
+      return false;
+    }
+    if (total == 0) {
+      Fail(shares.front(), id, absl::StrCat("nothing is given out: ", list(), "; 1% is the least"));
+      return false;
     }
     auto masks = DivideCache(percents, cache_.cbm_mask, cache_.min_cbm_bits);
     if (!masks.ok()) {
-      return Annotate(masks.status(), absl::StrCat(At(shares[0].first, *shares[0].second, id),
-                                                   "can't be divided into ", list()));
+      Fail(masks.status().code(), shares.front(), id,
+           absl::StrCat("can't be divided into ", list(), ": ", masks.status().message()));
+      return false;
     }
     for (size_t i = 0; i < shares.size(); ++i) {
       compiled_.partitions[i].schemata[resource_][id] = (*masks)[i];
       NoteRounding(absl::StrCat("partition ", shares[i].first), id,
                    static_cast<double>(percents[i]), (*masks)[i], cache_.cbm_mask);
     }
-    return absl::OkStatus();
+    return true;
   }
 
-  absl::Status TakeMasks(const std::vector<std::pair<std::string, const RdtCacheShare*>>& shares,
-                         uint64_t id) {
+  bool TakeMasks(const Shares& shares, uint64_t id) {
+    bool fits = true;
     for (size_t i = 0; i < shares.size(); ++i) {
       const RdtCacheShare& share = *shares[i].second;
-      const std::string at = At(shares[i].first, share, id);
       const std::string why =
           WhyNoCacheMask(share.mask, cache_.cbm_mask, cache_.min_cbm_bits, cache_.sparse_masks);
       if (!why.empty()) {
-        return absl::InvalidArgumentError(absl::StrCat(at, "\"", share.text, "\" ", why));
+        Fail(shares[i], id, absl::StrCat("\"", share.text, "\" ", why));
+        fits = false;
       }
       for (size_t other = 0; other < i; ++other) {
         if ((shares[other].second->mask & share.mask) == 0) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat(at, "partitions \"", shares[other].first, "\" (",
-                         shares[other].second->text, ") and \"", shares[i].first, "\" (",
-                         share.text, ") overlap; they share nothing of a cache"));
+        Fail(shares[i], id,
+             absl::StrCat("partitions \"", shares[other].first, "\" (", shares[other].second->text,
+                          ") and \"", shares[i].first, "\" (", share.text,
+                          ") overlap; they share nothing of a cache"));
+        fits = false;
       }
       compiled_.partitions[i].schemata[resource_][id] = share.mask;
     }
-    return absl::OkStatus();
+    return fits;
   }
 
-  absl::Status Overlay(uint64_t id) {
+  void Overlay(uint64_t id) {
     for (const RdtCompiledPartition& partition : compiled_.partitions) {
       const uint64_t base = partition.schemata.at(resource_).at(id);
       for (const auto& [name, one] : config_.partitions.at(partition.name).classes) {
@@ -145,7 +162,11 @@ class LineCompiler {
         const RdtCacheShare& share = ShareOf(allocations, id, path_);
         if (&share == &WholeCache()) continue;
         const auto part = OverlayCache(share, base, cache_.min_cbm_bits, cache_.sparse_masks);
-        if (!part.ok()) return Annotate(part.status(), ClassAt(share, name, id));
+        if (!part.ok()) {
+          faults_.AddOfCache(part.status().code(), share.where, resource_, id,
+                             absl::StrCat(", class \"", name, "\": ", part.status().message()));
+          continue;
+        }
         mask = *part;
         if (share.kind == RdtCacheShare::Kind::kMask) continue;
         const uint64_t low = std::max<uint64_t>(share.low_percent, 1);
@@ -153,12 +174,6 @@ class LineCompiler {
                      static_cast<double>(share.high_percent - low + 1), mask, base);
       }
     }
-    return absl::OkStatus();
-  }
-
-  std::string ClassAt(const RdtCacheShare& share, const std::string& name, uint64_t id) const {
-    // Annotate puts the ": " itself.
-    return absl::StrCat(share.where, resource_, " of cache ", id, ", class \"", name, "\"");
   }
 
   void NoteRounding(const std::string& who, uint64_t id, double asked, uint64_t mask,
@@ -196,6 +211,7 @@ class LineCompiler {
   std::optional<RdtCacheAllocations> RdtAllocations::*const member_;
   const linux::ResctrlCacheInfo& cache_;
   RdtCompiled& compiled_;
+  RdtFaults& faults_;
 };
 
 // Code and data have lines of their own, but the ways are the same.
@@ -218,17 +234,21 @@ void WarnOfCodeOnData(const std::string& level, RdtCompiled& compiled) {
 
 }  // namespace
 
-absl::Status CompileRdtCache(const RdtConfig& config, const std::string& level,
-                             std::optional<RdtCacheAllocations> RdtAllocations::*member,
-                             const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled) {
+void CompileRdtCache(const RdtConfig& config, const std::string& level,
+                     std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                     const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled,
+                     RdtFaults& faults) {
   const auto line = [&](const std::string& resource, Path path) {
-    return LineCompiler(config, resource, path, member, cache, compiled).Run();
+    LineCompiler(config, resource, path, member, cache, compiled, faults).Run();
   };
-  if (!cache.cdp) return line(level, Path::kUnified);
-  PLIMSOLL_RETURN_IF_ERROR(line(level + "CODE", Path::kCode));
-  PLIMSOLL_RETURN_IF_ERROR(line(level + "DATA", Path::kData));
-  WarnOfCodeOnData(level, compiled);
-  return absl::OkStatus();
+  if (!cache.cdp) {
+    line(level, Path::kUnified);
+  } else {
+    line(level + "CODE", Path::kCode);
+    line(level + "DATA", Path::kData);
+    if (faults.status().ok()) WarnOfCodeOnData(level, compiled);
+  }
+  WarnOfIdleRdtShares(config, level, member, cache, compiled);
 }
 
 }  // namespace plimsoll::qos

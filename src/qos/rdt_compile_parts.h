@@ -5,21 +5,28 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
 #include "linux/resctrl_info.h"
 #include "qos/rdt_compile.h"
 #include "qos/rdt_config.h"
+#include "qos/rdt_faults.h"
 
 namespace plimsoll::qos {
 
 // Adds the lines of one cache level ("L2", "L3") to partitions and classes, which are there
 // already. The level is restricted by every partition and the machine has it.
-absl::Status CompileRdtCache(const RdtConfig& config, const std::string& level,
-                             std::optional<RdtCacheAllocations> RdtAllocations::*member,
-                             const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled);
+void CompileRdtCache(const RdtConfig& config, const std::string& level,
+                     std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                     const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled,
+                     RdtFaults& faults);
 // The same for MB, which at least one partition restricts.
-absl::Status CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
-                                 RdtCompiled& compiled);
+void CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
+                         RdtCompiled& compiled, RdtFaults& faults);
+// Warns of shares of a level that the machine does not use (of code and data where it doesn't tell
+// them apart, or the unified ones where it does) and that containerd and CRI-O would refuse all the
+// same: they hold every share against the others.
+void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
+                         std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                         const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled);
 
 // Notes that `who` asked for one percentage and gets another, together with other ids of the same.
 void AddRdtRounding(const RdtRounding& rounding, RdtCompiled& compiled);

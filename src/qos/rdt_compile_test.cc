@@ -145,22 +145,25 @@ TEST(RdtCompileTest, BandwidthNeedsTheUnitThatCounts) {
   const auto percent = ErrorOf("partitions: {p: {mbAllocation: [1000MBps]}}", machine);
   EXPECT_EQ(percent.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(percent.message(),
-              AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of cache 0 has no "
-                              "value in %"),
+              AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of caches 0-1: "
+                              "there is no value in %, which counts on the machine"),
                     HasSubstr("mounted without mba_MBps")));
   machine.mb->mbps = true;
   EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
-              HasSubstr("no value in MBps, which counts here: resctrl is mounted with mba_MBps"));
+              HasSubstr("no value in MBps, which counts on the machine: resctrl is mounted with "
+                        "mba_MBps"));
   machine.mb->mbps = false;
   machine.mb->vendor_steps = true;
-  EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
+  EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: [50%], classes: {c: {mbAllocation: [50%]}}}}",
+                      machine)
+                  .message(),
               HasSubstr("steps of 1/8 GB/s (AMD)"));
 }
 
 TEST(RdtCompileTest, ContradictionsAreNamed) {
   const std::pair<std::string, std::string> cases[] = {
       {"partitions: {a: {l3Allocation: 60%}, b: {l3Allocation: 50%}}",
-       "rdt.yaml:1:56: partitions.b.l3Allocation: L3 of cache 0: partitions have 110% together, "
+       "rdt.yaml:1:56: partitions.b.l3Allocation: L3 of caches 0-1: partitions have 110% together, "
        "100% is all there is: a 60%, b 50%"},
       {"partitions: {a: {l3Allocation: {0: 60%}}, b: {l3Allocation: 40%}}",
        "L3 of cache 1: partitions have 140% together"},
@@ -177,7 +180,7 @@ TEST(RdtCompileTest, ContradictionsAreNamed) {
        "l3Allocation: 100%"},
       {"partitions: {a: {classes: {x: {mbAllocation: 50%}}}}", "give the partition mbAllocation"},
       {"partitions: {a: {l3Allocation: 50%, classes: {x: {l3Allocation: 0xfff}}}}",
-       "partitions.a.classes.x.l3Allocation: L3 of cache 0, class \"x\": \"0xfff\""},
+       "partitions.a.classes.x.l3Allocation: L3 of caches 0-1, class \"x\": \"0xfff\""},
   };
   for (const auto& [text, expected] : cases) {
     const absl::Status status = ErrorOf(text);
@@ -200,7 +203,7 @@ TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
   const absl::Status status = ErrorOf(kTwo, machine);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("partitions.exclusive.l3Allocation: resctrl on this machine does not "
+              AllOf(HasSubstr("classes.gold.l3Allocation: resctrl on the machine does not "
                               "divide L3 caches"),
                     HasSubstr("options: {l3: {optional: true}}")));
   const RdtCompiled compiled =
@@ -209,8 +212,10 @@ TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
   EXPECT_THAT(compiled.warnings,
               Contains(HasSubstr("every l3Allocation of the file is without effect")));
   machine.mb.reset();
-  EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: 50%}}", machine).message(),
-              HasSubstr("does not limit memory bandwidth"));
+  EXPECT_THAT(
+      ErrorOf("partitions: {p: {mbAllocation: 50%, classes: {c: {mbAllocation: 50%}}}}", machine)
+          .message(),
+      HasSubstr("does not limit memory bandwidth"));
   // L2 is not asked for, so that there is none matters to nobody.
   EXPECT_THAT(Compiled(kTwo).warnings, Not(Contains(HasSubstr("L2"))));
 }
@@ -250,7 +255,7 @@ TEST(RdtCompileTest, TooManyClassesAreNamed) {
   const absl::Status status = ErrorOf(kTwo, machine, {"admins"});
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(),
-            "too many rdt classes: this machine has 4 CLOSIDs, of which the root group has 1 and "
+            "too many rdt classes: the machine has 4 CLOSIDs, of which the root group has 1 and "
             "groups of others 1 (admins); no room for silver of bronze, gold, silver");
   machine.l3->num_closids = 1;
   EXPECT_THAT(ErrorOf(kTwo, machine).message(), HasSubstr("no room for bronze, gold, silver"));
@@ -268,7 +273,7 @@ partitions:
                                         machine);
   EXPECT_THAT(
       compiled.warnings,
-      ElementsAre(HasSubstr("partition a names cache ids 7; this machine has 0-1"),
+      ElementsAre(HasSubstr("partition a names cache ids 7; the machine has 0-1"),
                   "partition b: L3 of caches 0-1: devices use the ways 0x600 too (shareable_bits "
                   "0x600), so they are not the partition's alone",
                   HasSubstr("whatever has no class uses every way"),

@@ -27,7 +27,8 @@ namespace plimsoll::qos {
 // The class that stands for resctrl's root group, in which everything is that nobody moved.
 inline constexpr char kRdtRootClass[] = "system/default";
 
-// How much of a cache: "60%", "50-60%" (1 to 100 each), "0xf0" or the same as bits, "4-7".
+// How much of a cache: "60%" (of a partition also "0%": the least that there is), "50-60%" (1 to
+// 100 each), "0xf0" or the same as bits, "4-7".
 struct RdtCacheShare {
   enum class Kind { kPercent, kPercentRange, kMask };
   Kind kind = Kind::kPercent;
@@ -46,10 +47,13 @@ struct RdtCacheAllocation {
   std::optional<RdtCacheShare> data;
 };
 
-// Of memory bandwidth: which of the two counts is the machine's affair (`mba_MBps`).
+// Of memory bandwidth: which of the two counts is the machine's affair (`mba_MBps`). A value that
+// can't be counts as an error only where its unit does.
 struct RdtBandwidthAllocation {
   std::optional<uint64_t> percent;  // 0 to 100
   std::optional<uint64_t> mbps;     // MiB/s, at most 2^32-1
+  std::string percent_error;        // why there is no `percent`, where there is one in the file
+  std::string mbps_error;
   std::string where;
 };
 
@@ -92,10 +96,12 @@ struct RdtConfig {
   // The layout of the caches follows the order of the names. Class names are unique in the file;
   // the root's, which may be written as "", is kRdtRootClass here.
   std::map<std::string, RdtPartitionConfig> partitions;
+  // What is odd about the file and was read all the same, a line each with its place.
+  std::vector<std::string> warnings;
 };
 
-// `file` is for messages: "<file>:<line>:<column>: <path>: <why, and what would be right>". An
-// empty file has no partitions. INVALID_ARGUMENT.
+// `file` is for messages: "<file>:<line>:<column>: <path>: <why, and what would be right>", a line
+// for each error. An empty file has no partitions. INVALID_ARGUMENT.
 absl::StatusOr<RdtConfig> ParseRdtConfig(const std::string& file, const std::string& text);
 
 // Class names become directories below resctrl's mount point, so: 1 to 255 bytes, none of them '/'

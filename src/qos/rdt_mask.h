@@ -16,7 +16,7 @@ bool IsContiguous(uint64_t mask);
 uint64_t MaskOf(uint64_t first, uint64_t count);
 
 // Divides the ways `cbm_mask` of a cache, from the lowest up, in the order of `percents`, each of
-// which is at least 1 and all of which together are at most 100. The smallest share is granted
+// which is at least 0 and all of which together are 1 to 100. The smallest share is granted
 // first, so that those that have to be rounded up to `min_bits` find room; the largest gets what
 // remains of the sum. Of equal ones the first comes first. RESOURCE_EXHAUSTED when there are not
 // enough ways.

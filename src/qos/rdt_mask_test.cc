@@ -67,7 +67,7 @@ TEST(RdtMaskTest, AClassMaskIsRelativeToItsPartition) {
   EXPECT_EQ(*OverlayCache(*ParseRdtCacheShare("0x5"), 0xff0, 1, true), 0x50u);
   EXPECT_FALSE(OverlayCache(*ParseRdtCacheShare("63"), 0xff0, 1, false).ok());
   const auto few = OverlayCache(*ParseRdtCacheShare("0x1"), 0xff0, 2, false);
-  EXPECT_THAT(few.status().message(), HasSubstr("fewer ways than this machine's least, 2"));
+  EXPECT_THAT(few.status().message(), HasSubstr("fewer ways than the machine's least, 2"));
   EXPECT_THAT(OverlayCache(*ParseRdtCacheShare("50%"), 0xa0, 1, true).status().message(),
               HasSubstr("which has gaps"));
 }

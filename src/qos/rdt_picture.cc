@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/printable.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -26,7 +27,8 @@ std::vector<RdtPictureRow> ShareRows(const RdtCompiled& compiled, const std::str
   std::vector<RdtPictureRow> rows;
   for (size_t i = 0; i < compiled.partitions.size(); ++i) {
     const RdtCompiledPartition& partition = compiled.partitions[i];
-    rows.push_back({Kind::kPartition, partition.name, partition.schemata.at(resource).at(id), i});
+    rows.push_back(
+        {Kind::kPartition, Printable(partition.name), partition.schemata.at(resource).at(id), i});
     for (const auto& [name, one] : compiled.classes) {
       if (one.partition != partition.name) continue;
       rows.push_back({Kind::kClass, name, one.schemata.at(resource).at(id), i});
@@ -137,14 +139,16 @@ std::string RdtText(const RdtCompiled& compiled, const linux::ResctrlInfo& machi
   for (const RdtPicturePanel& panel : PictureRdt(compiled, machine)) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", PanelText(panel));
   }
-  if (text.empty()) text = "Nothing is restricted on this machine.\n";
+  if (text.empty()) text = "Nothing is restricted on the machine.\n";
   const auto list = [&](const char* title, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     absl::StrAppend(&text, "\n", title, "\n");
     for (const std::string& line : lines) absl::StrAppend(&text, "  ", line, "\n");
   };
   std::vector<std::string> roundings;
-  for (const RdtRounding& rounding : compiled.roundings) roundings.push_back(rounding.Text());
+  for (const RdtRounding& rounding : compiled.roundings) {
+    roundings.push_back(Printable(rounding.Text()));
+  }
   list("Rounded:", roundings);
   std::vector<std::string> warnings;
   for (const std::string& warning : compiled.warnings) {

@@ -81,7 +81,7 @@ TEST(RdtPictureTest, CachesThatAreDividedOtherwiseHavePanelsOfTheirOwn) {
 
 TEST(RdtPictureTest, NothingToDraw) {
   EXPECT_EQ(RdtText(Compiled("partitions: {p: {classes: {a: }}}", Machine()), Machine()),
-            "Nothing is restricted on this machine.\n");
+            "Nothing is restricted on the machine.\n");
   EXPECT_THAT(RdtSvg(RdtCompiled(), Machine()), HasSubstr("</svg>"));
 }
 

@@ -258,7 +258,7 @@ std::string RdtSvg(const RdtCompiled& compiled, const linux::ResctrlInfo& machin
     y += HeightOf(panel) + kMargin;
   }
   if (panels.empty()) {
-    body += Text(kMargin, y + kTitle - 8, "", "Nothing is restricted on this machine.");
+    body += Text(kMargin, y + kTitle - 8, "", "Nothing is restricted on the machine.");
     y += kTitle + kMargin;
   }
   return absl::StrFormat(

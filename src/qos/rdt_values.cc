@@ -70,8 +70,10 @@ absl::StatusOr<RdtCacheShare> ParsePercent(absl::string_view text) {
   if (!range || range->last > 100) {
     return Invalid(text, "is not a percentage (\"60%\") or a range of them (\"50-60%\") up to 100");
   }
-  if (range->last == 0) return Invalid(text, "is nothing at all; 1% is the least");
   if (absl::StrContains(digits, '-')) share.kind = RdtCacheShare::Kind::kPercentRange;
+  if (range->last == 0 && share.kind == RdtCacheShare::Kind::kPercentRange) {
+    return Invalid(text, "is nothing at all; 1% is the least");
+  }
   share.low_percent = range->first;
   share.high_percent = range->last;
   if (share.kind == RdtCacheShare::Kind::kPercent) share.low_percent = 0;
@@ -112,14 +114,16 @@ absl::Status ParseRdtBandwidth(absl::string_view text, RdtBandwidthAllocation& a
   if (!percent && !absl::ConsumeSuffix(&digits, "MBps")) {
     return Invalid(text, "is not a memory bandwidth: \"50%\" or \"1000MBps\"");
   }
+  std::optional<uint64_t>& member = percent ? allocation.percent : allocation.mbps;
+  std::string& error = percent ? allocation.percent_error : allocation.mbps_error;
+  if (member || !error.empty()) return Invalid(text, "is the second value of its unit");
   const auto value = Number(digits);
   const uint64_t max = percent ? 100 : kMaxMbps;
-  if (!value || *value > max) {
-    return Invalid(text, absl::StrCat("must be a whole number from 0 to ", max, " and its unit"));
+  if (value && *value <= max) {
+    member = *value;
+  } else {
+    error = absl::StrCat("\"", text, "\" must be a whole number from 0 to ", max, " and its unit");
   }
-  std::optional<uint64_t>& member = percent ? allocation.percent : allocation.mbps;
-  if (member) return Invalid(text, "is the second value of its unit");
-  member = *value;
   return absl::OkStatus();
 }
 

@@ -20,7 +20,8 @@ absl::StatusOr<std::vector<uint64_t>> ParseRdtCacheIds(absl::string_view text);
 // left empty.
 absl::StatusOr<RdtCacheShare> ParseRdtCacheShare(absl::string_view text);
 
-// "50%" or "1000MBps", into the member of that unit. INVALID_ARGUMENT also when it has one already.
+// "50%" or "1000MBps", into the member of that unit, or into its error why it can't be. What is not
+// used is INVALID_ARGUMENT, whose words say why: another unit, or a second value of one.
 absl::Status ParseRdtBandwidth(absl::string_view text, RdtBandwidthAllocation& allocation);
 
 }  // namespace plimsoll::qos

@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
@@ -20,6 +22,21 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
     if (!one.name.empty()) classes[type] = {one.name, one.implicit, ""};
   }
   return classes;
+}
+
+// Whether a container that asks for these, and for the defaults of other types, finds one full.
+bool HasFullClass(const qos::Registry& registry, const qos::ClassNames& asked) {
+  for (const qos::TypeReport& type : registry.Describe()) {
+    if (type.level != qos::Level::kContainer) continue;
+    const auto named = asked.find(type.name);
+    const bool by_default = named == asked.end() || named->second.empty();
+    const std::string& wanted = by_default ? type.default_class : named->second;
+    for (const qos::ClassUse& use : type.classes) {
+      const uint64_t capacity = use.info.capacity;
+      if (use.info.name == wanted && capacity != 0 && use.holders.size() >= capacity) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -41,6 +58,10 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
       now.oom_score_adj = adj;
       if (container.ok()) now = (*container)->Snapshot().spec;
       engine.PutIntoShare(&now.resources);
+      // Written when the class goes, as an update would write it.
+      std::vector<std::string> told;
+      now.resources = FitSettings(now.resources, *engine.options_.runtime, &told);
+      now.oom_score_adj = FitOomScoreAdj(now.oom_score_adj, *engine.options_.runtime, &told);
       value = AskedValue(now.resources, now.oom_score_adj, file);
     });
     return value;
@@ -61,8 +82,15 @@ qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
   target.name = absl::StrCat("pod ", record.spec.pod_namespace, "/", record.spec.name, " (",
                              record.id.substr(0, 12), ")");
   target.cgroup_path = record.cgroup_path;
-  target.underlying = [resources = record.spec.resources](absl::string_view file) {
-    return AskedValue(resources, 0, file);
+  target.underlying = [presence = presence_, id = record.id,
+                       settings = PodGroupSettings(record.spec)](absl::string_view file) {
+    std::optional<std::string> value = AskedValue(settings, 0, file);
+    presence->With([&](EngineImpl& engine) {
+      const auto sandbox = engine.FindSandbox(id);
+      if (!sandbox.ok()) return;  // while it is being made or recovered
+      value = AskedValue(PodGroupSettings((*sandbox)->Snapshot().spec), 0, file);
+    });
+    return value;
   };
   return target;
 }
@@ -78,17 +106,17 @@ absl::Status EngineImpl::ReserveClasses(const SandboxSpec& spec, SandboxRecord* 
 
 absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerRecord* record) {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
-  const auto reserve = [&] {
-    return options_.classes->Reserve(qos::Level::kContainer, record->id,
-                                     absl::StrCat("container ", spec.name), spec.classes);
-  };
-  absl::StatusOr<qos::HeldClasses> held = reserve();
-  if (absl::IsResourceExhausted(held.status())) {
-    // The place may be that of one that has just exited, whose successor this is.
-    AwaitReleases();
-    held = reserve();
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(record->classes, std::move(held));
+  // The place may be that of one that has just exited, whose successor this is. Looked at first: a
+  // refusal counts as one.
+  const bool releases_under_way = [this] {
+    absl::MutexLock lock(&releases_mutex_);
+    return releases_ > 0;
+  }();
+  if (releases_under_way && HasFullClass(*options_.classes, spec.classes)) AwaitReleases();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      record->classes,
+      options_.classes->Reserve(qos::Level::kContainer, record->id,
+                                absl::StrCat("container ", spec.name), spec.classes));
   return absl::OkStatus();
 }
 
@@ -192,7 +220,7 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
   if (classes.empty()) return absl::OkStatus();
   absl::MutexLock alone(&container.classes);
   const ContainerRecord record = container.Snapshot();
-  if (!IsLive(record.state)) {
+  if (!HasProcess(record)) {
     return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has just ended"));
   }
   if (options_.classes == nullptr) {
@@ -228,7 +256,7 @@ absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::Container
     absl::string_view id, bool look) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   const ContainerRecord record = container->Snapshot();
-  if (options_.classes == nullptr || !IsLive(record.state)) return AsRecorded(record.classes);
+  if (options_.classes == nullptr || !HasProcess(record)) return AsRecorded(record.classes);
   return options_.classes->Effective(TargetOf(record), look);
 }
 

@@ -7,9 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "resources/cpu_set.h"
 #include "runtime/class_files.h"
+#include "runtime/confine.h"
 #include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
+#include "runtime/oci/fit.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
@@ -27,15 +30,36 @@ std::string Described(const linux::CgroupSettings& settings) {
   return parts.empty() ? "all of its pod's" : absl::StrJoin(parts, " and ");
 }
 
+// kubelet's CPU manager gives out all CPUs but those that it is told to reserve, and tries for
+// ever.
+std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& asked,
+                             const NodeShare& share) {
+  const auto wanted = resources::CpuSet::Parse(asked.cpuset_cpus.value_or(""));
+  if (!wanted.ok() || wanted->IsSubsetOf(share.cpus)) return "";
+  const auto text = host.Read("sys/devices/system/cpu/online");
+  if (!text.ok()) return "";
+  const auto online = resources::CpuSet::Parse(*text);
+  if (!online.ok()) return "";
+  const resources::CpuSet others = online->Difference(share.cpus);
+  if (others.Empty()) return "";
+  return absl::StrCat(
+      "; where kubelet's CPU manager chose them, its configuration needs ",
+      "reservedSystemCPUs: \"", others.ToString(),
+      "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
+}
+
 }  // namespace
 
 void EngineImpl::SetNodeShare(const NodeShare& share) {
+  absl::Status kept;
   {
     absl::MutexLock lock(&share_mutex_);
     if (share == share_) return;
     share_ = share;
     ++share_epoch_;
+    kept = told_.Add(share);
   }
+  Warn("", "", kept);
   if (!share.is_whole && !HasCpusets()) {
     Warn("", "",
          absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
@@ -60,17 +84,20 @@ bool EngineImpl::HasCpusets() const {
 
 EngineImpl::ShareNow EngineImpl::CurrentShare() const {
   absl::MutexLock lock(&share_mutex_);
-  return {share_, outside_, share_epoch_};
+  return {share_, told_.sum(), outside_, share_epoch_};
 }
 
 absl::StatusOr<Confined> EngineImpl::ConfineAsked(const linux::CgroupSettings& asked,
                                                   const ShareNow& now, bool is_new) const {
   // What this machine lacks is clipped as well; else it is a mistake.
   if (now.share.is_whole || now.outside == OutsideShare::kRefuse) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked));
+    PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked, now.told));
   }
   if (!HasCpusets()) return Confined{asked, ""};
-  return Confine(asked, now.share, now.outside, is_new);
+  absl::StatusOr<Confined> confined = Confine(asked, now.share, now.told, now.outside, is_new);
+  if (!absl::IsFailedPrecondition(confined.status())) return confined;
+  return absl::FailedPreconditionError(
+      absl::StrCat(confined.status().message(), WhatKubeletNeeds(options_.host, asked, now.share)));
 }
 
 void EngineImpl::PutIntoShare(linux::CgroupSettings* asked) const {
@@ -140,11 +167,13 @@ void EngineImpl::FollowShare(const Sandbox& sandbox) {
 void EngineImpl::FollowShare(Container& container) {
   absl::MutexLock alone(&container.cpuset);
   const ContainerRecord record = container.Snapshot();
-  if (!IsLive(record.state)) return;
+  if (!HasProcess(record)) return;
   Confined confined = Follow(record.spec.resources, CurrentShare().share);
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   LeaveOut(ClassFiles(record.id), &confined.settings);
+  std::vector<std::string> told;  // when it was made or updated
+  confined.settings = FitSettings(confined.settings, *options_.runtime, &told);
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
   // Those that had no CPU left are there again before anybody is told.
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);

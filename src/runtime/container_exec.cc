@@ -187,7 +187,7 @@ absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool 
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   // One that is created has its streams already.
-  if (!IsLive(record.state)) return CheckRunning(record, "attach");
+  if (!HasProcess(record)) return CheckRunning(record, "attach");
   AttachedContainer attached;
   attached.terminal = record.spec.tty;
   PLIMSOLL_ASSIGN_OR_RETURN(attached.connection, options_.runtime->Attach(record.id, input));

@@ -13,6 +13,8 @@ namespace {
 
 // What is recorded when nobody saw the exit.
 constexpr int kUnknownExitCode = 255;
+// Of what was never executed, as kubelet knows it of other runtimes.
+constexpr int kStartErrorCode = 128;
 // What SIGKILL ends, it ends within this, but for what hangs in the kernel.
 constexpr absl::Duration kBriefly = absl::Milliseconds(10);
 
@@ -30,6 +32,12 @@ void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool
   // The clock may have been set back meanwhile.
   record->finished_unix_nanos = std::max(exit.finished_unix_nanos, record->started_unix_nanos);
   record->oom_killed = oom_killed;
+  if (exit.start_error.has_value()) {
+    record->exit_code = kStartErrorCode;
+    record->reason = kStartError;
+    record->message = *exit.start_error;
+    return;
+  }
   if (oom_killed && exit.code != 0) {
     record->reason = "OOMKilled";
   } else {
@@ -58,8 +66,15 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
     // Refused: a start that failed has recorded it, and it may be removed by now.
     if (MayFollow(record.state, ContainerState::kExited)) {
       if (last.ok()) record.last_resources.cgroup = *last;
-      SetExited(&record,
-                seen ? **read : ExitRecord{kUnknownExitCode, options_.clock->NowUnixNanos()}, oom);
+      ExitRecord exit{kUnknownExitCode, options_.clock->NowUnixNanos()};
+      if (seen) exit = **read;
+      if (exit.start_error.has_value()) {
+        exit.start_error =
+            absl::StrCat("container \"", record.spec.name, "\": ", *exit.start_error);
+        // Nobody has been told that it was started, unless that took unusually long.
+        if (container->starting) record.started_unix_nanos = 0;
+      }
+      SetExited(&record, exit, oom);
       if (!seen) {
         record.reason = "Unknown";
         record.message = before.boot_id != boot_id_ ? "the machine was restarted while it ran"

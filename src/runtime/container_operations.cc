@@ -8,15 +8,13 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/oci/fit.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
-
-// How often a monitor is looked for by whoever waits for an exit.
-constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
 
 // A systemd slice holds scopes, a cgroupfs pod group plain directories.
 std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
@@ -43,18 +41,6 @@ SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec)
   if (MountsOver(spec, "/etc/resolv.conf")) place.etc_resolv_conf.clear();
   if (MountsOver(spec, "/dev/shm")) place.shm_directory.clear();
   return place;
-}
-
-// As it was before an exit that has come since.
-ContainerRecord AtItsStart(ContainerRecord record) {
-  if (record.state != ContainerState::kExited) return record;
-  record.state = ContainerState::kRunning;
-  record.finished_unix_nanos = 0;
-  record.exit_code = 0;
-  record.oom_killed = false;
-  record.reason.clear();
-  record.message.clear();
-  return record;
 }
 
 }  // namespace
@@ -127,6 +113,7 @@ absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* 
     auto lease = options_.images->Lease(image->record.id);
     if (!lease.ok()) return Annotate(lease.status(), what);
     request->image_layers[i] = (*lease)->lower_directories();
+    record->spec.mounts[i].image_id = image->record.id;
     const std::vector<std::string>& chain = image->record.chain_ids;
     record->chain_ids.insert(record->chain_ids.end(), chain.begin(), chain.end());
     leases.push_back(*std::move(lease));
@@ -134,6 +121,31 @@ absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* 
   if (leases.empty()) return absl::OkStatus();
   // One lease for all, as it is taken again after a restart.
   PLIMSOLL_ASSIGN_OR_RETURN(*layers, options_.images->LeaseChain(record->chain_ids));
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::SettleProcess(const Created& created, const CreateRequest& request,
+                                       ContainerRecord* record) {
+  record->monitor = created.monitor;
+  record->init = created.init;
+  // What another program has made of its resources is that program's affair.
+  std::vector<std::string> told;  // by Create
+  const absl::Status registered = options_.cgroups->Register(
+      record->cgroup_path, record->init.pid,
+      request.program.empty() ? FitSettings(request.spec->resources, *options_.runtime, &told)
+                              : linux::CgroupSettings());
+  if (!registered.ok()) {
+    return Annotate(registered, absl::StrCat("container ", record->spec.name));
+  }
+  // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
+  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(*record)));
+  // Asked while there is an init: it may end before anybody else looks.
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record->init);
+  if (adj.ok()) record->last_resources.oom_score_adj = *adj;
+  if (options_.cgroups->EndsWithProcesses()) {
+    const auto group = options_.cgroups->Read(record->cgroup_path);
+    if (group.ok()) record->last_resources.cgroup = *group;
+  }
   return absl::OkStatus();
 }
 
@@ -178,9 +190,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_ASSIGN_OR_RETURN(CreateRequest request,
                             PrepareCreate(sandbox_record, record, *image, *layers));
   PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &layers));
-  ContainerSpec given = spec;
+  const std::string difference = CompareWithAnnounced(sandbox_record, &record.spec);
+  ContainerSpec given = record.spec;
   given.resources = confined->settings;
-  const std::string difference = DifferenceFromAnnounced(sandbox_record, spec);
   PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox_record, difference));
   PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox_record, &given));
   PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox_record, &given, &request));
@@ -194,25 +206,17 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   phase.Skip();
   PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
   phase.Done("container_create");
-  record.monitor = created.monitor;
-  record.init = created.init;
   record.stop_signal = created.stop_signal;
   record.user = created.user;
   record.state = ContainerState::kCreated;
-  // What another program has made of its resources is that program's affair.
-  const absl::Status registered = options_.cgroups->Register(
-      record.cgroup_path, record.init.pid,
-      request.program.empty() ? given.resources : linux::CgroupSettings());
-  if (!registered.ok()) return Annotate(registered, absl::StrCat("container ", spec.name));
-  // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
-  phase.Done("container_classes");
-  // Asked while there is an init: it may end before anybody else looks.
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
-  if (adj.ok()) record.last_resources.oom_score_adj = *adj;
-  if (options_.cgroups->EndsWithProcesses()) {
-    const auto group = options_.cgroups->Read(record.cgroup_path);
-    if (group.ok()) record.last_resources.cgroup = *group;
+  if (created.refusal.has_value()) {
+    // In the row before anybody is told that it is created; whatever comes, its start fails so.
+    record.reason = kStartError;
+    record.message = *created.refusal;
+    CancelClasses(record.id);  // nothing of it will ever run in them
+  } else {
+    PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, request, &record));
+    phase.Done("container_classes");
   }
 
   std::string id = record.id;
@@ -221,7 +225,8 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
     // end, however soon it comes, is recorded after this lock.
     absl::MutexLock lock(&container->mutex);
-    absl::Status made = WatchMonitor(container, record.monitor);
+    absl::Status made;
+    if (!created.refusal.has_value()) made = WatchMonitor(container, record.monitor);
     if (made.ok()) made = options_.store->PutContainer(record);
     if (!made.ok()) {
       container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
@@ -236,12 +241,17 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   }
   std::move(undo).Cancel();
   ShowPicture(sandbox->id);
+  if (created.refusal.has_value()) {
+    options_.events->Add(EventType::kWarning, sandbox->id, id,
+                         absl::StrCat(*created.refusal, "; its start will fail"));
+  }
   for (const std::string& warning : created.warnings) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
   }
   if (!difference.empty()) {
     options_.events->Add(EventType::kWarning, sandbox->id, id, difference);
   }
+  TellContradiction(container->Snapshot(), nullptr);
   if (!confined->lost.empty()) TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
   if (CurrentShare().epoch != share.epoch) FollowShare(*container);
@@ -265,111 +275,6 @@ void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::La
   }
   absl::MutexLock lock(&mutex_);
   containers_.Insert(container->id, container);
-}
-
-absl::Status EngineImpl::StartContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(container->sandbox_id));
-  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
-  absl::MutexLock operation(&container->operation);
-  {
-    // Running from here on, so that an exit that comes at once finds the state it needs.
-    absl::MutexLock lock(&container->mutex);
-    ContainerRecord& record = container->record;
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckTransition(container->id, record.state, ContainerState::kRunning));
-    record.state = ContainerState::kRunning;
-    record.started_unix_nanos = options_.clock->NowUnixNanos();
-    container->starting = true;
-  }
-  StartPhase phase(options_.observe_phase);
-  const absl::Status started = options_.runtime->Start(container->id);
-  if (!started.ok()) {
-    {
-      absl::MutexLock lock(&container->mutex);
-      ContainerRecord& record = container->record;
-      // Else its monitor's end was quicker.
-      const bool is_first = record.state == ContainerState::kRunning;
-      if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
-      record.reason = "StartError";
-      record.message = std::string(started.message());
-      container->starting = false;
-      SaveExit(*container);
-    }
-    Warn(container->sandbox_id, container->id,
-         KillContainer(*container, absl::Now() + kKillTimeout));
-    return started;
-  }
-  phase.Done("container_start");
-  {
-    absl::MutexLock lock(&container->mutex);
-    container->starting = false;
-    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
-                         container->record.spec.name);
-    if (container->record.state == ContainerState::kExited) TellExit(container->record);
-  }
-  const absl::Status saved = Save(*container);
-  if (!absl::IsResourceExhausted(saved)) return saved;
-  // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
-  Warn(container->sandbox_id, container->id, saved);
-  return absl::OkStatus();
-}
-
-absl::Status EngineImpl::SendStopSignal(const Container& container) {
-  const ContainerRecord record = container.Snapshot();
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd init, linux::OpenProcess(options_.host, record.init));
-  return linux::SignalProcess(init, record.stop_signal);
-}
-
-absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
-  const ContainerRecord record = container.Snapshot();
-  // The init too, by itself: it may have been moved out of its group.
-  const absl::Status init = linux::KillProcess(options_.host, record.init);
-  return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
-}
-
-bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
-  absl::MutexLock lock(&container.mutex);
-  const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
-    return !IsLive(container.record.state);
-  };
-  return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
-}
-
-bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
-  while (!AwaitExit(*container, std::min(deadline, absl::Now() + kLookAgain))) {
-    if (absl::Now() >= deadline) return false;
-    const absl::StatusOr<UniqueFd> monitor =
-        linux::OpenProcess(options_.host, container->Snapshot().monitor);
-    // Gone, and nobody has noticed: it is not watched.
-    if (absl::IsNotFound(monitor.status())) RecordExit(container);
-  }
-  return true;
-}
-
-absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const CallOff call_off(TurnsOf(*container), container->id);
-  ContainerState state;
-  {
-    // A start under way is waited for. Not held longer: a second stop may have less patience.
-    absl::MutexLock operation(&container->operation);
-    state = container->Snapshot().state;
-  }
-  SeeOomScore(*container);
-  SeeGroup(*container);
-  if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
-    SendStopSignal(*container).IgnoreError();  // gone already is as good
-    if (AwaitRecord(container, absl::Now() + grace)) return absl::OkStatus();
-  }
-  if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
-  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
-  // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
-  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
-  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }
 
 absl::Status EngineImpl::RemoveContainer(absl::string_view id) {

@@ -11,6 +11,8 @@
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory_shrink.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
 
@@ -22,6 +24,12 @@ absl::Status CheckLive(const ContainerRecord& record, const char* what) {
   return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
                                                     StateName(record.state), "; ", what,
                                                     " needs one that is Created or Running"));
+}
+
+absl::Status CheckProcess(const ContainerRecord& record, const char* what) {
+  if (!IsRefused(record)) return CheckLive(record, what);
+  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has no process; ",
+                                                    what, " needs one (", record.message, ")"));
 }
 
 // cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
@@ -98,6 +106,7 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
   record.spec.resources = asked.resources;
   record.spec.oom_score_adj = asked.oom_score_adj;
   record.spec.kubernetes_resources = asked.kubernetes_resources;
+  record.spec.said = asked.said;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   container->record = std::move(record);
   return absl::OkStatus();
@@ -128,7 +137,9 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   ContainerRecord record = container->Snapshot();
   absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
-  if (IsLive(record.state)) {
+  // As it was asked for, while there is nothing that it holds for.
+  if (IsRefused(record)) record.last_resources.cgroup = record.spec.resources;
+  if (HasProcess(record)) {
     now = options_.cgroups->Read(record.cgroup_path);
     SeeOomScore(*container);
     // Once more: its group goes when the exit is on record. Before that, what was read of it is all
@@ -138,7 +149,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   EffectiveResources effective;
   effective.cgroup = record.last_resources.cgroup;
   effective.oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj);
-  if (IsLive(record.state) && !absl::IsNotFound(now.status())) {
+  if (HasProcess(record) && !absl::IsNotFound(now.status())) {
     PLIMSOLL_RETURN_IF_ERROR(now.status());
     effective.cgroup = *std::move(now);
     effective.live = true;
@@ -157,7 +168,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string
   PLIMSOLL_RETURN_IF_ERROR(now.status());
   effective.cgroup = *std::move(now);
   effective.live = true;
-  KeepAskedShares(options_.cgroups->layout(), record.spec.resources, &effective.cgroup);
+  KeepAskedShares(options_.cgroups->layout(), PodGroupSettings(record.spec), &effective.cgroup);
   return effective;
 }
 
@@ -214,11 +225,14 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   asked.cpuset_mems.reset();
   // Where limits are in v1 a container is made without files of v2, whatever is on record.
   if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
+  std::vector<std::string> told;  // by whoever asked for it
+  asked = FitSettings(asked, *options_.runtime, &told);
+  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, *options_.runtime, &told);
   absl::Status done;
   if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
   if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
   if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
-    done = linux::WriteOomScoreAdj(options_.host, record.init, record.spec.oom_score_adj);
+    done = linux::WriteOomScoreAdj(options_.host, record.init, adj);
   }
   if (absl::IsNotFound(done)) return absl::OkStatus();  // it has ended
   return Annotate(done, kWhat);
@@ -237,6 +251,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   absl::MutexLock operation(&container->operation);
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
+  if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
   const std::string what = absl::StrCat("update container ", record.id);
   // Before anybody is told; and again when it is made, in the share of then.
   PLIMSOLL_RETURN_IF_ERROR(
@@ -248,7 +263,10 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   ContainerSpec asked = record.spec;
   linux::MergeInto(update.cgroup, &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
-  if (update.kubernetes_resources) asked.kubernetes_resources = *update.kubernetes_resources;
+  if (update.kubernetes_resources) {
+    asked.kubernetes_resources = *update.kubernetes_resources;
+    asked.said.resources = NextWord();
+  }
   // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             SandboxThatTakesTurns(record.sandbox_id));
@@ -272,8 +290,14 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
   ResourceUpdate given = update;
-  given.cgroup = confined->settings;
-  const absl::Status done = ApplyUpdate(*container, record, given, &mark);
+  std::vector<std::string> lost;
+  given.cgroup = FitSettings(confined->settings, *options_.runtime, &lost);
+  if (given.oom_score_adj.has_value()) {
+    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, &lost);
+  }
+  // Of one without a process there is nothing but its row.
+  const absl::Status done =
+      IsRefused(record) ? absl::OkStatus() : ApplyUpdate(*container, record, given, &mark);
   if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
   const bool other_group = SeeGroup(*container);
   if (SeeOomScore(*container) || other_group) {
@@ -284,6 +308,10 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
+  TellContradiction(container->Snapshot(), &record.spec);
+  for (const std::string& warning : lost) {
+    options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
+  }
   return absl::OkStatus();
 }
 
@@ -292,7 +320,7 @@ absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const
   std::string group;
   {
     const absl::MutexLock lock(&container->mutex);
-    PLIMSOLL_RETURN_IF_ERROR(CheckLive(container->record, "reading its use of resources"));
+    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->record, "reading its use of resources"));
     group = container->record.cgroup_path;
   }
   return options_.cgroups->Stats(group);

@@ -24,6 +24,7 @@ namespace {
 
 // Of one container: to look at so many takes about 50 ms.
 constexpr uint64_t kMostOpenFiles = 20000;
+constexpr uint64_t kMostTasks = 5000;
 
 // Its name in /dev is the last word of what the link leads to: "../../devices/.../block/sda".
 std::string DeviceName(const FsRoot& host, const linux::DeviceNumber& device) {
@@ -129,6 +130,8 @@ absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> processes,
                             cgroups.Processes(group, /*recursive=*/true));
   counters.processes = processes.size();
+  PLIMSOLL_ASSIGN_OR_RETURN(counters.tasks,
+                            linux::CountTaskStates(options_.host, processes, kMostTasks));
   PLIMSOLL_ASSIGN_OR_RETURN(counters.open_files,
                             linux::CountOpenFiles(options_.host, processes, kMostOpenFiles));
   PLIMSOLL_RETURN_IF_ERROR(

@@ -12,6 +12,7 @@
 #include "linux/cgroup_counters.h"
 #include "linux/cgroup_settings.h"
 #include "linux/open_files.h"
+#include "linux/task_states.h"
 
 namespace plimsoll::runtime {
 
@@ -24,6 +25,7 @@ struct ContainerCounters {
   std::map<linux::DeviceNumber, std::string> devices;
   std::optional<uint64_t> oom_kills;
   std::optional<uint64_t> processes;
+  std::optional<linux::TaskStates> tasks;
   std::optional<linux::OpenFiles> open_files;
   std::optional<uint64_t> max_open_files;  // of its first process, the soft limit
 };

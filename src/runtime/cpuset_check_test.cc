@@ -40,6 +40,13 @@ TEST_F(CpusetCheckTest, WhatIsMissingIsNamedBesideWhatThereIs) {
   EXPECT_TRUE(absl::IsInvalidArgument(Check({.cpuset_cpus = "3-1"})));
 }
 
+TEST_F(CpusetCheckTest, WhatWasToldOnceIsNoMistake) {
+  const NodeShare told = {*resources::CpuSet::Parse("0-4"), *resources::CpuSet::Parse("0-1"), true};
+  EXPECT_TRUE(CheckCpuset(dir_.root(), {.cpuset_cpus = "0-4", .cpuset_mems = "0-1"}, told).ok());
+  EXPECT_EQ(CheckCpuset(dir_.root(), {.cpuset_cpus = "2-6"}, told).message(),
+            "cpuset_cpus is \"2-6\", but this machine has no CPU 5; it has 0-3,6");
+}
+
 TEST_F(CpusetCheckTest, AMachineThatDoesNotSayIsAskedByTheKernel) {
   TestDir empty;
   EXPECT_TRUE(CheckCpuset(empty.root(), {.cpuset_cpus = "4000"}).ok());

@@ -1,12 +1,38 @@
 #include "runtime/engine.h"
 
+#include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/engine_impl.h"
 
 namespace plimsoll::runtime {
+namespace {
+
+// The newest first, by creation and attempt: kubelet takes the first of a name that it finds in a
+// list for the latest attempt.
+template <typename Object>
+void SortByAge(std::vector<std::shared_ptr<Object>>* all) {
+  struct Aged {
+    int64_t created;
+    uint32_t attempt;
+    std::shared_ptr<Object> object;
+  };
+  std::vector<Aged> aged;
+  aged.reserve(all->size());
+  for (std::shared_ptr<Object>& each : *all) {
+    absl::MutexLock lock(&each->mutex);
+    aged.push_back({each->record.created_unix_nanos, each->record.spec.attempt, each});
+  }
+  absl::c_stable_sort(aged, [](const Aged& a, const Aged& b) {
+    return std::tie(a.created, a.attempt) > std::tie(b.created, b.attempt);
+  });
+  for (size_t i = 0; i < aged.size(); ++i) (*all)[i] = std::move(aged[i].object);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   auto engine = std::make_unique<EngineImpl>(std::move(options));
@@ -65,6 +91,7 @@ std::vector<SandboxRecord> EngineImpl::ListSandboxes() const {
     absl::MutexLock lock(&mutex_);
     all = sandboxes_.All();
   }
+  SortByAge(&all);
   std::vector<SandboxRecord> records;
   records.reserve(all.size());
   for (const auto& sandbox : all) records.push_back(sandbox->Snapshot());
@@ -82,6 +109,7 @@ std::vector<ContainerRecord> EngineImpl::ListContainers() const {
     absl::MutexLock lock(&mutex_);
     all = containers_.All();
   }
+  SortByAge(&all);
   std::vector<ContainerRecord> records;
   records.reserve(all.size());
   for (const auto& container : all) records.push_back(container->Snapshot());
@@ -95,6 +123,7 @@ void EngineImpl::VisitContainers(
     absl::MutexLock lock(&mutex_);
     all = containers_.All();
   }
+  SortByAge(&all);
   for (const auto& container : all) {
     absl::MutexLock lock(&container->mutex);
     visit(container->record);

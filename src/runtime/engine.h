@@ -131,16 +131,18 @@ class Engine {
   // --- containers
   // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
   // ALREADY_EXISTS when the sandbox has a container of that name and attempt. After a failure as
-  // RunSandbox.
+  // RunSandbox. OK for a program or working directory that can't be had in the container: it is
+  // Created without a process (IsRefused), and its start fails.
   virtual absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
                                                       const ContainerSpec& spec,
                                                       std::string client_config) = 0;
-  // FAILED_PRECONDITION unless it is in state Created. One that could not be let run has exited,
-  // reason StartError; when it runs and only that could not be saved, it is Running despite the
-  // error.
+  // FAILED_PRECONDITION unless it is in state Created, and when its program can't be executed. One
+  // that could not be let run has exited, code 128, reason StartError, with the error's message;
+  // when it runs and only that could not be saved, it is Running despite the error.
   virtual absl::Status StartContainer(absl::string_view id) = 0;
-  // The stop signal, then after `grace` SIGKILL to everything in its cgroup. DEADLINE_EXCEEDED when
-  // something survives that, or the exit isn't reported: it can be asked again.
+  // The stop signal, once init would get it; after `grace` SIGKILL to everything in its cgroup.
+  // DEADLINE_EXCEEDED when something survives that, or the exit isn't reported: it can be asked
+  // again.
   virtual absl::Status StopContainer(absl::string_view id, absl::Duration grace) = 0;
   virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills it first if it runs
   virtual absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const = 0;

@@ -36,6 +36,7 @@ class EngineClassesTest : public EngineTest {
         &oom_, qos::FakeType::Options{.name = "oom", .default_class = "gold"}));
     types.push_back(std::make_unique<qos::FakeType>(
         &net_, qos::FakeType::Options{.name = "net", .level = qos::Level::kPod}));
+    net_type_ = static_cast<qos::FakeType*>(types.back().get());
     classes_ = *qos::Registry::Create(std::move(types));
   }
   // As after a kill -9: the kernel's state stays, ours is read from the store.
@@ -59,6 +60,7 @@ class EngineClassesTest : public EngineTest {
   }
 
   qos::FakeType* rdt_type_ = nullptr;
+  qos::FakeType* net_type_ = nullptr;
   qos::FakeKernel rdt_;
   qos::FakeKernel oom_;
   qos::FakeKernel net_;
@@ -276,6 +278,42 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
   EXPECT_THAT(target.entering(), IsEmpty());
+}
+
+TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
+  const std::string pod = Pod({{"net", "gold"}});
+  const auto underlying = [&] {
+    const auto reloaded = classes_->Reload();
+    EXPECT_TRUE(reloaded.ok()) << reloaded.status();
+    return net_type_->committed.at(0).first.underlying("cpu.weight").value_or("nothing");
+  };
+  for (const bool restarted : {false, true}) {
+    if (restarted) Restart();
+    for (const uint64_t shares : {1024, 4096}) {
+      SandboxUpdate update;
+      update.resources.cpu_shares = shares;
+      ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
+      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
+    }
+  }
+  // Without an engine: what was on record at first.
+  const qos::Target target = net_type_->committed.at(0).first;
+  engine_.reset();
+  EXPECT_TRUE(target.underlying("cpu.weight").has_value());
+}
+
+// A container's successor waits for its place: no refusal, so none is counted.
+TEST_F(EngineClassesTest, APlaceThatIsWaitedForIsNoRefusal) {
+  const std::string pod = Pod();
+  const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  rdt_.on_release = [] { absl::SleepFor(absl::Milliseconds(200)); };
+  runtime_.EndMonitor(id, ExitRecord{0, 0});
+  Wait(id);
+  EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
+  EXPECT_THAT(classes_->Refusals(), IsEmpty());
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "c", {{"rdt", "bronze"}}).status()));
+  EXPECT_THAT(classes_->Refusals(), ElementsAre(Pair(Pair("rdt", "capacity"), 1)));
 }
 
 TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {

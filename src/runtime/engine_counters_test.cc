@@ -53,6 +53,7 @@ TEST_F(EngineCountersTest, AContainersAreOfAllThatCounts) {
               ElementsAre(Pair(linux::DeviceNumber{4095, 1048575}, "4095:1048575")))
       << "there is no disk of that number";
   EXPECT_EQ(counters->processes, 0u) << "the stand-in's groups have none";
+  EXPECT_EQ(counters->tasks, linux::TaskStates());
   EXPECT_EQ(counters->open_files, linux::OpenFiles());
   EXPECT_GT(counters->max_open_files.value_or(0), 0u);
 }

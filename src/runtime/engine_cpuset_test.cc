@@ -88,6 +88,48 @@ TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
   EXPECT_EQ(CpusetOf(id).first, "0");
 }
 
+// CPU 2000 is on no machine of these tests: it was there, and has gone.
+TEST_F(EngineCpusetTest, AClientMayGoOnSendingWhatItWasToldAtItsStart) {
+  for (const bool is_whole : {true, false}) {
+    SCOPED_TRACE(is_whole ? "whole" : "refuse");
+    engine_->RefuseOutsideShare(!is_whole);
+    engine_->SetNodeShare(Share("0,2000", "0", is_whole));
+    engine_->SetNodeShare(Share("0", "0", is_whole));
+    const std::string pod = Pod();
+    const std::string id = Create(pod, {.cpuset_cpus = "0,2000"}, "two");
+    EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+    EXPECT_THAT(Told(EventType::kWarning, id), ElementsAre(::testing::HasSubstr("CPUs 2000")));
+    const std::string only = Create(pod, {.cpuset_cpus = "2000"}, "only");
+    EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0") << "the share, as for one that was there";
+    ResourceUpdate update;
+    update.cgroup.cpuset_cpus = "0,2000";
+    EXPECT_TRUE(engine_->UpdateResources(only, update).ok());
+    EXPECT_EQ(CpusetOf(only).first, "0");
+    EXPECT_EQ(*engine_->GetContainer(only)->spec.resources.cpuset_cpus, "0,2000");
+    // What nobody was ever told is a mistake as before.
+    const absl::Status never = TryCreate(pod, {.cpuset_cpus = "0,2001"}, "never").status();
+    EXPECT_TRUE(absl::IsInvalidArgument(never)) << never;
+    engine_->RemoveSandbox(pod).IgnoreError();
+  }
+}
+
+// It asks the next daemon as well.
+TEST_F(EngineCpusetTest, WhatWasToldIsKnownAfterARestart) {
+  engine_->SetNodeShare(Share("0,2000", "0", /*is_whole=*/true));
+  StartEngine();
+  engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
+  Create(Pod(), {.cpuset_cpus = "0,2000"});
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+}
+
+TEST_F(EngineCpusetTest, ARefusalNamesTheSettingOfKubelets) {
+  engine_->SetNodeShare(Share("0", "0"));
+  engine_->RefuseOutsideShare(true);
+  const absl::Status refused = TryCreate(Pod(), {.cpuset_cpus = "1"}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("reservedSystemCPUs: \"1"));
+}
+
 TEST_F(EngineCpusetTest, AClientThatAsksAgainAndAgainIsToldOnce) {
   engine_->SetNodeShare(Share("2-5"));
   const std::string id = Create(Pod(), {});

@@ -26,9 +26,11 @@ TEST_F(EngineHandlerUpdatesTest, TheHandlerIsToldBeforeAnUpdate) {
   EXPECT_THAT(told, HasSubstr(R"("size":{"vcpus":4,"memory_bytes":1610612736)"));
   EXPECT_THAT(told, HasSubstr(R"("picture":"complete","total":)"));
   EXPECT_THAT(*run_.List("sandboxes/" + pod), Not(::testing::Contains("wanted-resources.json")));
+  // The later word stands, of a container and of the pod alike.
   ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "2Gi")}).ok());
-  // The container's own later word stands.
-  EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":4,)"));
+  EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":2,"memory_bytes":2684354560)"));
+  ASSERT_TRUE(engine_->UpdateResources(id, To("2500m", "1Gi")).ok());
+  EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":3,"memory_bytes":1610612736)"));
 }
 
 TEST_F(EngineHandlerUpdatesTest, WhatTheHandlerRefusesIsNotDone) {

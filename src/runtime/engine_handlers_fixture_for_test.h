@@ -57,6 +57,13 @@ class EngineHandlersTest : public EngineTest {
     update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", cpu}, {"memory", memory}}};
     return update;
   }
+  // It is as it was asked for, and nothing was said of it since.
+  void ExpectAsked(const std::string& id, ContainerSpec asked) {
+    const ContainerSpec spec = engine_->GetContainer(id)->spec;
+    EXPECT_EQ(spec.said.resources, spec.said.made);
+    asked.said = spec.said;
+    EXPECT_EQ(spec, asked);
+  }
   std::string Annotation(const std::string& name) { return runtime_.last_annotations[name]; }
   // An update command that notes what it is given, and then ends with what is in `exit`.
   void SetUpdateCommand(const std::string& handler) {

@@ -161,7 +161,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cpu)) << cpu;
   EXPECT_THAT(cpu.message(), HasSubstr("limits of cpu would be 1800m in all in the kernel, "
                                        "announced were 1500m"));
-  EXPECT_EQ(engine_->GetContainer(id)->spec, web);
+  ExpectAsked(id, web);
   // As much as there was, in other words; less; and back again.
   EXPECT_EQ(update({.cpu_quota_us = 50000, .cpu_period_us = 50000}), absl::OkStatus());
   EXPECT_EQ(update({.memory_limit_bytes = int64_t{512} << 20}), absl::OkStatus());
@@ -219,7 +219,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
   dropped.kubernetes_resources = KubernetesResources();
   EXPECT_THAT(engine_->UpdateResources(id, dropped).message(),
               HasSubstr("the limit of cpu, 1, would be gone"));
-  EXPECT_EQ(engine_->GetContainer(id)->spec, web);
+  ExpectAsked(id, web);
 
   EXPECT_THAT(engine_->UpdateSandboxResources(pod, {.resources = lifted.cgroup}).message(),
               HasSubstr("no memory limit, on record are 1610612736 bytes, announced were 1536Mi"));

@@ -1,7 +1,8 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_exit.cc,
-// container_resources.cc, container_exec.cc, container_cpuset.cc, class_operations.cc, counters.cc,
-// handler_operations.cc, handler_updates.cc, picture_files.cc and recovery.cc.
+// sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_start.cc,
+// container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
+// container_cpuset.cc, class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
+// picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -25,6 +26,7 @@
 #include "runtime/id_map.h"
 #include "runtime/pause.h"
 #include "runtime/pod_objects.h"
+#include "runtime/told_share.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -190,7 +192,22 @@ class EngineImpl : public Engine {
   absl::StatusOr<std::string> FileLabelOf(const SandboxSpec& spec) const;
   // As UndoSandbox. `layers` are kept with what remains.
   void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
-  absl::Status SendStopSignal(const Container& container);
+  // Once in the life of a container: some inits take a second one as "now". That is forgotten when
+  // the daemon ends.
+  absl::Status SendStopSignal(Container& container);
+  // Sends it as soon as init would get it, and waits. True when the container has exited by
+  // `deadline`.
+  bool StopGently(const std::shared_ptr<Container>& container, absl::Time deadline);
+  // Puts what the OCI runtime has made on record, and its init into its classes.
+  absl::Status SettleProcess(const Created& created, const CreateRequest& request,
+                             ContainerRecord* record);
+  // Records the end of a container whose start is refused (IsRefused); nothing of another.
+  void EndRefused(Container& container);
+  // Waits, not for long, until an init that was let run has executed its program.
+  // FAILED_PRECONDITION, with the reason, when it could not; its exit is on record then.
+  absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
+  // Records and tells the end of a container that could not be let run; returns `failure`.
+  absl::Status FailStart(Container& container, const absl::Status& failure);
   // Kills in any case, and waits until `deadline` for the end of what was killed.
   absl::Status KillContainer(const Container& container, absl::Time deadline);
   // True when it has exited by then.
@@ -228,9 +245,17 @@ class EngineImpl : public Engine {
   std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
                                          const ContainerSpec* also) const;
   PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
-  // For the event log; empty: none. Before the container is among those that are there.
-  std::string DifferenceFromAnnounced(const SandboxRecord& sandbox,
-                                      const ContainerSpec& made) const;
+  // Counts the words that a creation says, and how the container differs from what was announced,
+  // for the event log; empty: not. Before the container is among those that are there.
+  std::string CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made);
+  // An event where what is written contradicts linux, and didn't so in `had`; null: a new one.
+  void TellContradiction(const ContainerRecord& container, const ContainerSpec* had);
+  void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
+                         const SandboxSpec& pod);
+  // See OwnWords. Later than all that was said before.
+  uint64_t NextWord() { return ++words_; }
+  void CountWords(const std::vector<SandboxRecord>& sandboxes,
+                  const std::vector<ContainerRecord>& containers);
   // Shows a container that is being made the pod's picture. INVALID_ARGUMENT when it has a mount of
   // its own there.
   absl::Status AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
@@ -294,13 +319,14 @@ class EngineImpl : public Engine {
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;
+    NodeShare told;  // the sum of all shares up to now
     OutsideShare outside;
     int64_t epoch;  // of the share: another one has been set when it differs
   };
   ShareNow CurrentShare() const;
   bool HasCpusets() const;
   // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
-  // what this machine lacks.
+  // what this machine lacks and no client was told of.
   absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
                                         bool is_new) const;
   // The same for a container that is there already.
@@ -398,8 +424,10 @@ class EngineImpl : public Engine {
   absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
   mutable absl::Mutex share_mutex_;
   NodeShare share_ ABSL_GUARDED_BY(share_mutex_);
+  ToldShare told_ ABSL_GUARDED_BY(share_mutex_);
   OutsideShare outside_ ABSL_GUARDED_BY(share_mutex_) = OutsideShare::kClip;
   int64_t share_epoch_ ABSL_GUARDED_BY(share_mutex_) = 0;
+  std::atomic<uint64_t> words_ = 0;
   std::atomic<bool> follow_is_due_ = false;
   std::atomic<bool> ending_ = false;
   // Told at the beginning of what ends with a process in a new group.

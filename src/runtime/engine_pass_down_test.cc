@@ -136,7 +136,9 @@ TEST_F(EnginePassDownTest, APodsUpdateIsWrittenAndKept) {
   update.overhead.memory_limit_bytes = 4096;
   update.pod_resources = Announcing("2");
   ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
-  EXPECT_EQ(*cgroups_.Read(engine_->GetSandbox(pod)->cgroup_path), update.resources);
+  linux::CgroupSettings with_overhead = update.resources;
+  *with_overhead.memory_limit_bytes += 4096;
+  EXPECT_EQ(*cgroups_.Read(engine_->GetSandbox(pod)->cgroup_path), with_overhead);
   for (int restarts = 0; restarts < 2; ++restarts) {
     const SandboxSpec spec = SpecOf(pod);
     EXPECT_EQ(spec.resources,

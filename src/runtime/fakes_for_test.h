@@ -85,6 +85,8 @@ class FakeRuntime : public ContainerRuntime {
   std::map<std::string, std::string> last_annotations;
   std::string last_program;
   std::function<void()> on_create;
+  std::function<void()> on_start;
+  std::optional<linux::ProcessId> init;  // of what is created next; else the monitor is that too
   std::function<void(const std::string&)> make_group;  // the container's
   std::function<void(const std::string&)> remove_group;
   std::function<void(const ExecRequest&)> on_exec;
@@ -119,6 +121,11 @@ class FakeRuntime : public ContainerRuntime {
   absl::StatusOr<Created> Create(const CreateRequest& request) override {
     if (absl::Status fault = faults.Check("Create"); !fault.ok()) return fault;
     if (on_create) on_create();
+    if (const absl::Status refused = faults.Check("Refuse"); !refused.ok()) {
+      Created created;
+      created.refusal = std::string(refused.message());
+      return created;
+    }
     if (make_group) make_group(request.cgroup_path);
     {
       absl::MutexLock lock(&mutex_);
@@ -130,14 +137,17 @@ class FakeRuntime : public ContainerRuntime {
     if (!monitor.ok()) return monitor.status();
     Created created;
     created.monitor = *linux::IdentifyProcess(host_, monitor->pid());
-    created.init = created.monitor;
+    created.init = init.value_or(created.monitor);
     if (!faults.Check("Monitor").ok()) created.monitor.start_time_ticks += 1;  // ended long ago
     absl::MutexLock lock(&mutex_);
     traces_.insert(request.id);
     monitors_.insert_or_assign(request.id, *std::move(monitor));
     return created;
   }
-  absl::Status Start(absl::string_view) override { return faults.Check("Start"); }
+  absl::Status Start(absl::string_view) override {
+    if (on_start) on_start();
+    return faults.Check("Start");
+  }
   absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override {
     if (on_read_exit) on_read_exit();
     if (absl::Status fault = faults.Check("ReadExit"); !fault.ok()) return fault;

@@ -1,5 +1,6 @@
 // What is particular to a sandbox's runtime handler: how large its virtual machine must be, and
 // what of it is fixed.
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -114,14 +115,6 @@ absl::Status AddLifted(const resources::Requirements& announced, const SandboxSp
   return absl::OkStatus();
 }
 
-// What was said of a container when the sandbox was made, or since.
-KubernetesResources AnnouncedOf(const SandboxSpec& pod, const std::string& container) {
-  for (const AnnouncedContainer& each : pod.pod_resources.containers) {
-    if (each.name == container) return each.kubernetes_resources;
-  }
-  return {};
-}
-
 // What is written of a container, with the limits of its group where those are above that. Of what
 // has no limit nothing is added: a limit of its group makes it less.
 KubernetesResources InForce(KubernetesResources written, const linux::CgroupSettings& group) {
@@ -150,10 +143,8 @@ KubernetesResources InForce(KubernetesResources written, const linux::CgroupSett
 // The pod's total, with the limits of containers' groups where those are above what is written.
 resources::Requirements InForce(const SandboxSpec& pod, std::vector<ContainerSpec> containers) {
   for (ContainerSpec& spec : containers) {
-    if (spec.kubernetes_resources.empty()) {
-      spec.kubernetes_resources = AnnouncedOf(pod, spec.name);
-    }
-    spec.kubernetes_resources = InForce(std::move(spec.kubernetes_resources), spec.resources);
+    spec.kubernetes_resources = InForce(WrittenNow(pod, spec), spec.resources);
+    spec.said.resources = std::numeric_limits<uint64_t>::max();  // no word is later
   }
   return MakePicture(pod, containers).total;
 }
@@ -280,12 +271,9 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const Containe
   if (!announced.has_value()) return absl::OkStatus();
   std::vector<std::string> growth =
       GrowthOver(*announced, PictureOf(WithoutOverhead(sandbox), &wanted).total);
-  if (wanted.kubernetes_resources != had.kubernetes_resources) {
-    const KubernetesResources before = had.kubernetes_resources.empty()
-                                           ? AnnouncedOf(sandbox.spec, had.name)
-                                           : had.kubernetes_resources;
-    PLIMSOLL_RETURN_IF_ERROR(
-        AddLifted(*announced, before, wanted.kubernetes_resources, "", &growth));
+  if (wanted.said != had.said) {
+    PLIMSOLL_RETURN_IF_ERROR(AddLifted(*announced, WrittenNow(sandbox.spec, had),
+                                       wanted.kubernetes_resources, "", &growth));
   }
   AddGrowth(limits, had.resources, *announced, &growth);
   if (growth.empty()) {

@@ -91,7 +91,7 @@ class Inspector {
     if (record.state == ContainerState::kRemoving) {
       return Add(D::kContainerHalfRemoved, record, "its removal was cut off", "removes the rest");
     }
-    if (!IsLive(record.state)) return LookAtGroup(record);
+    if (!HasProcess(record)) return LookAtGroup(record);
     if (record.boot_id != input_.boot_id) {
       return Add(D::kContainerRebooted, record,
                  absl::StrCat(recorded, " before the machine was restarted"),
@@ -155,7 +155,7 @@ class Inspector {
     if (!exists.ok()) return NotInspected(record, exists.status());
     if (!*exists) return;
     Add(D::kContainerGroupLeft, record,
-        absl::StrCat("has exited; its control group ", record.cgroup_path, " is still there"),
+        absl::StrCat("has no process; its control group ", record.cgroup_path, " is still there"),
         "removes the group");
   }
 
@@ -256,7 +256,7 @@ class Inspector {
   void LookForCommands() {
     std::vector<ContainerGroup> groups;
     for (const ContainerRecord& record : input_.containers) {
-      if (IsLive(record.state) && record.boot_id == input_.boot_id) {
+      if (HasProcess(record) && record.boot_id == input_.boot_id) {
         groups.push_back({record.id, record.cgroup_path});
       }
     }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "runtime/confine.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -38,8 +39,22 @@ std::string* Asked(const Kind& kind, linux::CgroupSettings& settings) {
   return member.has_value() ? &*member : nullptr;
 }
 
-absl::Status ConfineList(const Kind& kind, const NodeShare& share, OutsideShare outside,
-                         std::string* list, std::string* lost) {
+// What went of a list that all was on offer of.
+absl::Status ClipWhatWent(const Kind& kind, const NodeShare& share, const NodeShare& told,
+                          std::string* list, std::string* lost) {
+  const absl::StatusOr<CpuSet> asked = CpuSet::Parse(*list);
+  if (!asked.ok()) return Annotate(asked.status(), kind.field);
+  const CpuSet& has = share.*kind.share;
+  const CpuSet went = asked->Intersection((told.*kind.share).Difference(has));
+  if (went.Empty()) return absl::OkStatus();
+  const CpuSet left = asked->Difference(went);
+  *list = (left.Empty() ? has : left).ToString();
+  AddLost(kind, went, lost);
+  return absl::OkStatus();
+}
+
+absl::Status ConfineList(const Kind& kind, const NodeShare& share, const NodeShare& told,
+                         OutsideShare outside, std::string* list, std::string* lost) {
   const CpuSet& has = share.*kind.share;
   const absl::StatusOr<CpuSet> asked = CpuSet::Parse(*list);
   if (!asked.ok()) return Annotate(asked.status(), kind.field);
@@ -50,12 +65,14 @@ absl::Status ConfineList(const Kind& kind, const NodeShare& share, OutsideShare 
   const CpuSet beyond = asked->Difference(has);
   if (beyond.Empty()) return absl::OkStatus();
   const CpuSet left = asked->Intersection(has);
-  if (outside == OutsideShare::kRefuse || left.Empty()) {
+  const CpuSet never = beyond.Difference(told.*kind.share);
+  const bool is_stranger = asked->Intersection(told.*kind.share).Empty();
+  if (outside == OutsideShare::kRefuse ? !never.Empty() : left.Empty() && is_stranger) {
     return absl::FailedPreconditionError(absl::StrCat(
-        kind.field, " is \"", *list, "\", but ", kind.what, " ", beyond.ToString(),
+        kind.field, " is \"", *list, "\", but ", kind.what, " ", never.ToString(),
         " are outside of what this node gives to pods (nodeResources): ", has.ToString()));
   }
-  *list = left.ToString();
+  *list = (left.Empty() ? has : left).ToString();
   AddLost(kind, beyond, lost);
   return absl::OkStatus();
 }
@@ -63,18 +80,25 @@ absl::Status ConfineList(const Kind& kind, const NodeShare& share, OutsideShare 
 }  // namespace
 
 absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
-                                 OutsideShare outside, bool is_new) {
+                                 const NodeShare& told, OutsideShare outside, bool is_new) {
   Confined confined{asked, ""};
-  if (share.is_whole) return confined;
   for (const Kind& kind : kKinds) {
     if ((share.*kind.share).Empty()) continue;
     std::optional<std::string>& member = confined.settings.*kind.member;
-    if (is_new && Asked(kind, confined.settings) == nullptr) member = "";
+    if (is_new && !share.is_whole && Asked(kind, confined.settings) == nullptr) member = "";
     std::string* const list = Asked(kind, confined.settings);
     if (list == nullptr) continue;
-    PLIMSOLL_RETURN_IF_ERROR(ConfineList(kind, share, outside, list, &confined.lost));
+    PLIMSOLL_RETURN_IF_ERROR(share.is_whole
+                                 ? ClipWhatWent(kind, share, told, list, &confined.lost)
+                                 : ConfineList(kind, share, told, outside, list, &confined.lost));
   }
   return confined;
+}
+
+// Before anything has gone.
+absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
+                                 OutsideShare outside, bool is_new) {
+  return Confine(asked, share, NodeShare(), outside, is_new);
 }
 
 Confined Follow(const linux::CgroupSettings& asked, const NodeShare& share) {

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/confine.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -15,6 +16,11 @@ NodeShare Share(const char* cpus, const char* nodes, bool is_whole = false) {
 
 absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside) {
   return Confine(asked, Share("2-5", "0"), outside, /*is_new=*/true);
+}
+
+// CPUs 6-7 and node 1 were in the share once.
+absl::StatusOr<Confined> Later(const CgroupSettings& asked, OutsideShare outside) {
+  return Confine(asked, Share("2-5", "0"), Share("2-7", "0-1"), outside, /*is_new=*/true);
 }
 
 TEST(ConfineTest, WhoBringsNoCpusetGetsTheShare) {
@@ -86,11 +92,44 @@ TEST(ConfineTest, AListThatCannotBeReadIsRefused) {
 
 TEST(ConfineTest, TheWholeNodeConfinesNobody) {
   for (const CgroupSettings& asked : {CgroupSettings{}, CgroupSettings{.cpuset_cpus = "0-900"}}) {
-    const auto confined =
-        Confine(asked, Share("0-3", "0", /*is_whole=*/true), OutsideShare::kRefuse, true);
+    const auto confined = Confine(asked, Share("0-3", "0", /*is_whole=*/true), Share("0-3", "0"),
+                                  OutsideShare::kRefuse, true);
     ASSERT_TRUE(confined.ok()) << confined.status();
     EXPECT_EQ(confined->settings, asked);
   }
+}
+
+// A kubelet goes on sending what it was told of when it started.
+TEST(ConfineTest, WhatWentIsClippedAndOnlyWhatWasNeverToldIsRefused) {
+  const auto confined = Later({.cpuset_cpus = "4-7", .cpuset_mems = "0-1"}, OutsideShare::kRefuse);
+  ASSERT_TRUE(confined.ok()) << confined.status();
+  EXPECT_EQ(confined->settings, (CgroupSettings{.cpuset_cpus = "4-5", .cpuset_mems = "0"}));
+  EXPECT_EQ(confined->lost, "CPUs 6-7 and memory nodes 1");
+  const absl::Status never = Later({.cpuset_cpus = "0,4-7"}, OutsideShare::kRefuse).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(never)) << never;
+  EXPECT_THAT(std::string(never.message()), ::testing::HasSubstr("but CPUs 0 are outside"));
+}
+
+TEST(ConfineTest, WhereAllOfItWentAllOfTheShareIsGiven) {
+  for (const OutsideShare outside : {OutsideShare::kClip, OutsideShare::kRefuse}) {
+    const auto confined = Later({.cpuset_cpus = "7"}, outside);
+    ASSERT_TRUE(confined.ok()) << confined.status();
+    EXPECT_EQ(*confined->settings.cpuset_cpus, "2-5");
+    EXPECT_EQ(confined->lost, "CPUs 7");
+    EXPECT_TRUE(absl::IsFailedPrecondition(Later({.cpuset_cpus = "0"}, outside).status()));
+  }
+}
+
+TEST(ConfineTest, OfAWholeNodeWhatWentIsClipped) {
+  const auto now = [](const CgroupSettings& asked) {
+    return *Confine(asked, Share("0-2", "0", /*is_whole=*/true), Share("0-3", "0-1"),
+                    OutsideShare::kRefuse, /*is_new=*/true);
+  };
+  EXPECT_EQ(now({.cpuset_cpus = "1-3"}).settings, (CgroupSettings{.cpuset_cpus = "1-2"}));
+  EXPECT_EQ(now({.cpuset_cpus = "1-3"}).lost, "CPUs 3");
+  EXPECT_EQ(now({.cpuset_cpus = "3", .cpuset_mems = "1"}).settings,
+            (CgroupSettings{.cpuset_cpus = "0-2", .cpuset_mems = "0"}));
+  EXPECT_EQ(now({.unified = {{"cpuset.cpus", "2-3"}}}).settings.unified.at("cpuset.cpus"), "2");
 }
 
 TEST(FollowTest, WhoBroughtNoCpusetGoesWhereTheShareGoes) {

@@ -1,12 +1,15 @@
 // A pod's picture, shown to whoever sees its containers' OCI specs.
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "runtime/engine_impl.h"
+#include "runtime/pod_contradictions.h"
 #include "runtime/pod_differences.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
@@ -23,6 +26,20 @@ bool IsShownInAFile(const SandboxSpec& spec) {
 }
 
 }  // namespace
+
+void EngineImpl::CountWords(const std::vector<SandboxRecord>& sandboxes,
+                            const std::vector<ContainerRecord>& containers) {
+  uint64_t last = 0;
+  for (const SandboxRecord& sandbox : sandboxes) {
+    for (const auto& [name, words] : sandbox.spec.announced) {
+      last = std::max({last, words.resources, words.mounts, words.devices, words.cdi_devices});
+    }
+  }
+  for (const ContainerRecord& container : containers) {
+    last = std::max({last, container.spec.said.made, container.spec.said.resources});
+  }
+  words_ = last;
+}
 
 std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
                                                    const ContainerSpec* also) const {
@@ -71,13 +88,39 @@ absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec*
   return absl::OkStatus();
 }
 
-std::string EngineImpl::DifferenceFromAnnounced(const SandboxRecord& sandbox,
-                                                const ContainerSpec& made) const {
+std::string EngineImpl::CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made) {
+  made->said.made = NextWord();
+  made->said.resources = made->kubernetes_resources.empty() ? 0 : made->said.made;
   if (!options_.show_pictures || sandbox.spec.pod_resources.containers.empty()) return "";
-  const std::vector<std::string> differences = DifferencesOf(made, PictureOf(sandbox, nullptr).now);
+  const std::vector<ContainerSpec> there = NewestSpecs(sandbox, nullptr);
+  const auto found =
+      absl::c_find_if(there, [&](const ContainerSpec& each) { return each.name == made->name; });
+  const ContainerSpec* last = found == there.end() ? nullptr : &*found;
+  const std::vector<std::string> differences =
+      DifferencesOf(*made, ExpectedOf(sandbox.spec, made->name, last));
+  // Made as an update of the attempt before says: that stays the word that attempts are held to.
+  const bool follows = differences.empty() && last != nullptr && IsUpdated(sandbox.spec, *last);
+  if (follows && made->said.resources != 0) made->said.resources = NextWord();
   if (differences.empty()) return "";
-  return absl::StrCat("container ", made.name,
+  return absl::StrCat("container ", made->name,
                       " is not as it was announced: ", absl::StrJoin(differences, "; "));
+}
+
+void EngineImpl::TellContradiction(const ContainerRecord& container, const ContainerSpec* had) {
+  if (!options_.show_pictures) return;
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+  const SandboxSpec pod = sandbox.ok() ? (*sandbox)->Snapshot().spec : SandboxSpec();
+  const std::string now = ContradictionOf(pod, container.spec);
+  if (now.empty() || (had != nullptr && ContradictionOf(pod, *had) == now)) return;
+  options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
+}
+
+void EngineImpl::TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
+                                   const SandboxSpec& pod) {
+  if (!options_.show_pictures) return;
+  const std::string now = ContradictionOf(pod);
+  if (now.empty() || (had != nullptr && ContradictionOf(*had) == now)) return;
+  options_.events->Add(EventType::kWarning, sandbox_id, "", now);
 }
 
 absl::Status EngineImpl::WritePicture(const SandboxRecord& record) const {

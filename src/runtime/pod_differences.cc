@@ -1,5 +1,6 @@
 #include "runtime/pod_differences.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/algorithm/container.h"
@@ -12,27 +13,50 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-// What is there, by container path, and how.
-std::map<std::string, std::string> Mounts(const ContainerSpec& made) {
+// What is there, by container path, and how. Of an image clients may name a tag first and an id
+// later, and whether it is read-only is no question.
+std::map<std::string, std::string> Mounts(const std::vector<Mount>& all) {
   std::map<std::string, std::string> mounts;
-  for (const Mount& mount : made.mounts) {
-    mounts[CleanPath(mount.container_path)] = mount.readonly ? "read-only" : "writable";
+  for (const Mount& mount : all) {
+    mounts[CleanPath(mount.container_path)] = !mount.image.empty() ? "an image"
+                                              : mount.readonly     ? "read-only"
+                                                                   : "writable";
   }
   return mounts;
 }
 
-std::map<std::string, std::string> Mounts(const AnnouncedContainer& announced) {
-  std::map<std::string, std::string> mounts;
-  for (const Mount& mount : announced.mounts) {
-    mounts[CleanPath(mount.container_path)] = mount.readonly ? "read-only" : "writable";
-  }
-  return mounts;
+// "mrw" for "wrm".
+std::string InOrder(std::string permissions) {
+  absl::c_sort(permissions);
+  return permissions;
 }
 
-std::map<std::string, std::string> Devices(const std::vector<Device>& devices) {
-  std::map<std::string, std::string> paths;
-  for (const Device& device : devices) paths[CleanPath(device.container_path)] = "there";
-  return paths;
+// What is said of a device: who writes an annotation by hand may leave out what is as usual.
+std::string Described(const Device& device, const Device& like) {
+  const std::string& host_path =
+      device.host_path.empty() ? device.container_path : device.host_path;
+  const std::string path = CleanPath(host_path);
+  if (like.permissions.empty() || device.permissions.empty()) return path;
+  return absl::StrCat(path, " (", InOrder(device.permissions), ")");
+}
+
+const Device* DeviceAt(const std::vector<Device>& devices, const std::string& path) {
+  const auto found = absl::c_find_if(
+      devices, [&](const Device& each) { return CleanPath(each.container_path) == path; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
+// By container path: which device of the host it is, and what may be done with it where both lists
+// say so.
+std::map<std::string, std::string> Devices(const std::vector<Device>& devices,
+                                           const std::vector<Device>& others) {
+  std::map<std::string, std::string> described;
+  for (const Device& device : devices) {
+    const std::string path = CleanPath(device.container_path);
+    const Device* other = DeviceAt(others, path);
+    described[path] = Described(device, other == nullptr ? device : *other);
+  }
+  return described;
 }
 
 std::map<std::string, std::string> CdiDevices(const std::vector<std::string>& devices) {
@@ -72,11 +96,27 @@ resources::Requirements Meant(const KubernetesResources& written) {
 
 }  // namespace
 
-std::vector<std::string> DifferencesOf(const ContainerSpec& made, const PodResources& now) {
-  const auto known = absl::c_find_if(
-      now.containers, [&](const AnnouncedContainer& each) { return each.name == made.name; });
-  const AnnouncedContainer nothing;
-  const AnnouncedContainer& announced = known == now.containers.end() ? nothing : *known;
+bool IsUpdated(const SandboxSpec& pod, const ContainerSpec& last) {
+  const auto announced = pod.announced.find(last.name);
+  const uint64_t word = announced == pod.announced.end() ? 0 : announced->second.resources;
+  if (last.said.made == 0) return !last.kubernetes_resources.empty() && word == 0;
+  return last.said.resources > std::max(last.said.made, word);
+}
+
+AnnouncedContainer ExpectedOf(const SandboxSpec& pod, const std::string& name,
+                              const ContainerSpec* last) {
+  AnnouncedContainer expected;
+  for (const AnnouncedContainer& each : pod.pod_resources.containers) {
+    if (each.name == name) expected = each;
+  }
+  if (last != nullptr && IsUpdated(pod, *last)) {
+    expected.kubernetes_resources = last->kubernetes_resources;
+  }
+  return expected;
+}
+
+std::vector<std::string> DifferencesOf(const ContainerSpec& made,
+                                       const AnnouncedContainer& announced) {
   Sentences differences;
   if (!made.kubernetes_resources.empty()) {
     const resources::Requirements before = Meant(announced.kubernetes_resources);
@@ -84,8 +124,9 @@ std::vector<std::string> DifferencesOf(const ContainerSpec& made, const PodResou
     Compare("request of", Amounts(before.requests), Amounts(after.requests), &differences);
     Compare("limit of", Amounts(before.limits), Amounts(after.limits), &differences);
   }
-  Compare("mount at", Mounts(announced), Mounts(made), &differences);
-  Compare("device at", Devices(announced.devices), Devices(made.devices), &differences);
+  Compare("mount at", Mounts(announced.mounts), Mounts(made.mounts), &differences);
+  Compare("device at", Devices(announced.devices, made.devices),
+          Devices(made.devices, announced.devices), &differences);
   Compare("CDI device", CdiDevices(announced.cdi_devices), CdiDevices(made.cdi_devices),
           &differences);
   return differences;

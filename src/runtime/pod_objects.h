@@ -60,6 +60,7 @@ struct Container {
   std::string lost_cpus ABSL_GUARDED_BY(mutex);  // Confined::lost, as it was told last
   // While it is being started, an exit is recorded but not told: its start is to be told first.
   bool starting ABSL_GUARDED_BY(mutex) = false;
+  bool stop_signalled ABSL_GUARDED_BY(mutex) = false;  // its stop signal has been sent
 
   ContainerRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

@@ -82,6 +82,24 @@ AnnouncedContainer Announce(const ContainerSpec& spec) {
   return container;
 }
 
+AnnouncedWords WordsOf(const SandboxSpec& pod, const std::string& container) {
+  const auto found = pod.announced.find(container);
+  return found == pod.announced.end() ? AnnouncedWords() : found->second;
+}
+
+// With equal numbers, of builds that didn't count, what the container has of its own holds.
+bool SaidLater(const ContainerSpec& made, const AnnouncedWords& announced) {
+  const bool says = !made.kubernetes_resources.empty() || made.said.resources > made.said.made;
+  return says && made.said.resources >= announced.resources;
+}
+
+void TakeLater(const ContainerSpec& made, const AnnouncedWords& words, AnnouncedContainer* now) {
+  if (SaidLater(made, words)) now->kubernetes_resources = made.kubernetes_resources;
+  if (made.said.made >= words.mounts) now->mounts = made.mounts;
+  if (made.said.made >= words.devices) now->devices = made.devices;
+  if (made.said.made >= words.cdi_devices) now->cdi_devices = made.cdi_devices;
+}
+
 PodResources ResourcesNow(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
   PodResources now = pod.pod_resources;
   std::map<std::string, AnnouncedContainer*> announced;
@@ -91,8 +109,8 @@ PodResources ResourcesNow(const SandboxSpec& pod, const std::vector<ContainerSpe
     const auto known = announced.find(spec.name);
     if (known == announced.end()) {
       others.push_back(Announce(spec));
-    } else if (!spec.kubernetes_resources.empty()) {
-      known->second->kubernetes_resources = spec.kubernetes_resources;
+    } else {
+      TakeLater(spec, WordsOf(pod, spec.name), known->second);
     }
   }
   now.containers.insert(now.containers.end(), others.begin(), others.end());
@@ -140,6 +158,39 @@ PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>&
       pod.pod_resources.empty() ? Guess(pod.resources) : Read(picture.now.kubernetes_resources);
   picture.total = resources::PodTotal(all, whole, Guess(pod.overhead).requests);
   return picture;
+}
+
+KubernetesResources WrittenNow(const SandboxSpec& pod, const ContainerSpec& container) {
+  if (SaidLater(container, WordsOf(pod, container.name))) return container.kubernetes_resources;
+  for (const AnnouncedContainer& each : pod.pod_resources.containers) {
+    if (each.name == container.name) return each.kubernetes_resources;
+  }
+  return container.kubernetes_resources;
+}
+
+void AnnounceAnew(PodResources update, uint64_t word, SandboxSpec* pod) {
+  std::map<std::string, AnnouncedContainer> before;
+  for (AnnouncedContainer& each : pod->pod_resources.containers) {
+    before[each.name] = std::move(each);
+  }
+  std::map<std::string, AnnouncedWords> words;
+  for (AnnouncedContainer& each : update.containers) {
+    AnnouncedWords& said = words[each.name] = WordsOf(*pod, each.name);
+    const auto take = [word](auto& field, auto& had, uint64_t& when) {
+      if (field.empty()) {
+        field = std::move(had);
+      } else {
+        when = word;
+      }
+    };
+    AnnouncedContainer& had = before[each.name];
+    take(each.kubernetes_resources, had.kubernetes_resources, said.resources);
+    take(each.mounts, had.mounts, said.mounts);
+    take(each.devices, had.devices, said.devices);
+    take(each.cdi_devices, had.cdi_devices, said.cdi_devices);
+  }
+  pod->pod_resources = std::move(update);
+  pod->announced = std::move(words);
 }
 
 std::string ToJson(const PodPicture& picture) {

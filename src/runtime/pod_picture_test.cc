@@ -52,6 +52,64 @@ TEST(PodPictureTest, LaterValuesCount) {
   EXPECT_EQ(CpuOf(MakePicture(pod, {There("web")})), "2");
 }
 
+TEST(PodPictureTest, TheLatestWordAboutAFieldHolds) {
+  SandboxSpec pod;
+  AnnouncedContainer web = Announced("web", Type::kContainer, "1");
+  web.mounts = {{.container_path = "/a"}};
+  web.devices = {{"/dev/a", "/dev/a", "rw"}};
+  web.cdi_devices = {"v.com/gpu=a"};
+  pod.pod_resources.containers = {web};
+  ContainerSpec made = There("web", "4");
+  made.devices = {{"/dev/b", "/dev/b", "rw"}};
+  made.said = {.made = 1, .resources = 1};
+  // As it was made: fewer mounts and CDI devices, another device.
+  AnnouncedContainer now = MakePicture(pod, {made}).now.containers.at(0);
+  EXPECT_EQ(now.kubernetes_resources, made.kubernetes_resources);
+  EXPECT_EQ(now.devices, made.devices);
+  EXPECT_TRUE(now.mounts.empty());
+  EXPECT_TRUE(now.cdi_devices.empty());
+  EXPECT_EQ(now.type, Type::kContainer);
+  // An update of the pod that names resources and mounts.
+  AnnounceAnew({.containers = {{.name = "web",
+                                .type = Type::kContainer,
+                                .kubernetes_resources = {.limits = {{"cpu", "2"}}},
+                                .mounts = {{.container_path = "/b"}}}}},
+               2, &pod);
+  EXPECT_EQ(WrittenNow(pod, made).limits.at("cpu"), "2");
+  EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "2");
+  now = MakePicture(pod, {made}).now.containers.at(0);
+  EXPECT_EQ(now.mounts.at(0).container_path, "/b");
+  EXPECT_EQ(now.devices, made.devices) << "nothing was said of them";
+  EXPECT_EQ(pod.pod_resources.containers.at(0).devices, web.devices);
+  EXPECT_EQ(pod.pod_resources.containers.at(0).cdi_devices, web.cdi_devices);
+  // One of the container.
+  made.said.resources = 3;
+  EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "4");
+  // One that takes all away.
+  made.kubernetes_resources = {};
+  EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "none");
+  made.said.resources = 0;
+  EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "2") << "of a client that sends none at all";
+}
+
+TEST(PodPictureTest, WhatIsNotNamedIsAnnouncedNoMore) {
+  SandboxSpec pod;
+  pod.pod_resources.containers = {Announced("web", Type::kContainer, "1"),
+                                  Announced("log", Type::kContainer, "1")};
+  AnnounceAnew({.containers = {Announced("log", Type::kSidecar, "2")}}, 7, &pod);
+  EXPECT_EQ(pod.pod_resources.containers.size(), 1u);
+  EXPECT_EQ(pod.announced.size(), 1u);
+  EXPECT_EQ(pod.announced.at("log").resources, 7u);
+  EXPECT_EQ(pod.announced.at("log").mounts, 0u);
+  EXPECT_EQ(CpuOf(MakePicture(pod, {})), "2");
+  ContainerSpec made = There("web", "1");
+  made.said = {.made = 1, .resources = 1};
+  EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "3") << "but it is there";
+  AnnounceAnew({}, 8, &pod);
+  EXPECT_TRUE(pod.pod_resources.empty());
+  EXPECT_TRUE(pod.announced.empty());
+}
+
 TEST(PodPictureTest, TypesThatCannotBeTrueAreAddedUpAndMakeItPartial) {
   SandboxSpec pod;
   pod.pod_resources.containers = {Announced("a", Type::kInit, "1"),

@@ -17,6 +17,8 @@
 #include "network/network.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -35,6 +37,10 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 absl::Status EngineImpl::Recover() {
   SaveClassesOfReloads();
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
+  {
+    absl::MutexLock lock(&share_mutex_);
+    told_.Load(options_.run, boot_id_);
+  }
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
@@ -42,6 +48,7 @@ absl::Status EngineImpl::Recover() {
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
   input.damaged = options_.store->Damaged();
+  CountWords(input.sandboxes, input.containers);
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
     if (!IsActedUpon(finding.difference)) continue;
@@ -267,8 +274,10 @@ absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
   if (!options_.cgroups->EndsWithProcesses()) return absl::OkStatus();
   const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
+  std::vector<std::string> told;
+  const linux::CgroupSettings given = FitSettings(record.spec.resources, *options_.runtime, &told);
   return options_.cgroups->Register(record.cgroup_path, record.init.pid,
-                                    LostInReloads(record.spec.resources, record.id));
+                                    LostInReloads(given, record.id));
 }
 
 void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
@@ -277,7 +286,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
-  const bool is_live = IsLive(record.state);
+  const bool is_live = HasProcess(record);
   const bool may_hold = is_live || record.state == ContainerState::kCreating;
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
     bool changed = false;
@@ -357,7 +366,8 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
     Trouble(finding, FinishUpdate(record));
     if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
-      const absl::Status kept = ApplyToPod(record, LostInReloads(record.spec.resources, record.id));
+      const absl::Status kept =
+          ApplyToPod(record, LostInReloads(PodGroupSettings(record.spec), record.id));
       if (!absl::IsNotFound(kept)) Trouble(finding, kept);
     }
   }

@@ -11,6 +11,8 @@
 #include "linux/cgroup_tree.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -77,8 +79,14 @@ absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
   // What somebody else has made since it was planned is not ours.
   std::erase_if(record->owned_cgroups,
                 [&](const std::string& group) { return !absl::c_linear_search(made, group); });
-  if (!is_whole || record->spec.resources == linux::CgroupSettings()) return absl::OkStatus();
-  return options_.cgroups->Apply(record->cgroup_path, record->spec.resources);
+  const linux::CgroupSettings settings = PodGroupSettings(record->spec);
+  if (!is_whole || settings == linux::CgroupSettings()) return absl::OkStatus();
+  std::vector<std::string> lost;
+  const linux::CgroupSettings given = FitSettings(settings, *options_.runtime, &lost);
+  for (const std::string& warning : lost) {
+    options_.events->Add(EventType::kWarning, record->id, "", warning);
+  }
+  return options_.cgroups->Apply(record->cgroup_path, given);
 }
 
 absl::Status EngineImpl::RemoveOwnedCgroups(const SandboxRecord& record) {
@@ -238,6 +246,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   if (pause.has_value()) Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   ShowPicture(id);
+  TellContradiction(id, nullptr, sandbox->Snapshot().spec);
   Warn(id, "", WatchPause(sandbox));
   return id;
 }

@@ -11,6 +11,8 @@
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
 #include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -32,7 +34,7 @@ absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::st
                               const std::vector<ContainerRecord>& containers,
                               const linux::CgroupSettings& wanted, const absl::Status& refused) {
   for (const ContainerRecord& container : containers) {
-    if (container.sandbox_id != pod || !IsLive(container.state)) continue;
+    if (container.sandbox_id != pod || !HasProcess(container)) continue;
     const absl::StatusOr<linux::CgroupSettings> has = cgroups.Read(container.cgroup_path);
     if (!has.ok()) continue;
     const std::string cpus = LeftOut(wanted.cpuset_cpus, has->cpuset_cpus);
@@ -56,6 +58,7 @@ absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
   record.spec.resources = asked.resources;
   record.spec.overhead = asked.overhead;
   record.spec.pod_resources = asked.pod_resources;
+  record.spec.announced = asked.announced;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   sandbox.record = std::move(record);
   return absl::OkStatus();
@@ -69,7 +72,13 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   linux::CgroupSettings writable = settings;
   LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
-  return options_.cgroups->Apply(record.cgroup_path, writable);
+  std::vector<std::string> lost;
+  writable = FitSettings(writable, *options_.runtime, &lost);
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
+  for (const std::string& warning : lost) {
+    options_.events->Add(EventType::kWarning, record.id, "", warning);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
@@ -80,9 +89,10 @@ absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
   const auto update = CgroupSettingsFromJson(*mark);
   if (!update.ok()) return Annotate(update.status(), kWhat);
   // Nothing is in the kernel before it is in the row.
-  linux::CgroupSettings with_update = record.spec.resources;
+  const linux::CgroupSettings asked = PodGroupSettings(record.spec);
+  linux::CgroupSettings with_update = asked;
   linux::MergeInto(*update, &with_update);
-  if (with_update != record.spec.resources) return absl::OkStatus();
+  if (with_update != asked) return absl::OkStatus();
   const absl::Status done = ApplyToPod(record, *update);
   return absl::IsNotFound(done) ? absl::OkStatus() : Annotate(done, kWhat);
 }
@@ -107,7 +117,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   SandboxSpec asked = record.spec;
   linux::MergeInto(update.resources, &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
-  if (update.pod_resources.has_value()) asked.pod_resources = *update.pod_resources;
+  if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
   const std::string what = absl::StrCat("update sandbox ", record.id);
   SandboxRecord wanted = record;
   wanted.spec = asked;
@@ -119,11 +129,13 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
     PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
     PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, *turn, told), what));
   }
+  const linux::CgroupSettings changed =
+      ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
   const UpdateMark mark(options_.run, record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(update.resources)), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
-  absl::Status done = ApplyToPod(record, update.resources);
+  absl::Status done = ApplyToPod(record, changed);
   if (ErrnoOf(done) == EBUSY) {
     done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
   }
@@ -134,6 +146,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   }
   if (*told) ToldWhatHolds(record.id);
   ShowPicture(record.id);
+  TellContradiction(record.id, &record.spec, asked);
   return absl::OkStatus();
 }
 

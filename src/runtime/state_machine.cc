@@ -68,6 +68,14 @@ bool IsLive(ContainerState state) {
   return state == C::kCreated || state == C::kRunning;
 }
 
+bool IsRefused(const ContainerRecord& record) {
+  return record.state == C::kCreated && record.reason == kStartError;
+}
+
+bool HasProcess(const ContainerRecord& record) {
+  return IsLive(record.state) && !IsRefused(record);
+}
+
 bool MayFollow(ContainerState from, ContainerState to) {
   switch (to) {
     case C::kCreating:

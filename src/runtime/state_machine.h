@@ -11,7 +11,16 @@ namespace plimsoll::runtime {
 const char* StateName(ContainerState state);  // "Created"
 const char* StateName(SandboxState state);    // "Ready"
 
-bool IsLive(ContainerState state);  // has a process: Created or Running
+bool IsLive(ContainerState state);  // Created or Running
+
+// The reason of an exit without a run: the container's program could not be executed.
+inline constexpr char kStartError[] = "StartError";
+
+// Created without a process, since what it is to run can't be executed: its start will fail with
+// the record's message.
+bool IsRefused(const ContainerRecord& record);
+// IsLive, and not refused.
+bool HasProcess(const ContainerRecord& record);
 
 bool MayFollow(ContainerState from, ContainerState to);
 bool MayFollow(SandboxState from, SandboxState to);

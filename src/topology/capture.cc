@@ -15,25 +15,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "topology/kernel_files.h"
 #include "topology/machine_file.h"
+#include "topology/node_memory.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
 namespace {
 
-constexpr char kCpus[] = "sys/devices/system/cpu";
-constexpr char kNodes[] = "sys/devices/system/node";
 constexpr char kDax[] = "sys/bus/dax";
 constexpr size_t kMaxBytes = 64 * 1024 * 1024;
-
-// "cpu12" or "node3".
-bool IsNumbered(absl::string_view name, absl::string_view word) {
-  if (!absl::StartsWith(name, word) || name.size() == word.size()) return false;
-  for (const char c : name.substr(word.size())) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;
-  }
-  return true;
-}
 
 class Capturer {
  public:
@@ -94,27 +85,25 @@ class Capturer {
   }
 
   absl::Status CopyCpus() const {
-    PLIMSOLL_RETURN_IF_ERROR(CopyAll(kCpus, {"online", "offline", "possible", "present"}));
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListMachineFiles(host_, kCpus));
-    for (const std::string& name : names) {
-      if (!IsNumbered(name, "cpu")) continue;
-      const std::string cpu = absl::StrCat(kCpus, "/", name);
+    PLIMSOLL_RETURN_IF_ERROR(CopyAll(kCpuFiles, {"online", "offline", "possible", "present"}));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto numbers, ListNumbered(host_, kCpuFiles, "cpu"));
+    for (const uint32_t number : numbers) {
+      const std::string cpu = absl::StrCat(kCpuFiles, "/cpu", number);
       PLIMSOLL_RETURN_IF_ERROR(CopyAll(
-          cpu, {"online", "cpu_capacity", "cpufreq/base_frequency", "cpufreq/cpuinfo_max_freq",
-                "cpufreq/cpuinfo_min_freq", "cpufreq/scaling_driver", "acpi_cppc/nominal_freq",
-                "acpi_cppc/nominal_perf", "acpi_cppc/highest_perf"}));
+          cpu, {"online", "regs/identification/midr_el1", "cpu_capacity", "cpufreq/base_frequency",
+                "cpufreq/cpuinfo_max_freq", "cpufreq/cpuinfo_min_freq", "cpufreq/scaling_driver",
+                "acpi_cppc/nominal_freq", "acpi_cppc/nominal_perf", "acpi_cppc/highest_perf"}));
       PLIMSOLL_RETURN_IF_ERROR(CopyTree(cpu + "/topology", 0));
       PLIMSOLL_RETURN_IF_ERROR(CopyTree(cpu + "/cache", 1));
+      PLIMSOLL_RETURN_IF_ERROR(CopyNames(cpu, "node"));
     }
-    return CopyAll("sys/devices", {"cpu_core/cpus", "cpu_atom/cpus"});
+    return CopyAll("sys/devices", {"cpu_core/cpus", "cpu_atom/cpus", "cpu_lowpower/cpus"});
   }
   absl::Status CopyNodes() const {
-    PLIMSOLL_RETURN_IF_ERROR(CopyTree(kNodes, 0));
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                              ListMachineFiles(host_, kNodes));
-    for (const std::string& name : names) {
-      if (!IsNumbered(name, "node")) continue;
-      const std::string node = absl::StrCat(kNodes, "/", name);
+    PLIMSOLL_RETURN_IF_ERROR(CopyTree(kNodeFiles, 0));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto numbers, ListNumbered(host_, kNodeFiles, "node"));
+    for (const uint32_t number : numbers) {
+      const std::string node = absl::StrCat(kNodeFiles, "/node", number);
       PLIMSOLL_RETURN_IF_ERROR(CopyAll(node, {"cpumap", "cpulist", "meminfo", "distance"}));
       PLIMSOLL_RETURN_IF_ERROR(CopyPools(node + "/hugepages"));
       PLIMSOLL_RETURN_IF_ERROR(CopyInitiators(node + "/access0/initiators"));
@@ -122,14 +111,43 @@ class Capturer {
     }
     return CopyPools("sys/kernel/mm/hugepages");
   }
-  // Nodes by their names: what they are is told elsewhere.
+  // Links "node3" by their names: what they lead to is told elsewhere.
+  absl::Status CopyNames(const std::string& directory, const char* word) const {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto numbers, ListNumbered(host_, directory, word));
+    for (const uint32_t number : numbers) {
+      PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(absl::StrCat(directory, "/", word, number), 0755));
+    }
+    return absl::OkStatus();
+  }
   absl::Status CopyInitiators(const std::string& directory) const {
     PLIMSOLL_RETURN_IF_ERROR(CopyTree(directory, 0));
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                              ListMachineFiles(host_, directory));
+    return CopyNames(directory, "node");
+  }
+  // Many on a large machine, and needed by few.
+  absl::Status CopyMemoryBlocks(const Machine& machine) const {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool needed, NodeFilesDisagree(host_));
+    if (!needed || machine.nodes.size() < 2) return absl::OkStatus();
+    for (const NumaNode& node : machine.nodes) {
+      const std::string directory = absl::StrCat(kNodeFiles, "/node", node.id);
+      PLIMSOLL_ASSIGN_OR_RETURN(const auto blocks, ListNumbered(host_, directory, "memory"));
+      for (const uint32_t block : blocks) {
+        PLIMSOLL_RETURN_IF_ERROR(Copy(absl::StrCat(directory, "/memory", block, "/state")));
+      }
+    }
+    return absl::OkStatus();
+  }
+  // Which nodes are a GPU's; where on the bus it is, is nobody's business.
+  absl::Status CopyGpus() const {
+    const std::string gpus = "proc/driver/nvidia/gpus";
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListMachineFiles(host_, gpus));
+    int number = 0;
     for (const std::string& name : names) {
-      if (!IsNumbered(name, "node")) continue;
-      PLIMSOLL_RETURN_IF_ERROR(out_.MakeDirs(absl::StrCat(directory, "/", name), 0755));
+      PLIMSOLL_ASSIGN_OR_RETURN(
+          const MachineFile status,
+          ReadMachineFile(host_, absl::StrCat(gpus, "/", name, "/numa_status")));
+      if (status.text.empty()) continue;
+      PLIMSOLL_RETURN_IF_ERROR(
+          Put(absl::StrCat(gpus, "/gpu", number++, "/numa_status"), status.text));
     }
     return absl::OkStatus();
   }
@@ -198,6 +216,8 @@ absl::Status Capture(const FsRoot& host, const Machine& machine, const FsRoot& o
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyCpus());
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyNodes());
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyDax());
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyMemoryBlocks(machine));
+  PLIMSOLL_RETURN_IF_ERROR(capturer.CopyGpus());
   PLIMSOLL_RETURN_IF_ERROR(capturer.CopyAll("proc", {"cpuinfo", "meminfo"}));
   PLIMSOLL_RETURN_IF_ERROR(capturer.PutIdentity(machine));
   return capturer.PutLimits(machine);

@@ -30,8 +30,10 @@ TEST(CaptureTest, ACapturedMachineIsTheSame) {
   files.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
   files.Put("proc/self/cgroup", "0::/secret-tenant\n");
   files.Put("sys/fs/cgroup/cgroup.controllers", "cpuset\n");
-  files.Put("sys/fs/cgroup/secret-tenant/cpuset.cpus.effective", "0-3\n");
-  files.Put("sys/fs/cgroup/secret-tenant/cpuset.mems.effective", "0-1\n");
+  files.Put("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+  files.Put("sys/fs/cgroup/cpuset.mems.effective", "0-1\n");
+  files.Put("sys/fs/cgroup/secret-tenant/cpuset.cpus.effective", "0-1\n");
+  files.Put("sys/fs/cgroup/secret-tenant/cpuset.mems.effective", "0\n");
   const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
   EXPECT_EQ(machine.cpus.ToString(), "0-3");
   TestDir out;
@@ -63,6 +65,37 @@ TEST(CaptureTest, KindsOfMemoryAreCaptured) {
     EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
     EXPECT_TRUE(MakeZones(*again).zones.back().attributes.contains("memory-type"));
   }
+}
+
+// Files that discovery reads beside hwloc's.
+TEST(CaptureTest, WhatDecidesWhereHwlocFallsShortIsCaptured) {
+  MachineFiles files("aarch64");
+  AddCpus(files, 2, 2, 1);
+  for (uint32_t cpu = 0; cpu < 4; ++cpu) {
+    const std::string directory = absl::StrCat("sys/devices/system/cpu/cpu", cpu);
+    files.Put(directory + "/cpu_capacity", cpu == 3 ? "1024\n" : "900\n");
+    files.Put(directory + "/regs/identification/midr_el1",
+              cpu < 2 ? "0x00000000410fd851\n" : "0x00000000410fd871\n");
+    files.LinkToNode(cpu, cpu == 0 ? 1 : 0);
+  }
+  files.AddNode({0, "0-3", 4 << 20, "10 20 80", {}});
+  files.AddNode({1, "0-3", 4 << 20, "20 10 80", {}});
+  files.AddNode({9, "", 4 << 20, "80 80 10", {}});
+  files.Put("proc/driver/nvidia/gpus/0000:01:00.0/numa_status", "Node: 9\n");
+  files.Put("sys/devices/cpu_core/cpus", "0-1\n");
+  for (const uint32_t node : {0, 1, 9}) files.AddBlocks(node, node * 64, node + 8, "online");
+  files.PutMemTotal(40 << 20);
+  const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  TestDir out;
+  const absl::Status captured = Capture(files.root(), machine, out.root());
+  ASSERT_TRUE(captured.ok()) << captured;
+  const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
+  EXPECT_EQ(again->missing, machine.missing);
+  EXPECT_EQ(again->nodes[1].cpus.ToString(), "0");
+  EXPECT_EQ(again->nodes[2].attributes.at("memory-type"), "GPUMemory");
+  EXPECT_EQ(*out.root().List("proc/driver/nvidia/gpus"), std::vector<std::string>{"gpu0"});
 }
 
 TEST(CaptureTest, WhatAMachineDoesNotTellIsNotMadeUp) {

@@ -10,14 +10,18 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "topology/confinement.h"
+#include "topology/contradictions.h"
+#include "topology/core_kinds.h"
 #include "topology/hwloc_reader.h"
 #include "topology/identity.h"
+#include "topology/kernel_files.h"
+#include "topology/kernel_nodes.h"
 #include "topology/machine_file.h"
+#include "topology/node_memory.h"
 
 namespace plimsoll::topology {
 namespace {
-
-constexpr char kNodes[] = "sys/devices/system/node";
 
 absl::StatusOr<Machine> ReadCaptured(const FsRoot& root, const std::string& hwloc_program) {
   Command command;
@@ -65,7 +69,7 @@ absl::StatusOr<std::string> NodesSignature(const FsRoot& root,
   for (const std::string& node : nodes) {
     if (!absl::StartsWith(node, "node") || node.size() < 5 || !absl::ascii_isdigit(node[4]))
       continue;
-    const std::string directory = absl::StrCat(kNodes, "/", node);
+    const std::string directory = absl::StrCat(kNodeFiles, "/", node);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string memory,
                               Line(root, directory + "/meminfo", "MemTotal:"));
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
@@ -77,16 +81,27 @@ absl::StatusOr<std::string> NodesSignature(const FsRoot& root,
 
 }  // namespace
 
+absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine) {
+  // Where hwloc tells less than the kernel's files, these decide.
+  PLIMSOLL_RETURN_IF_ERROR(RestorePackages(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(RestoreCaches(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadKernelNodes(root, machine));
+  TellOverlaps(machine);
+  PLIMSOLL_RETURN_IF_ERROR(DecideMemory(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadCoreKinds(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(Confine(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadIdentity(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadCpuFeatures(root, machine));
+  return ReadSwap(root, machine);
+}
+
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program) {
   // Before and after, since it can't be seen in between: hwloc passes over what it can't open.
   PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
   auto machine = root.path() == "/" ? ReadWithHwloc() : ReadCaptured(root, hwloc_program);
   PLIMSOLL_RETURN_IF_ERROR(machine.status());
   PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
-  PLIMSOLL_RETURN_IF_ERROR(ReadIdentity(root, *machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadCpuFeatures(root, *machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadHybridKinds(root, *machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadSwap(root, *machine));
+  PLIMSOLL_RETURN_IF_ERROR(CompleteFromFiles(root, *machine));
   return machine;
 }
 
@@ -94,22 +109,24 @@ absl::StatusOr<std::string> Signature(const FsRoot& root) {
   std::string signature;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string online, Part(root, "sys/devices/system/cpu/online"));
   absl::StrAppend(&signature, "online ", online);
-  for (const auto& [file, word] : {std::pair("proc/self/status", "Cpus_allowed_list:"),
-                                   std::pair("proc/self/status", "Mems_allowed_list:"),
-                                   std::pair("proc/meminfo", "SwapTotal:")}) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string line, Line(root, file, word));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Limits limits, ReadLimits(root));
+  for (const auto& limit : {limits.cpus, limits.memory_nodes}) {
+    absl::StrAppend(&signature, "allowed ", limit ? limit->ToString() : "all", "\n");
+  }
+  for (const char* word : {"MemTotal:", "SwapTotal:"}) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string line, Line(root, "proc/meminfo", word));
     absl::StrAppend(&signature, line, "\n");
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, ListMachineFiles(root, kNodes));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
+                            ListMachineFiles(root, kNodeFiles));
   if (!nodes.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string all, NodesSignature(root, nodes));
     return signature + all;
   }
   // A kernel without NUMA.
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string memory, Line(root, "proc/meminfo", "MemTotal:"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
                             PoolsSignature(root, "sys/kernel/mm/hugepages"));
-  return absl::StrCat(signature, memory, pools);
+  return signature + pools;
 }
 
 }  // namespace plimsoll::topology

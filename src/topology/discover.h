@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "topology/machine.h"
@@ -15,6 +16,10 @@ namespace plimsoll::topology {
 // told is named in Machine::missing and no error. What can't be read just now (no descriptors left,
 // say) is one: look again. Thread-safe.
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program);
+
+// The second half of Discover: what the kernel's files below `root` tell beyond what hwloc has told
+// of the same machine. An error as Discover's.
+absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine);
 
 // Of the same files those that a change shows in, as text to be compared: CPUs online and allowed,
 // nodes, their memory and huge pages, swap. Costs some dozens of reads, not hwloc's thousands;

@@ -15,6 +15,11 @@
 namespace plimsoll::topology {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
 using resources::Quantity;
 
 Zone CoreOf512(int package, int core, int cpu) {
@@ -105,26 +110,85 @@ TEST(DiscoverLimitsTest, AContainerWithACpuset) {
   const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
   ASSERT_TRUE(machine.ok()) << machine.status();
   EXPECT_EQ(machine->cpus.ToString(), "2-3");
+  EXPECT_THAT(machine->missing, IsSupersetOf({HasSubstr("CPUs 0-1 are online but outside"),
+                                              HasSubstr("memory of NUMA nodes 0 is outside")}));
   const std::string text = TopologyText(MakeZones(*machine));
   EXPECT_EQ("\n" + text.substr(text.find('\n') + 1), R"(
-└─ package-0 Package
+└─ package-0 Package  cache-level=3  cache-size=8Mi
    └─ numa-1 NUMANode  memory 8Gi
       ├─ core-0-2 Core  cpu 1  cpu-ids=2
       └─ core-0-3 Core  cpu 1  cpu-ids=3
 )");
 }
 
-// Its limit is a change like any other.
+// CPUs of a node whose memory is others' stay.
+TEST(DiscoverLimitsTest, AContainerWithoutTheMemoryOfItsCpus) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddNode({0, "0-1", 8 << 20, "10 20", {{2048, 4}}});
+  files.AddNode({1, "2-3", 8 << 20, "20 10", {{2048, 4}}});
+  files.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
+  files.Put("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+  files.Put("sys/fs/cgroup/cpuset.mems.effective", "1\n");
+  const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  ASSERT_EQ(machine->nodes.size(), 2u);
+  EXPECT_EQ(machine->nodes[0].cpus.ToString(), "0-1");
+  EXPECT_EQ(machine->nodes[0].memory_bytes, 0u);
+  EXPECT_EQ(machine->nodes[0].hugepages.at(2 << 20), 0u);
+  EXPECT_EQ(machine->nodes[1].memory_bytes, uint64_t{8} << 30);
+}
+
+// AllowedCPUs= and AllowedMemoryNodes= of the daemon's unit: containers are in other groups.
+TEST(DiscoverLimitsTest, TheDaemonsOwnGroupIsNotTheNode) {
+  for (const bool v2 : {false, true}) {
+    MachineFiles files;
+    AddCpus(files, 1, 4, 1);
+    files.AddNode({0, "0-1", 8 << 20, "10 20", {}});
+    files.AddNode({1, "2-3", 8 << 20, "20 10", {}});
+    const std::string root = v2 ? "sys/fs/cgroup" : "sys/fs/cgroup/cpuset";
+    const std::string cpus = v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+    const std::string mems = v2 ? "cpuset.mems.effective" : "cpuset.effective_mems";
+    files.Put("proc/mounts", v2 ? "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"
+                                : "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
+    const std::string own = "/system.slice/plimsolld.service";
+    files.Put("proc/self/cgroup", absl::StrCat(v2 ? "0::" : "3:cpuset:", own, "\n"));
+    files.Put("proc/self/cpuset", own + "\n");
+    files.Put("proc/self/status", "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n");
+    files.Put(root + "/cgroup.controllers", "cpuset cpu memory\n");
+    files.Put(absl::StrCat(root, "/", cpus), "0-3\n");
+    files.Put(absl::StrCat(root, "/", mems), "0-1\n");
+    for (const std::string& file : {cpus, std::string("cpuset.cpus")}) {
+      files.Put(absl::StrCat(root, own, "/", file), "0\n");
+    }
+    for (const std::string& file : {mems, std::string("cpuset.mems")}) {
+      files.Put(absl::StrCat(root, own, "/", file), "0\n");
+    }
+    const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+    ASSERT_TRUE(machine.ok()) << machine.status();
+    EXPECT_EQ(machine->cpus.ToString(), "0-3");
+    EXPECT_EQ(machine->cores.size(), 4u);
+    ASSERT_EQ(machine->nodes.size(), 2u);
+    EXPECT_EQ(machine->nodes[1].memory_bytes, uint64_t{8} << 30);
+    EXPECT_THAT(machine->missing, Not(Contains(HasSubstr("outside"))));
+  }
+}
+
+// A limit is a change like any other, the daemon's own is none.
 TEST(DiscoverLimitsTest, ACpusetIsInTheSignature) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
+  files.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
   const auto limited = [&](const std::string& cpus) {
-    files.Put("proc/self/status", absl::StrCat("Cpus_allowed_list:\t", cpus, "\n"));
+    files.Put("sys/fs/cgroup/cpuset.cpus.effective", cpus + "\n");
     return *Signature(files.root());
   };
   const std::string two = limited("2-3");
   EXPECT_EQ(limited("2-3"), two);
   EXPECT_NE(limited("1-3"), two);
+  const std::string three = limited("1-3");
+  files.Put("proc/self/status", "Cpus_allowed_list:\t1\n");
+  EXPECT_EQ(*Signature(files.root()), three);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(DiscoverTest, OneSocketWithoutNuma) {
   AddCpus(files, 1, 2, 1);
   files.AddCaches({{2, 512, "0", 0}, {2, 512, "1", 1}, {3, 8192, "0-1", 0}});
   EXPECT_EQ(Tree(files), R"(
-└─ package-0 Package
+└─ package-0 Package  cache-level=3  cache-size=8Mi
    └─ numa-0 NUMANode  memory 16Gi
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
       └─ core-0-1 Core  cpu 1  cpu-ids=1
@@ -78,11 +78,11 @@ TEST(DiscoverTest, TwoSockets) {
   files.AddNode({0, "0-1,4-5", 16 << 20, "10 21", {{2048, 8}, {1048576, 1}}});
   files.AddNode({1, "2-3,6-7", 16 << 20, "21 10", {{2048, 0}, {1048576, 0}}});
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=16Mi
 │  └─ numa-0 NUMANode  memory 16Gi  hugepages-2Mi 16Mi  hugepages-1Gi 1Gi
 │     ├─ core-0-0 Core  cpu 2  cpu-ids=0,4
 │     └─ core-0-1 Core  cpu 2  cpu-ids=1,5
-└─ package-1 Package
+└─ package-1 Package  cache-level=3  cache-size=16Mi
    └─ numa-1 NUMANode  memory 16Gi  hugepages-2Mi 0  hugepages-1Gi 0
       ├─ core-1-0 Core  cpu 2  cpu-ids=2,6
       └─ core-1-1 Core  cpu 2  cpu-ids=3,7
@@ -96,7 +96,7 @@ TEST(DiscoverTest, SubNumaClusters) {
   files.AddNode({0, "0-1", 8 << 20, "10 11", {}});
   files.AddNode({1, "2-3", 8 << 20, "11 10", {}});
   EXPECT_EQ(Tree(files), R"(
-└─ package-0 Package
+└─ package-0 Package  cache-level=3  cache-size=16Mi
    ├─ numa-0 NUMANode  memory 8Gi
    │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-1 Core  cpu 1  cpu-ids=1
@@ -241,7 +241,7 @@ TEST(DiscoverTest, SmtOff) {
   files.AddNode({0, "0-1", 8 << 20, "10", {}});
   files.AddCaches({{3, 8192, "0-1", 0}});
   EXPECT_EQ(Tree(files), R"(
-└─ package-0 Package
+└─ package-0 Package  cache-level=3  cache-size=8Mi
    └─ numa-0 NUMANode  memory 8Gi
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
       └─ core-0-1 Core  cpu 1  cpu-ids=1
@@ -258,11 +258,11 @@ TEST(DiscoverTest, OfflineCpusAndHoles) {
   files.AddNode({0, "0,3", 8 << 20, "10 20", {}});
   files.AddNode({2, "12", 8 << 20, "20 10", {}});
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-0 NUMANode  memory 8Gi
 │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
 │     └─ core-0-9 Core  cpu 1  cpu-ids=3
-└─ package-4 Package
+└─ package-4 Package  cache-level=3  cache-size=8Mi
    └─ numa-2 NUMANode  memory 8Gi
       └─ core-4-0 Core  cpu 1  cpu-ids=12
 )");
@@ -276,10 +276,10 @@ TEST(DiscoverTest, MemoryWithoutCpusAndCpusWithoutMemory) {
   files.AddNode({1, "1", 0, "21 10 28", {}});
   files.AddNode({2, "", 64 << 20, "17 28 10", {}});
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-0 NUMANode  memory 8Gi  hugepages-2Mi 2Mi
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
-├─ package-1 Package
+├─ package-1 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-1 NUMANode  memory 0
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
 └─ numa-2 NUMANode  memory 64Gi
@@ -290,10 +290,10 @@ TEST(DiscoverTest, Hbm) {
   MachineFiles files;
   AddMachineWithHbm(files);
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-0 NUMANode  memory 64Gi  memory-type=DRAM
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
-├─ package-1 Package
+├─ package-1 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-1 NUMANode  memory 64Gi  memory-type=DRAM
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
 ├─ numa-2 NUMANode  memory 32Gi  memory-type=HBM
@@ -317,10 +317,10 @@ TEST(DiscoverTest, MemoryForSpecialPurposes) {
                     .ok());
   }
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-0 NUMANode  memory 64Gi
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
-├─ package-1 Package
+├─ package-1 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-1 NUMANode  memory 64Gi
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
 ├─ numa-2 NUMANode  memory 32Gi  memory-type=SPM
@@ -332,10 +332,10 @@ TEST(DiscoverTest, PersistentMemory) {
   MachineFiles files;
   AddMachineWithPmem(files);
   EXPECT_EQ(Tree(files), R"(
-├─ package-0 Package
+├─ package-0 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-0 NUMANode  memory 64Gi
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
-├─ package-1 Package
+├─ package-1 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-1 NUMANode  memory 64Gi
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
 ├─ numa-2 NUMANode  memory 256Gi  memory-type=NVM
@@ -365,10 +365,10 @@ TEST(DiscoverTest, DiesOfAPackageNumberTheirCoresAnew) {
   files.AddNode({1, "2-3", 8 << 20, "12 10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package
-   ├─ numa-0 NUMANode  memory 8Gi
+   ├─ numa-0 NUMANode  memory 8Gi  cache-level=3  cache-size=8Mi
    │  ├─ core-0-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-0-1 Core  cpu 1  cpu-ids=1
-   └─ numa-1 NUMANode  memory 8Gi
+   └─ numa-1 NUMANode  memory 8Gi  cache-level=3  cache-size=8Mi
       ├─ core-0-1-0 Core  cpu 1  cpu-ids=2
       └─ core-0-1-1 Core  cpu 1  cpu-ids=3
 )");

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "topology/zone_tree.h"
 
@@ -18,6 +19,7 @@ std::string Describe(const Zone& zone) {
     absl::StrAppend(&line, "  ", resource.name, " ", resource.capacity.text());
   }
   for (const auto& [name, value] : zone.attributes) {
+    if (name == kId && absl::EndsWith(zone.name, value)) continue;  // its name says so
     const bool long_one = value.size() > kLongestValue;
     absl::StrAppend(&line, "  ", name, "=", value.substr(0, kLongestValue), long_one ? "…" : "");
   }

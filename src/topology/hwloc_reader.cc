@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "topology/hwloc_xml.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -28,6 +29,8 @@ absl::StatusOr<Handle> Init() {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return ErrnoStatus(errno, "hwloc");
   Handle handle(topology);
+  // What this process's own cpuset leaves out is the machine's all the same (confinement.h).
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   // Groups stay: NUMA nodes that are part of a package hang on them.
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -198,6 +201,8 @@ void ReadCoreKinds(hwloc_topology_t topology, Machine& machine) {
       const bool is_number = absl::SimpleAtoi(infos[info].value, &number);
       if (name == "CoreType") kind.core_type = infos[info].value;
       if (name == "LinuxCapacity" && is_number) kind.capacity = static_cast<uint32_t>(number);
+      uint32_t part = 0;
+      if (name == "CPUPart" && absl::SimpleHexAtoi(infos[info].value, &part)) kind.part = part;
       if (name == "FrequencyBaseMHz" && is_number) kind.base_freq_mhz = number;
       if (name == "FrequencyMaxMHz" && is_number) kind.max_freq_mhz = number;
     }
@@ -228,15 +233,27 @@ absl::StatusOr<Machine> ReadWithHwloc() {
 }
 
 absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml) {
+  const uint32_t format = HwlocXmlFormat(xml);
+  if (format > 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("XML of hwloc's format ", format, ": formats up to 3 are known"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::string text,
+      format == 3 ? HwlocXmlAsFormat2(xml) : absl::StatusOr<std::string>(std::string(xml)));
   PLIMSOLL_ASSIGN_OR_RETURN(const Handle topology, Init());
   // The length that hwloc wants includes the final NUL.
-  const std::string text(xml);
   if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(),
                                    static_cast<int>(text.size() + 1)) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
-    return absl::InvalidArgumentError("not an XML topology of hwloc 2");
+    return absl::InvalidArgumentError("not an XML topology of hwloc 2 or 3");
   }
-  return Read(topology.get());
+  Machine machine = Read(topology.get());
+  if (format == 3) {
+    machine.missing.emplace_back(
+        "XML of hwloc's format 3 does not tell how many huge pages there are");
+  }
+  return machine;
 }
 
 absl::StatusOr<Machine> ReadHwlocSynthetic(const std::string& description) {

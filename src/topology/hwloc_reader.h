@@ -17,10 +17,10 @@ namespace plimsoll::topology {
 // Packages, caches, cores, kinds of cores and NUMA nodes. What only other files tell (identity,
 // swap) is not filled in. Thread-safe.
 
-// The running kernel's; without CPUs that are offline or outside of this process's cpuset. Takes
-// about 40 ms on a machine of 512 CPUs.
+// The running kernel's; without CPUs that are offline, with those outside of this process's cpuset.
+// Takes about 40 ms on a machine of 512 CPUs.
 absl::StatusOr<Machine> ReadWithHwloc();
-// INVALID_ARGUMENT when it is not XML of hwloc 2.
+// INVALID_ARGUMENT when it is not XML of hwloc, of the formats 1 to 3.
 absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml);
 // hwloc's synthetic notation, for tests: "pack:2 numa:2 core:4 pu:2".
 absl::StatusOr<Machine> ReadHwlocSynthetic(const std::string& description);

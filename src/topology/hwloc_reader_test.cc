@@ -14,8 +14,89 @@ TEST(HwlocReaderTest, WhatIsNoXmlTopologyIsRefused) {
   for (const char* text : {"", "zones: []", "<topology", "<a></a>"}) {
     const absl::Status status = ReadHwlocXml(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("not an XML topology of hwloc 2"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("not an XML topology of hwloc 2 or 3"));
   }
+}
+
+// As lstopo of hwloc 3 writes it.
+constexpr char kFormat3[] = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="3.0">
+  <object type="Machine" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" allowed_cpuset="0x00000003" nodeset="0x00000003" complete_nodeset="0x00000003" allowed_nodeset="0x00000003" gp_index="1" id="obj1">
+    <info name="DMIProductName" value="a &gt; b"/>
+    <object type="Package" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2" id="obj2">
+      <info name="CPUModel" value="Fast 1000"/>
+      <object type="NUMANode" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="8" id="obj8" local_memory="1073741824"/>
+      <object type="L3Cache" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3" id="obj3" cache_size="16777216" depth="3" cache_linesize="64" cache_associativity="16" cache_type="0">
+        <object type="Core" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4" id="obj4">
+          <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="5" id="obj5"/>
+        </object>
+      </object>
+    </object>
+    <object type="Package" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="12" id="obj12">
+      <object type="NUMANode" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="18" id="obj18" local_memory="2147483648"/>
+      <object type="Core" os_index="0" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="14" id="obj14">
+        <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="15" id="obj15"/>
+      </object>
+    </object>
+    <object type="Bridge" gp_index="44" id="obj44" bridge_type="0-1" depth="0" bridge_pci="0000:[00-00]">
+      <object type="OSDev" gp_index="52" id="obj52" name="mem2" subtype="CXLMem" osdev_type="64">
+        <info name="CXLRAMSize" value="262144KiB"/>
+      </object>
+    </object>
+  </object>
+  <distances2 type="NUMANode" nbobjs="2" kind="5" name="NUMALatency" indexing="os">
+    <indexes length="4">0 1 </indexes>
+    <u64values length="12">10 21 21 10 </u64values>
+  </distances2>
+  <support name="discovery.pu"/>
+  <memtier kinds="1" nodeset="0x00000003"/>
+  <cpukind cpuset="0x00000001" forced_efficiency="718">
+    <info name="LinuxCapacity" value="718"/>
+    <info name="CPUPart" value="0xd87"/>
+  </cpukind>
+  <cpukind cpuset="0x00000002" forced_efficiency="1024">
+    <info name="LinuxCapacity" value="1024"/>
+    <info name="CPUPart" value="0xd85"/>
+  </cpukind>
+  <info name="Backend" value="Linux"/>
+  <info name="Architecture" value="aarch64"/>
+  <pci_locality domain="0x0" bus_min="0x0" bus_max="0x0" cpuset="0x00000003"/>
+</topology>
+)";
+
+TEST(HwlocReaderTest, ReadsFormat3) {
+  const auto machine = ReadHwlocXml(kFormat3);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  EXPECT_EQ(machine->cpus.ToString(), "0-1");
+  EXPECT_EQ(machine->attributes.at("architecture"), "aarch64");
+  ASSERT_EQ(machine->packages.size(), 2u);
+  EXPECT_EQ(machine->packages[0].attributes.at("cpu-model"), "Fast 1000");
+  ASSERT_EQ(machine->caches.size(), 1u);
+  EXPECT_EQ(machine->caches[0].size_bytes, 16u << 20);
+  ASSERT_EQ(machine->nodes.size(), 2u);
+  EXPECT_EQ(machine->nodes[1].memory_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(machine->nodes[0].distances, (std::map<uint32_t, uint32_t>{{0, 10}, {1, 21}}));
+  ASSERT_EQ(machine->core_kinds.size(), 2u);
+  EXPECT_EQ(machine->core_kinds[0].capacity, 718u);
+  EXPECT_EQ(machine->core_kinds[1].part, 0xd85u);
+  EXPECT_THAT(machine->missing, ::testing::Contains(HasSubstr("huge pages")));
+}
+
+// Cut anywhere it is refused, and nothing worse.
+TEST(HwlocReaderTest, APartOfFormat3IsRefused) {
+  const absl::string_view whole = kFormat3;
+  const size_t end_of_root = whole.find("  <distances2");
+  for (size_t length = 0; length + 12 < end_of_root; length += 7) {
+    const absl::Status status = ReadHwlocXml(whole.substr(0, length)).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << length << ": " << status;
+  }
+}
+
+TEST(HwlocReaderTest, FormatsThatAreNotKnownAreNamed) {
+  const absl::Status status = ReadHwlocXml("<topology version=\"4.1\"></topology>").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("format 4"));
 }
 
 TEST(HwlocReaderTest, WhatIsNoSyntheticTopologyIsNamed) {

@@ -107,19 +107,6 @@ absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine) {
   return absl::OkStatus();
 }
 
-absl::Status ReadHybridKinds(const FsRoot& root, Machine& machine) {
-  for (const auto& [file, core_type] : {std::pair("sys/devices/cpu_core/cpus", "IntelCore"),
-                                        std::pair("sys/devices/cpu_atom/cpus", "IntelAtom")}) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile list, ReadMachineFile(root, file));
-    const auto cpus = resources::CpuSet::Parse(list.text);
-    if (!cpus.ok() || cpus->Empty()) continue;
-    for (CoreKind& kind : machine.core_kinds) {
-      if (kind.core_type.empty() && kind.cpus.IsSubsetOf(*cpus)) kind.core_type = core_type;
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ReadSwap(const FsRoot& root, Machine& machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile info, ReadMachineFile(root, "proc/meminfo"));
   for (absl::string_view line : absl::StrSplit(info.text, '\n')) {

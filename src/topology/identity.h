@@ -19,10 +19,6 @@ absl::Status ReadIdentity(const FsRoot& root, Machine& machine);
 // Absent where /proc/cpuinfo names none.
 absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine);
 
-// Kinds of cores of a hybrid Intel machine, which the kernel names in sys/devices/cpu_core and
-// cpu_atom, where hwloc has told none.
-absl::Status ReadHybridKinds(const FsRoot& root, Machine& machine);
-
 // SwapTotal of /proc/meminfo.
 absl::Status ReadSwap(const FsRoot& root, Machine& machine);
 

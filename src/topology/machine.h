@@ -13,7 +13,7 @@
 
 namespace plimsoll::topology {
 
-// `cpus` are those that are online and that this process may use. Numbers are the kernel's.
+// `cpus` are those that are online and that containers may use. Numbers are the kernel's.
 
 struct Package {
   std::optional<uint32_t> id;  // physical_package_id
@@ -35,11 +35,12 @@ struct Core {
   resources::CpuSet cpus;
 };
 
-// CPUs of one kind. Kinds are in the order of their performance, least first, where that is known.
+// CPUs of one kind. A core is of one kind.
 struct CoreKind {
   resources::CpuSet cpus;
   std::string core_type;                  // IntelAtom, IntelCore; empty: not told
   std::optional<uint32_t> capacity;       // cpu_capacity, arm64
+  std::optional<uint32_t> part;           // arm64: who made it and which, as in MIDR_EL1
   std::optional<uint64_t> base_freq_mhz;  // what it runs at for ever
   std::optional<uint64_t> max_freq_mhz;
 };
@@ -62,7 +63,8 @@ struct Machine {
   std::vector<NumaNode> nodes;
   std::map<std::string, std::string> attributes;  // machine-id, boot-id, system-uuid, architecture
   std::optional<uint64_t> swap_bytes;
-  // What the machine does not tell, a sentence each, with what that costs.
+  // What the machine does not tell, or tells in contradiction, a sentence each, with what that
+  // costs or how it was decided.
   std::vector<std::string> missing;
 };
 

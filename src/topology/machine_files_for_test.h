@@ -58,7 +58,7 @@ class MachineFiles {
     Put("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
     Put("proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
     Put("sys/class/dmi/id/product_uuid", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee\n");
-    Put("proc/meminfo", "MemTotal:       16777216 kB\nSwapTotal:             0 kB\n");
+    PutMemTotal(16 << 20);
   }
   FsRoot root() { return dir_.root(); }
   void Put(const std::string& file, absl::string_view text) {
@@ -125,9 +125,29 @@ class MachineFiles {
       Put(absl::StrCat(directory, "/hugepages/hugepages-", size, "kB/nr_hugepages"),
           absl::StrCat(count, "\n"));
     }
+    memory_kib_ += node.memory_kib;
+    PutMemTotal(memory_kib_);
     nodes_.push_back(absl::StrCat(node.id));
     Put("sys/devices/system/node/online", absl::StrJoin(nodes_, ",") + "\n");
     Put("sys/devices/system/node/possible", absl::StrJoin(nodes_, ",") + "\n");
+  }
+
+  // Of /proc/meminfo. AddNode makes it the sum of its nodes.
+  void PutMemTotal(uint64_t kib) {
+    Put("proc/meminfo",
+        absl::StrCat("MemTotal:       ", kib, " kB\nSwapTotal:             0 kB\n"));
+  }
+  // Memory blocks of a node, as from number `first` on.
+  void AddBlocks(uint32_t node, uint32_t first, uint32_t count, const std::string& state) {
+    for (uint32_t block = first; block < first + count; ++block) {
+      Put(absl::StrCat("sys/devices/system/memory/memory", block, "/state"), state + "\n");
+      Link(absl::StrCat("sys/devices/system/node/node", node, "/memory", block),
+           absl::StrCat("../../memory/memory", block));
+    }
+  }
+  // The node that the kernel counts a CPU to, where several claim it.
+  void LinkToNode(uint32_t cpu, uint32_t node) {
+    Link(absl::StrCat(Directory(cpu), "/node", node), absl::StrCat("../../node/node", node));
   }
 
   // What the firmware's HMAT says of the way from a node with CPUs to memory that is near to it.
@@ -190,6 +210,7 @@ class MachineFiles {
 
   TestDir dir_;
   std::vector<std::string> nodes_;
+  uint64_t memory_kib_ = 0;
 };
 
 // `packages` of `cores` with `threads` each, numbered as Linux does on x86: all first threads

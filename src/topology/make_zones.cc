@@ -1,7 +1,9 @@
 #include "topology/make_zones.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
+#include "topology/core_kinds.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -77,47 +80,57 @@ bool CoversItsNode(const CpuSet& cache, const std::vector<NumaNode>& nodes) {
   });
 }
 
+void DescribeCache(const Cache& cache, Zone& zone) {
+  zone.attributes["cache-level"] = absl::StrCat(cache.level);
+  if (cache.size_bytes != 0) zone.attributes["cache-size"] = Bytes(cache.size_bytes).text();
+}
+
+// A cache that covers a NUMA node is told with the outermost of the packages and nodes that it
+// covers. `boxes` holds those.
+void DescribeCovered(const Cache& cache, std::vector<Box>& boxes) {
+  const auto is_covered = [&](const Box& box) {
+    return !box.cpus.Empty() && box.cpus.IsSubsetOf(cache.cpus);
+  };
+  for (Box& box : boxes) {
+    const bool is_inner = std::any_of(boxes.begin(), boxes.end(), [&](const Box& outer) {
+      return is_covered(outer) && box.cpus.IsSubsetOf(outer.cpus) &&
+             (box.cpus != outer.cpus || outer.rank < box.rank);
+    });
+    if (is_covered(box) && !is_inner) DescribeCache(cache, box.zone);
+  }
+}
+
 void AddCacheGroups(const Machine& machine, std::vector<Box>& boxes) {
   std::map<const Cache*, int> cores;
   for (const Core& core : machine.cores) {
     if (const Cache* cache = LastLevelCache(machine.caches, core.cpus)) ++cores[cache];
   }
+  std::vector<Box> groups;
   for (const auto& [cache, count] : cores) {
-    if (count < 2 || CoversItsNode(cache->cpus, machine.nodes)) continue;
+    if (CoversItsNode(cache->cpus, machine.nodes)) {
+      DescribeCovered(*cache, boxes);
+      continue;
+    }
+    if (count < 2) continue;
     const uint32_t id = cache->id.value_or(First(cache->cpus));
     Zone zone = {.name = absl::StrCat("cache-", cache->level, cache->id ? "-" : "-cpu", id),
                  .type = kCacheGroup};
-    zone.attributes["cache-level"] = absl::StrCat(cache->level);
-    if (cache->size_bytes != 0) zone.attributes["cache-size"] = Bytes(cache->size_bytes).text();
-    boxes.push_back({.rank = kCacheRank,
-                     .order = {cache->level, id},
-                     .cpus = cache->cpus,
-                     .zone = std::move(zone)});
+    DescribeCache(*cache, zone);
+    groups.push_back({.rank = kCacheRank,
+                      .order = {cache->level, id},
+                      .cpus = cache->cpus,
+                      .zone = std::move(zone)});
   }
+  std::move(groups.begin(), groups.end(), std::back_inserter(boxes));
 }
 
-// Kinds that differ in what they are, not only in how fast this one or that happens to be.
-bool IsHybrid(const std::vector<CoreKind>& kinds) {
-  return std::any_of(kinds.begin(), kinds.end(), [&](const CoreKind& kind) {
-    return kind.core_type != kinds[0].core_type || kind.capacity != kinds[0].capacity;
-  });
-}
-
-// Whether CPUs of a kind are of the fast sort: Intel names it, others tell a capacity.
-bool IsFast(const CoreKind& kind, const std::vector<CoreKind>& kinds) {
-  if (!kind.core_type.empty()) return kind.core_type != "IntelAtom";
-  return std::all_of(kinds.begin(), kinds.end(),
-                     [&](const CoreKind& other) { return kind.capacity >= other.capacity; });
-}
-
-void DescribeCore(const Machine& machine, const CpuSet& cpus, Zone& zone) {
+void DescribeCore(const Machine& machine, const std::vector<std::optional<bool>>& fast,
+                  const CpuSet& cpus, Zone& zone) {
   zone.attributes[kCpuIds] = cpus.ToString();
-  for (const CoreKind& kind : machine.core_kinds) {
+  for (size_t i = 0; i < machine.core_kinds.size(); ++i) {
+    const CoreKind& kind = machine.core_kinds[i];
     if (!cpus.IsSubsetOf(kind.cpus)) continue;
-    if (IsHybrid(machine.core_kinds)) {
-      zone.attributes["core-type"] =
-          IsFast(kind, machine.core_kinds) ? "performance" : "efficiency";
-    }
+    if (fast[i]) zone.attributes["core-type"] = *fast[i] ? "performance" : "efficiency";
     if (kind.base_freq_mhz)
       zone.attributes["base-frequency-mhz"] = absl::StrCat(*kind.base_freq_mhz);
     if (kind.max_freq_mhz) zone.attributes["max-frequency-mhz"] = absl::StrCat(*kind.max_freq_mhz);
@@ -144,6 +157,7 @@ std::vector<uint32_t> CoreNumber(const Machine& machine, const Core& core) {
 }
 
 void AddCores(const Machine& machine, std::vector<Box>& boxes) {
+  const std::vector<std::optional<bool>> fast = WhichAreFast(machine.core_kinds);
   std::set<std::vector<uint32_t>> seen;
   for (const Core& core : machine.cores) {
     std::vector<uint32_t> number = CoreNumber(machine, core);
@@ -153,7 +167,7 @@ void AddCores(const Machine& machine, std::vector<Box>& boxes) {
       zone.name = "core-cpu";
     }
     for (const uint32_t part : number) absl::StrAppend(&zone.name, "-", part);
-    DescribeCore(machine, core.cpus, zone);
+    DescribeCore(machine, fast, core.cpus, zone);
     zone.resources.push_back({kCpu, Quantity::FromInt(static_cast<int64_t>(core.cpus.Size()))});
     boxes.push_back({.rank = kCoreRank,
                      .order = std::move(number),

@@ -20,8 +20,8 @@ absl::Status Bad(const Zone& zone, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
 }
 
-// Zones of one type, and which of them is a zone's: the one around it, else the only one that is in
-// the nearest zone around it with any.
+// Zones of one type, and which of them is a CPU's: the one around its zone, else one that names it
+// beside that, else the only one that is in the nearest zone around it with any.
 class Level {
  public:
   Level(const ZoneTree& tree, absl::string_view type) : tree_(tree), counts_(ZoneCount(tree)) {
@@ -35,6 +35,18 @@ class Level {
     }
   }
   const std::vector<size_t>& zones() const { return zones_; }
+  std::optional<size_t> Of(uint32_t cpu, size_t index) const {
+    if (const auto near = NearTo(cpu, index)) return near;
+    return Nearest(index);
+  }
+  // Without a guess.
+  std::optional<size_t> NearTo(uint32_t cpu, size_t index) const {
+    if (const auto around = Around(index)) return around;
+    for (const size_t zone : zones_) {
+      if (CpusOf(zone).Contains(cpu)) return zone;
+    }
+    return std::nullopt;
+  }
   std::optional<size_t> Around(size_t index) const {
     for (std::optional<size_t> at = index; at; at = tree_.Parent(*at)) {
       if (std::binary_search(zones_.begin(), zones_.end(), *at)) return at;
@@ -52,11 +64,17 @@ class Level {
   }
 
  private:
+  const CpuSet& CpusOf(size_t zone) const {
+    const auto [cpus, is_new] = cpus_.try_emplace(zone);
+    if (is_new) cpus->second = tree_.Cpus(zone);
+    return cpus->second;
+  }
   static size_t ZoneCount(const ZoneTree& tree) { return tree.topology().zones.size(); }
 
   const ZoneTree& tree_;
   std::vector<size_t> zones_;                      // ascending
   std::vector<std::pair<size_t, size_t>> counts_;  // by zone: how many are in it, and the last
+  mutable std::map<size_t, CpuSet> cpus_;          // of those that were asked for
 };
 
 // Page size, from "hugepages-2Mi". nullopt: another resource.
@@ -104,9 +122,11 @@ class Mapper {
   absl::Status NumberNodes() {
     for (const size_t index : nodes_.zones()) {
       const Zone& zone = tree_.zone(index);
-      const auto number = NumberAtEnd(zone.name);
+      const auto number = NumberOf(zone);
       if (!number) {
-        return Bad(zone, "is a NUMA node, and its name does not end in the kernel's number of it");
+        return Bad(zone,
+                   "is a NUMA node, and neither has the kernel's number of it as attribute \"id\" "
+                   "nor a name that ends in it");
       }
       const auto [node, is_new] = maps_.nodes.emplace(*number, NumaNodeMap{.zone = zone.name});
       if (!is_new) {
@@ -122,7 +142,7 @@ class Mapper {
   void NumberPackages() {
     std::map<uint32_t, size_t> numbers;
     for (const size_t index : packages_.zones()) {
-      const auto number = NumberAtEnd(tree_.zone(index).name);
+      const auto number = NumberOf(tree_.zone(index));
       if (number) numbers.emplace(*number, index);
     }
     if (numbers.size() == packages_.zones().size()) {
@@ -136,9 +156,9 @@ class Mapper {
 
   // nullopt: there are none.
   absl::StatusOr<std::optional<size_t>> Where(const Level& level, absl::string_view type,
-                                              size_t index) const {
+                                              uint32_t cpu, size_t index) const {
     if (level.zones().empty()) return std::nullopt;
-    const auto found = level.Nearest(index);
+    const auto found = level.Of(cpu, index);
     if (found) return found;
     return Bad(tree_.zone(index),
                absl::StrCat("has CPUs, and is in no ", type, " zone of which there are several"));
@@ -148,6 +168,7 @@ class Mapper {
     const Zone& zone = tree_.zone(index);
     const CpuSet own = tree_.OwnCpus(index);
     const Quantity* capacity = FindResource(zone, kCpu);
+    if (own.Empty() && !CpuIdsOf(zone).Empty()) return absl::OkStatus();  // its inner zones' are
     if (capacity != nullptr && !capacity->IsZero() && own.Empty()) {
       if (!maps_.zone_without_cpu_ids) maps_.zone_without_cpu_ids = zone.name;
       AddTo(maps_.cpu_count, capacity->MilliValue() / 1000);
@@ -159,18 +180,22 @@ class Mapper {
       return Bad(zone, absl::StrCat("has ", capacity->text(), " of resource \"cpu\" and CPUs ",
                                     own.ToString()));
     }
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto node, Where(nodes_, kNumaNode, index));
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto package, Where(packages_, kPackage, index));
     const auto core = cores_.Around(index);
     const uint32_t first = core ? tree_.Cpus(*core).ToVector().front() : 0;
     for (const uint32_t cpu : own.ToVector()) {
-      const uint32_t number = node ? node_numbers_.at(*node) : 0;
-      maps_.cpus[cpu] = {.core = core ? first : cpu,
-                         .package = package ? package_numbers_.at(*package) : 0,
-                         .numa_node = number};
-      maps_.nodes.at(number).cpus.Add(cpu);
-      if (const auto cache = caches_.Around(index)) cache_of_[cpu] = *cache;
+      PLIMSOLL_RETURN_IF_ERROR(Place(cpu, index, core ? first : cpu));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status Place(uint32_t cpu, size_t index, uint32_t core) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto node, Where(nodes_, kNumaNode, cpu, index));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto package, Where(packages_, kPackage, cpu, index));
+    const uint32_t number = node ? node_numbers_.at(*node) : 0;
+    maps_.cpus[cpu] = {
+        .core = core, .package = package ? package_numbers_.at(*package) : 0, .numa_node = number};
+    maps_.nodes.at(number).cpus.Add(cpu);
+    if (const auto cache = caches_.NearTo(cpu, index)) cache_of_[cpu] = *cache;
     return absl::OkStatus();
   }
 

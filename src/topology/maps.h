@@ -3,7 +3,8 @@
 //
 // Topologies of others are read generously: types in any case, "socket" for Package, "numa" and
 // "node" for NUMANode, "cache" for CacheGroup; levels may be missing, CPUs be beside their NUMA
-// node instead of in it, capacities be bare numbers, attributes be anywhere.
+// node instead of in it (its cpu-ids then say which they are), capacities be bare numbers,
+// attributes be anywhere.
 #ifndef PLIMSOLL_TOPOLOGY_MAPS_H_
 #define PLIMSOLL_TOPOLOGY_MAPS_H_
 
@@ -23,8 +24,8 @@ struct CpuPlace {
   // The lowest CPU of its core: unique on the machine, which the kernel's core_id isn't. A CPU in
   // no core is one.
   uint32_t core = 0;
-  // The number at the end of its package's name, or where those are no use, its place among the
-  // packages. 0 where there are none.
+  // Its package's number (NumberOf), or where those are no use, its place among the packages. 0
+  // where there are none.
   uint32_t package = 0;
   uint32_t numa_node = 0;  // the kernel's number
   // The lowest CPU that shares its last-level ("uncore") cache. Those of a NUMA node in no cache
@@ -62,7 +63,7 @@ struct MachineMaps {
   std::optional<std::string> zone_without_cpu_ids;
 };
 
-// INVALID_ARGUMENT names the zone: a NUMA node whose name ends in no number, or in another's;
+// INVALID_ARGUMENT names the zone: a NUMA node without a number (NumberOf), or with another's;
 // cpu-ids and `cpu` that contradict each other; CPUs of which it can't be told which NUMA node or
 // package they are in; huge pages of no size, or no whole number of them.
 absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree);

@@ -144,6 +144,27 @@ zones:
   EXPECT_EQ(maps->machine_id, "x");
 }
 
+// As CRI-O's own discovery tells it: nodes and packages beside one another, numbers as attributes.
+TEST(OthersMapsTest, ANodesCpuIdsSayWhichCoresBesideItAreIts) {
+  const auto maps = MapsOf(R"(
+zones:
+- {name: root}
+- {name: left, type: Package, parent: root, attributes: {id: 4}}
+- {name: core-a, type: Core, parent: left, attributes: {cpu-ids: "0,2"}, resources: [{name: cpu, capacity: 2}]}
+- {name: core-b, type: Core, parent: left, attributes: {cpu-ids: "1,3"}, resources: [{name: cpu, capacity: 2}]}
+- {name: east, type: NUMANode, parent: root, attributes: {id: 7, cpu-ids: "0,2"}, resources: [{name: memory, capacity: 1Gi}]}
+- {name: west, type: NUMANode, parent: root, attributes: {id: 9, cpu-ids: "1,3"}, costs: [{name: east, value: 21}]}
+)");
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->cpus.at(2), (CpuPlace{.core = 0, .package = 4, .numa_node = 7}));
+  EXPECT_EQ(maps->cpus.at(3),
+            (CpuPlace{.core = 1, .package = 4, .numa_node = 9, .cache_group = 1}));
+  EXPECT_EQ(maps->cpu_count, 4);
+  EXPECT_EQ(maps->nodes.at(7).cpus.ToString(), "0,2");
+  EXPECT_EQ(maps->nodes.at(7).memory_bytes, 1 << 30);
+  EXPECT_THAT(maps->nodes.at(9).distances, ElementsAre(Pair(7, 21), Pair(9, 10)));
+}
+
 TEST(OthersMapsTest, ErrorsNameTheZone) {
   EXPECT_THAT(Why("zones: [{name: east, type: NUMANode}]"), HasSubstr("zone \"east\" is a NUMA"));
   EXPECT_THAT(Why("zones: [{name: a1, type: NUMANode}, {name: b1, type: NUMANode}]"),

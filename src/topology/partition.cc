@@ -116,11 +116,11 @@ class Cut {
       Zone zone = machine_.zone(i);
       if (IsOfType(zone, kNumaNode)) {
         PLIMSOLL_RETURN_IF_ERROR(CutMemory(i, zone));
-        const auto number = NumaNodeNumber(zone.name);
+        const auto number = NumberOf(zone);
         if (HasMemory(zone) && number) nodes.Add(*number);
         all_nodes = all_nodes && (HasMemory(zone) || !HasMemory(machine_.zone(i)));
       }
-      CutCpus(zone);
+      CutCpus(i, zone);
       if (IsLeft(i, zone)) cut.zones.push_back(std::move(zone));
     }
     KeepOuterZones(cut);
@@ -174,17 +174,19 @@ class Cut {
     return absl::OkStatus();
   }
 
-  void CutCpus(Zone& zone) const {
-    const auto ids = zone.attributes.find(kCpuIds);
-    if (ids == zone.attributes.end()) return;
-    const CpuSet own = CpuSet::Parse(ids->second).value_or(CpuSet());
-    const CpuSet left = own.Intersection(cpus_);
-    if (left == own) return;
-    ids->second = left.ToString();
+  void CutCpus(size_t index, Zone& zone) const {
+    const CpuSet named = CpuIdsOf(zone);
+    const CpuSet left = named.Intersection(cpus_);
+    if (left == named) return;
+    zone.attributes[kCpuIds] = left.ToString();
+    // Those of the zones in it are told there.
+    const CpuSet own = machine_.OwnCpus(index);
+    const CpuSet counted = own.Empty() ? left : own.Intersection(cpus_);
+    if (!own.Empty() && counted == own) return;
+    // Who tells fewer than it has CPUs goes on doing so.
+    const auto most = Quantity::FromInt(static_cast<int64_t>(counted.Size()));
     for (ZoneResource& resource : zone.resources) {
-      if (resource.name == kCpu) {
-        resource.capacity = Quantity::FromInt(static_cast<int64_t>(left.Size()));
-      }
+      if (resource.name == kCpu && resource.capacity > most) resource.capacity = most;
     }
   }
 
@@ -230,10 +232,6 @@ class Cut {
 };
 
 }  // namespace
-
-std::optional<uint32_t> NumaNodeNumber(const std::string& zone_name) {
-  return NumberAtEnd(zone_name);
-}
 
 absl::StatusOr<Partition> MakePartition(const PartitionConfig& config, const ZoneTree& machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(CpuSet cpus, ChooseCpus(config.cpus, machine));

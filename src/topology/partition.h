@@ -68,10 +68,6 @@ struct Partition {
 // it lacks, more CPUs than there are, more memory than a node has, nothing left.
 absl::StatusOr<Partition> MakePartition(const PartitionConfig& config, const ZoneTree& machine);
 
-// Number of a NUMA node from its zone's name: "numa-3", or another that ends in it; nullopt for
-// other names.
-std::optional<uint32_t> NumaNodeNumber(const std::string& zone_name);
-
 }  // namespace plimsoll::topology
 
 #endif  // PLIMSOLL_TOPOLOGY_PARTITION_H_

@@ -96,7 +96,7 @@ void ReadShow(YamlReader& reader, const YAML::Node& node, const std::string& pat
         *attributes, show.PathOf("attributes"),
         [&](const std::string& zone, const YAML::Node& value, const std::string& zone_path) {
           reader.StringMap(value, zone_path, out->attributes[zone]);
-          for (const char* ours : {kCpuIds, kMachineId, kBootId, kSystemUuid}) {
+          for (const char* ours : {kCpuIds, kMachineId, kBootId, kSystemUuid, kId}) {
             if (!out->attributes[zone].contains(ours)) continue;
             reader.Fail(value, zone_path,
                         absl::StrCat(ours, " can't be set: it is what the machine says"));
@@ -146,6 +146,9 @@ void ReadSource(YamlReader& reader, const YAML::Node& node, const std::string& p
                  &out->provider->hold);
     mapping.Finish();
   }
+  std::string ids;
+  source.OneOf("ids", ids, {"machine", "source"});
+  out->own_ids = ids == "source";
   source.Finish();
   if (!out->file.empty() && out->provider) {
     reader.Fail(node, path, "expected one of file and provider, not both");
@@ -173,6 +176,12 @@ void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::st
     if (const auto amounts = section.Get(resource)) {
       ReadAmounts(reader, *amounts, section.PathOf(resource), &out->partition.memory[resource]);
     }
+  }
+  if (const auto swap = section.Get(kSwap)) {
+    reader.Fail(
+        *swap, section.PathOf(kSwap),
+        "swap can't be divided: the kernel has one pool of it for all; kubelet's memorySwap "
+        "limits pods");
   }
   if (const auto show = section.Get("show")) {
     ReadShow(reader, *show, section.PathOf("show"), &out->partition.show);

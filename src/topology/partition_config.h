@@ -11,8 +11,9 @@
 //       attributes: {numa-1: {tier: slow}}
 //     outsidePartition: refuse         # or clip
 //     pollInterval: 5s
-//     source: {file: /etc/plimsoll/topology.yaml}    # or provider: {socket: ..., group: ..., hold:
-//     5m}
+//     source:
+//       file: /etc/plimsoll/topology.yaml    # or provider: {socket: ..., group: ..., hold: 5m}
+//       ids: machine                         # or source
 #ifndef PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 #define PLIMSOLL_TOPOLOGY_PARTITION_CONFIG_H_
 
@@ -44,6 +45,8 @@ struct ProviderConfig {
 struct SourceConfig {
   std::string file;  // absolute; empty: none
   std::optional<ProviderConfig> provider;
+  // machine-id, boot-id and system-uuid as it says; else as the machine does.
+  bool own_ids = false;
   bool operator==(const SourceConfig&) const = default;
 };
 

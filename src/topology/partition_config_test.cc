@@ -33,7 +33,7 @@ show:
   attributes: {numa-1: {tier: slow}}
 outsidePartition: refuse
 pollInterval: 500ms
-source: {file: /etc/t.yaml}
+source: {file: /etc/t.yaml, ids: source}
 )",
                                    &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -49,6 +49,7 @@ source: {file: /etc/t.yaml}
   expected.outside = OutsidePartition::kRefuse;
   expected.poll_interval = absl::Milliseconds(500);
   expected.source.file = "/etc/t.yaml";
+  expected.source.own_ids = true;
   EXPECT_EQ(config, expected);
 }
 
@@ -83,10 +84,13 @@ TEST(PartitionConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(Why("memory: {numa-0: 101%}"), HasSubstr("from 0% to 100%"));
   EXPECT_THAT(Why("memory: {numa-0: lots}"), HasSubstr("\"lots\": expected a quantity (16Gi)"));
   EXPECT_THAT(Why("memory: {numa-0: -1Gi}"), HasSubstr("expected a quantity"));
+  EXPECT_THAT(Why("swap: {root: 1Gi}"), HasSubstr("nodeResources.swap: swap can't be divided"));
   EXPECT_THAT(Why("memory: 5Gi"), HasSubstr("nodeResources.memory: expected a mapping"));
   EXPECT_THAT(Why("memory: {numa-0: 1Gi, numa-0: 2Gi}"), HasSubstr("is there twice"));
   EXPECT_THAT(Why("show: {hide: [Machine]}"), HasSubstr("\"Machine\": expected Package, NUMANode"));
   EXPECT_THAT(Why("show: {attributes: {root: {boot-id: x}}}"), HasSubstr("boot-id can't be set"));
+  EXPECT_THAT(Why("show: {attributes: {numa-0: {id: x}}}"), HasSubstr("id can't be set"));
+  EXPECT_THAT(Why("source: {file: /t, ids: mine}"), HasSubstr("nodeResources.source.ids"));
   EXPECT_THAT(Why("outsidePartition: warn"), HasSubstr("outsidePartition"));
   EXPECT_THAT(Why("pollInterval: 1ms"), HasSubstr("expected a duration from 100ms to 1h"));
   EXPECT_THAT(Why("source: hwloc"), HasSubstr("nodeResources.source: expected kernel, or"));

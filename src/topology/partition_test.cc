@@ -5,6 +5,8 @@
 #include "topology/draw.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
+#include "topology/normalise.h"
+#include "topology/topology_file.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -178,6 +180,77 @@ root Machine
       └─ core-1-2 Core  cpu 2  cpu-ids=4-5
 )");
   EXPECT_EQ(partition_.cpus.ToString(), "0-7");
+}
+
+ZoneTree TreeOf(absl::string_view yaml) {
+  return *ZoneTree::Build(*ParseTopology(yaml, "t.yaml"));
+}
+
+// Nodes beside their cores, and every type in another spelling.
+constexpr char kOthers[] = R"(
+zones:
+- {name: root, type: Machine}
+- {name: n0, type: numa, parent: root, attributes: {cpu-ids: 0-1}, resources: [{name: memory, capacity: 1Gi}]}
+- {name: n1, type: numa, parent: root, attributes: {cpu-ids: 2-3}, resources: [{name: memory, capacity: 1Gi}]}
+- {name: a, type: core, parent: root, attributes: {cpu-ids: 0-1}, resources: [{name: cpu, capacity: 2}]}
+- {name: b, type: CORE, parent: root, attributes: {cpu-ids: 2-3}, resources: [{name: cpu, capacity: 2}]}
+)";
+
+TEST_F(PartitionTest, ANodeBesideItsCoresGoesWithThem) {
+  tree_ = TreeOf(kOthers);
+  config_.cpus.zones = {"n1"};
+  EXPECT_EQ(Text(), R"(
+root Machine
+├─ n1 numa  memory 1Gi  cpu-ids=2-3
+└─ b CORE  cpu 2  cpu-ids=2-3
+)");
+  EXPECT_EQ(partition_.cpus.ToString(), "2-3");
+  EXPECT_EQ(partition_.memory_nodes.ToString(), "1");
+}
+
+TEST_F(PartitionTest, TypesAreHiddenWhateverTheirSpelling) {
+  tree_ = TreeOf(kOthers);
+  config_.show.hidden_types = {kCore};
+  config_.show.hide_siblings = true;
+  EXPECT_EQ(Text(), R"(
+root Machine  cpu 2  cpu-ids=0,2
+├─ n0 numa  memory 1Gi  cpu-ids=0-1
+└─ n1 numa  memory 1Gi  cpu-ids=2-3
+)");
+  config_.show = {.cores = 1};
+  EXPECT_THAT(Text(), ::testing::Not(HasSubstr("b CORE")));
+}
+
+// What was near to the outer zone is no CPU that it has.
+TEST_F(PartitionTest, CpusThatMoveToAnOuterZoneAreTheOnlyOnesItHas) {
+  tree_ = TreeOf(
+      "zones:\n- {name: n0, type: NUMANode, attributes: {cpu-ids: 0-7}}\n- {name: a, type: Core, "
+      "parent: n0, attributes: {cpu-ids: 0-1}, resources: [{name: cpu, capacity: 2}]}\n- {name: b, "
+      "type: Core, parent: n0, attributes: {cpu-ids: 4}, resources: [{name: cpu, capacity: 1}]}\n");
+  config_.show.hidden_types = {kCore};
+  EXPECT_THAT(Text(), HasSubstr("n0 NUMANode  cpu 3  cpu-ids=0-1,4\n"));
+}
+
+// Fewer CPUs than there are numbers hide how many there really are.
+TEST_F(PartitionTest, ACapacityNeverGrowsByACut) {
+  tree_ = TreeOf(
+      "zones: [{name: c, type: Core, attributes: {cpu-ids: 0-7}, resources: [{name: cpu, capacity: "
+      "4}]}]");
+  config_.cpus.reserved = *CpuSet::Parse("0");
+  EXPECT_EQ(Text(), "\n└─ c Core  cpu 4  cpu-ids=1-7\n");
+  config_.cpus.reserved = *CpuSet::Parse("0-4");
+  EXPECT_EQ(Text(), "\n└─ c Core  cpu 3  cpu-ids=5-7\n");
+}
+
+TEST_F(PartitionTest, NothingOfAHiddenZoneIsLostInSilence) {
+  tree_ = TreeOf(
+      "zones:\n- {name: c, type: Core, resources: [{name: cpu, capacity: 4}]}\n- {name: n0, type: "
+      "NUMANode}\n");
+  config_.show.hidden_types = {kCore};
+  EXPECT_THAT(Why(), HasSubstr("zone \"c\" is a Core, and no zone around it"));
+  // What is told always has one.
+  tree_ = *ZoneTree::Build(*Normalise(tree_.topology(), nullptr));
+  EXPECT_THAT(Text(), HasSubstr("root Machine  cpu 4\n"));
 }
 
 TEST_F(PartitionTest, SaysWhatDoesNotFit) {

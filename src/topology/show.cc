@@ -16,12 +16,6 @@ namespace {
 using resources::CpuSet;
 using resources::Quantity;
 
-CpuSet CpuIds(const Zone& zone) {
-  const auto ids = zone.attributes.find(kCpuIds);
-  // Checked by ZoneTree.
-  return ids == zone.attributes.end() ? CpuSet() : CpuSet::Parse(ids->second).value_or(CpuSet());
-}
-
 Quantity* MutableResource(Zone& zone, const std::string& name) {
   for (ZoneResource& resource : zone.resources) {
     if (resource.name == name) return &resource.capacity;
@@ -30,14 +24,17 @@ Quantity* MutableResource(Zone& zone, const std::string& name) {
 }
 
 void KeepFirstCpu(Zone& core) {
-  const CpuSet cpus = CpuIds(core);
+  const CpuSet cpus = CpuIdsOf(core);
   if (cpus.Size() < 2) return;
   core.attributes[kCpuIds] = absl::StrCat(cpus.ToVector().front());
-  if (Quantity* cpu = MutableResource(core, kCpu)) *cpu = Quantity::FromInt(1);
+  Quantity* cpu = MutableResource(core, kCpu);
+  if (cpu != nullptr && *cpu > Quantity::FromInt(1)) *cpu = Quantity::FromInt(1);
 }
 
 // What a hidden zone has goes to `outer`.
 void MoveInto(const Zone& hidden, Zone& outer) {
+  const bool has_cpus = FindResource(hidden, kCpu) != nullptr;
+  const bool had_cpus = FindResource(outer, kCpu) != nullptr;
   for (const ZoneResource& resource : hidden.resources) {
     if (Quantity* sum = MutableResource(outer, resource.name)) {
       *sum = *sum + resource.capacity;
@@ -45,8 +42,13 @@ void MoveInto(const Zone& hidden, Zone& outer) {
       outer.resources.push_back(resource);
     }
   }
-  const CpuSet cpus = CpuIds(hidden);
-  if (!cpus.Empty()) outer.attributes[kCpuIds] = CpuIds(outer).Union(cpus).ToString();
+  const CpuSet cpus = CpuIdsOf(hidden);
+  if (cpus.Empty()) return;
+  if (has_cpus && !had_cpus) {
+    outer.attributes[kCpuIds] = cpus.ToString();  // those near to it until now
+  } else if (has_cpus || !had_cpus || IsOfType(hidden, kCore)) {
+    outer.attributes[kCpuIds] = CpuIdsOf(outer).Union(cpus).ToString();
+  }
 }
 
 // What becomes of each zone.
@@ -56,15 +58,16 @@ std::vector<Fate> Fates(const Show& show, const std::vector<Zone>& zones) {
   std::vector<Fate> fates;
   uint32_t cores = 0;
   for (const Zone& zone : zones) {
-    const bool too_many = zone.type == kCore && ++cores > show.cores.value_or(UINT32_MAX);
-    const bool hidden = show.hidden_types.contains(zone.type);
+    const bool too_many = IsOfType(zone, kCore) && ++cores > show.cores.value_or(UINT32_MAX);
+    const bool hidden = std::any_of(show.hidden_types.begin(), show.hidden_types.end(),
+                                    [&](const auto& type) { return IsOfType(zone, type); });
     fates.push_back(too_many ? Fate::kLeftOut : hidden ? Fate::kHidden : Fate::kShown);
   }
   return fates;
 }
 
-std::vector<Zone> OnlyShown(const std::vector<Fate>& fates, const ZoneTree& tree,
-                            std::vector<Zone> zones) {
+absl::StatusOr<std::vector<Zone>> OnlyShown(const std::vector<Fate>& fates, const ZoneTree& tree,
+                                            std::vector<Zone> zones) {
   const auto shown_outer = [&](size_t i) {
     auto outer = tree.Parent(i);
     while (outer && fates[*outer] != Fate::kShown) outer = tree.Parent(*outer);
@@ -73,7 +76,14 @@ std::vector<Zone> OnlyShown(const std::vector<Fate>& fates, const ZoneTree& tree
   for (size_t i = 0; i < zones.size(); ++i) {
     const auto outer = shown_outer(i);
     if (tree.Parent(i)) zones[i].parent = outer ? zones[*outer].name : kRootName;
-    if (fates[i] == Fate::kHidden && outer) MoveInto(zones[i], zones[*outer]);
+    if (fates[i] != Fate::kHidden) continue;
+    if (outer) {
+      MoveInto(zones[i], zones[*outer]);
+    } else if (!zones[i].resources.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("show.hide: zone \"", zones[i].name, "\" is a ", zones[i].type,
+                       ", and no zone around it is shown that could have its resources"));
+    }
   }
   std::vector<Zone> shown;
   for (size_t i = 0; i < zones.size(); ++i) {
@@ -109,10 +119,10 @@ absl::Status AddAttributes(const Show& show, std::vector<Zone>& zones) {
 absl::StatusOr<Topology> Shown(const Show& show, const ZoneTree& tree) {
   std::vector<Zone> zones = tree.topology().zones;
   for (Zone& zone : zones) {
-    if (show.hide_siblings && zone.type == kCore) KeepFirstCpu(zone);
+    if (show.hide_siblings && IsOfType(zone, kCore)) KeepFirstCpu(zone);
   }
   const std::vector<Fate> fates = Fates(show, zones);
-  zones = OnlyShown(fates, tree, std::move(zones));
+  PLIMSOLL_ASSIGN_OR_RETURN(zones, OnlyShown(fates, tree, std::move(zones)));
   DropCostsToNobody(zones);
   PLIMSOLL_RETURN_IF_ERROR(AddAttributes(show, zones));
   return Topology{std::move(zones)};

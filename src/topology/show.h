@@ -11,7 +11,8 @@ namespace plimsoll::topology {
 
 // The resources and CPUs of a zone that is hidden move to the nearest outer one that is shown, its
 // other attributes and costs are lost. FAILED_PRECONDITION for attributes of a zone that is not
-// shown or not there.
+// shown or not there, and for a hidden zone with resources and none around it (of a topology that
+// Normalise has made there is always one).
 absl::StatusOr<Topology> Shown(const Show& show, const ZoneTree& tree);
 
 }  // namespace plimsoll::topology

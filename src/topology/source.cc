@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "base/status.h"
 #include "resources/cpu_set.h"
+#include "topology/validate.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -20,19 +19,8 @@ bool HasMemory(const NumaNode& node) {
 }  // namespace
 
 absl::Status CheckAgainst(const Topology& topology, const Machine& machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(topology));
-  PLIMSOLL_RETURN_IF_ERROR(CheckCpusExist(tree, machine.cpus));
-  CpuSet nodes;
-  for (const NumaNode& node : machine.nodes) nodes.Add(node.id);
-  for (const Zone& zone : topology.zones) {
-    if (!IsOfType(zone, kNumaNode)) continue;
-    const auto number = NumaNodeNumber(zone.name);
-    if (!number || nodes.Contains(*number)) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("zone \"", zone.name, "\" is NUMA node ", *number,
-                     ", which this machine does not have; it has ", nodes.ToString()));
-  }
-  return absl::OkStatus();
+  const MachineNumbers numbers = NumbersOf(machine);
+  return Validate(topology, &numbers);
 }
 
 Partition FitToMachine(Partition partition, const ZoneTree& tree, const Machine& machine) {
@@ -43,7 +31,7 @@ Partition FitToMachine(Partition partition, const ZoneTree& tree, const Machine&
   }
   const auto& zones = tree.topology().zones;
   const bool has_nodes = std::any_of(zones.begin(), zones.end(), [](const Zone& zone) {
-    return IsOfType(zone, kNumaNode) && NumaNodeNumber(zone.name).has_value();
+    return IsOfType(zone, kNumaNode) && NumberOf(zone).has_value();
   });
   if (!has_nodes) partition.memory_nodes = all;
   partition.is_whole =

@@ -35,10 +35,11 @@ class Source {
   virtual bool Heard() = 0;
   // What there is now, held against the machine.
   virtual SourceView Look(const Machine& machine) = 0;
+  // What it has from another daemon's time is not to be used after all. False: it has nothing such.
+  virtual bool ForgetKept() { return false; }
 };
 
-// INVALID_ARGUMENT as ZoneTree::Build; FAILED_PRECONDITION names a zone with CPUs that the machine
-// lacks, or a NUMA node that it lacks. How much memory a zone has is its author's own affair.
+// As Validate.
 absl::Status CheckAgainst(const Topology& topology, const Machine& machine);
 
 // The partition of a topology that is not the kernel's, made good for enforcing: without any

@@ -30,7 +30,7 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(
       absl::Duration hold, std::optional<TopologyKeeper> keeper = std::nullopt, Tell tell = {});
   // What the keeper had is not to be used after all. False: nothing of it was in use.
-  bool ForgetKept();
+  bool ForgetKept() override;
 
   // A provider, from Connect until its end.
   class Session {

@@ -7,14 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "topology/zone_tree.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::topology {
 namespace {
-
-using resources::CpuSet;
 
 Cost ReadCost(YamlReader& reader, const YAML::Node& node, const std::string& path) {
   Cost cost;
@@ -158,7 +155,7 @@ absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string
 }
 
 std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
-                                  const CpuSet* machine) {
+                                  const MachineNumbers* machine) {
   std::vector<std::string> faults;
   Topology topology;
   const bool is_read = Parse(text, file, topology, &faults).ok();
@@ -168,8 +165,7 @@ std::vector<std::string> FaultsOf(absl::string_view text, const std::string& fil
     if (topology.zones.empty()) return faults;
   }
   std::vector<std::string> of_tree;
-  const auto tree = ZoneTree::Build(std::move(topology), &of_tree);
-  if (tree.ok() && machine != nullptr) CheckCpusExist(*tree, *machine, &of_tree).IgnoreError();
+  Validate(topology, machine, &of_tree).IgnoreError();  // they are all there
   for (const std::string& fault : of_tree) faults.push_back(absl::StrCat(file, ": ", fault));
   return faults;
 }

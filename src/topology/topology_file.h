@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "resources/cpu_set.h"
+#include "topology/validate.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
@@ -28,10 +28,10 @@ namespace plimsoll::topology {
 // topology, ZoneTree::Build tells.
 absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file);
 
-// All that is wrong with such a document, a sentence each, the first hundred of them: as
-// ParseTopology, then as ZoneTree::Build, then, with the machine's CPUs, as CheckCpusExist.
+// All that is wrong with such a document, a sentence each, the first hundred of a kind: as
+// ParseTopology, then as Validate, with a machine and without.
 std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
-                                  const resources::CpuSet* machine);
+                                  const MachineNumbers* machine);
 
 // The same document again.
 std::string TopologyYaml(const Topology& topology);

@@ -77,7 +77,7 @@ TEST(TopologyFileTest, ReadsWhatTheCommandPrints) {
 TEST(TopologyFileTest, TellsAllThatIsWrong) {
   using ::testing::ElementsAre;
   using ::testing::IsEmpty;
-  const CpuSet machine = *CpuSet::Parse("0-1");
+  const MachineNumbers machine = {*CpuSet::Parse("0-1"), *CpuSet::Parse("0")};
   EXPECT_THAT(FaultsOf("zones:\n- {type: a}\n- {name: b, size: 1}\n", "t.yaml", &machine),
               ElementsAre(HasSubstr("t.yaml:2:3: zones[0]"), HasSubstr("size")));
   EXPECT_THAT(FaultsOf("zones: [{name: a, parent: b}, {name: c, parent: d}]", "t.yaml", &machine),
@@ -90,6 +90,12 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
   const char* foreign = "zones: [{name: a, attributes: {cpu-ids: 2}}]";
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", &machine), ElementsAre(HasSubstr("has CPUs 2")));
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", nullptr), IsEmpty());
+  // CPUs and NUMA nodes, as the daemon does.
+  EXPECT_THAT(FaultsOf("zones: [{name: n1, type: numa, attributes: {cpu-ids: 2}}, {name: n2, type: "
+                       "NUMANode}, {name: east, type: NUMANode, attributes: {id: 0}}]",
+                       "t.yaml", &machine),
+              ElementsAre(HasSubstr("\"n1\" has CPUs 2"), HasSubstr("\"n1\" is NUMA node 1"),
+                          HasSubstr("\"n2\" is NUMA node 2")));
   EXPECT_THAT(FaultsOf("a: [", "t.yaml", nullptr), ElementsAre(HasSubstr("not valid YAML")));
   EXPECT_THAT(FaultsOf("zones: []", "t.yaml", nullptr), ElementsAre(HasSubstr("without zones")));
 }

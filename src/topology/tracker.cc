@@ -12,6 +12,8 @@
 #include "base/status.h"
 #include "topology/discover.h"
 #include "topology/make_zones.h"
+#include "topology/normalise.h"
+#include "topology/partition_left.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
@@ -44,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Start(
                                                swaps.ok() ? *std::move(swaps) : UniqueFd()));
   {
     absl::MutexLock lock(&tracker->look_mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(tracker->Look());
+    tracker->Look().IgnoreError();  // kept for Misfits
     tracker->TellTroubles();
   }
   PLIMSOLL_RETURN_IF_ERROR(tracker->Watch());
@@ -57,7 +59,9 @@ Tracker::Tracker(TrackerOptions options, Publisher* publisher,
       publisher_(publisher),
       on_partition_(std::move(on_partition)),
       swaps_(std::move(swaps)),
-      config_(options_.partition) {}
+      config_(options_.partition) {
+  if (options_.source != nullptr) source_status_ = absl::UnavailableError("not looked at yet");
+}
 
 absl::Status Tracker::Watch() {
   std::vector<linux::QuietWatch::Watched> watched = {
@@ -75,7 +79,7 @@ absl::Status Tracker::Watch() {
   absl::Time first;
   {
     absl::MutexLock lock(&look_mutex_);
-    first = std::min(absl::Now() + options_.poll_interval, source_again_);
+    first = NextLook();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
       watch_, linux::QuietWatch::Start(
@@ -101,15 +105,22 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
   absl::MutexLock lock(&look_mutex_);
   PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
   std::swap(config_, partition);
+  if (SourceHasNothing()) {
+    is_stale_ = true;  // the source may have something that is known
+    MakeDo();
+    return absl::OkStatus();
+  }
   const absl::Status status = Apply();
   if (status.ok()) {
     Note(&Tracker::misfit_, status);
+    // What the source told last may have CPUs that have gone.
+    if (!source_status_.ok()) TellWhatIsLeft();
     return status;
   }
   config_ = std::move(partition);
   const absl::Status before = Apply();  // the machine may be another than at the last look
   Note(&Tracker::misfit_, before);
-  if (!before.ok()) TellWhatIsLeft();
+  if (!before.ok()) MakeDo();
   return status;
 }
 
@@ -123,9 +134,27 @@ std::vector<std::string> Tracker::Misfits() const {
   std::vector<std::string> misfits;
   for (const std::string* trouble : {&blind_, &source_error_, &misfit_}) {
     if (trouble->empty()) continue;
-    misfits.push_back(absl::StrCat(*trouble, "; what was in force before stays"));
+    misfits.push_back(absl::StrCat(*trouble, "; ", WhatHolds()));
   }
   return misfits;
+}
+
+std::string Tracker::WhatHolds() const {
+  switch (in_force_) {
+    case InForce::kAll:
+      return "what was in force before stays";
+    case InForce::kPart:
+      return absl::StrCat(IsTold() ? "" : "nothing is told to clients yet; ",
+                          "pods have what is left, CPUs ", partition_.cpus.ToString());
+    case InForce::kNothing:
+      break;
+  }
+  return "nothing is told to clients yet, and no pod is kept to its part of the node";
+}
+
+InForce Tracker::in_force() const {
+  absl::MutexLock lock(&mutex_);
+  return in_force_;
 }
 
 std::vector<std::string> Tracker::Troubles() const {
@@ -158,8 +187,15 @@ absl::Time Tracker::LookAndRest() {
   // An error is kept for Troubles.
   Look().IgnoreError();
   TellTroubles();
-  absl::Duration rest = options_.poll_interval;
-  if (blind_looks_ > 0) rest = std::min(rest, kFirstRest * (1 << std::min(blind_looks_ - 1, 16)));
+  return NextLook();
+}
+
+absl::Time Tracker::NextLook() const {
+  const absl::Duration rest = options_.poll_interval;
+  if (blind_looks_ > 0) {
+    // The source isn't asked by a blind look, so its time may be long gone.
+    return absl::Now() + std::min(rest, kFirstRest * (1 << std::min(blind_looks_ - 1, 16)));
+  }
   return std::min(absl::Now() + rest, source_again_);
 }
 
@@ -170,7 +206,13 @@ absl::Status Tracker::Look() {
     status = Apply();
     Note(&Tracker::misfit_, status);
   }
-  if (!status.ok()) TellWhatIsLeft();
+  if (status.ok()) return status;
+  // What a provider told the daemon before this one is in force nowhere: the kernel's is better.
+  if (options_.source != nullptr && in_force() != InForce::kAll && options_.source->ForgetKept()) {
+    is_stale_ = true;
+    return Look();
+  }
+  MakeDo();
   return status;
 }
 
@@ -178,6 +220,7 @@ absl::Status Tracker::ReadSource() {
   if (options_.source == nullptr) return absl::OkStatus();
   SourceView view = options_.source->Look(*machine_);
   source_again_ = view.again;
+  source_status_ = view.status;
   {
     absl::MutexLock lock(&mutex_);
     source_error_ = std::string(view.status.message());
@@ -214,17 +257,42 @@ absl::Status Tracker::ReadMachine() {
 absl::Status Tracker::Apply() {
   // What doesn't fit now is looked at again when something has changed.
   is_stale_ = false;
-  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree,
-                            ZoneTree::Build(told_ ? *told_ : MakeZones(*machine_)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, Tree());
   PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
   if (told_) partition = FitToMachine(std::move(partition), tree, *machine_);
+  Take(std::move(partition), InForce::kAll, /*is_told=*/true);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ZoneTree> Tracker::Tree() const {
+  const bool theirs = told_.has_value() && options_.ids_of_source;
+  PLIMSOLL_ASSIGN_OR_RETURN(Topology topology, Normalise(told_ ? *told_ : MakeZones(*machine_),
+                                                         theirs ? nullptr : &machine_->attributes));
+  return ZoneTree::Build(std::move(topology));
+}
+
+void Tracker::Take(Partition partition, InForce in_force, bool is_told) {
   {
     absl::MutexLock lock(&mutex_);
     partition_ = partition;
+    in_force_ = in_force;
   }
-  publisher_->Publish(partition.shown);
+  if (is_told) publisher_->Publish(partition.shown);
   TellNews(std::move(partition));
-  return absl::OkStatus();
+}
+
+void Tracker::MakeDo() {
+  // A tree that no longer fits the machine isn't cut again: CPUs of it have gone.
+  const bool is_old = told_.has_value() && !source_status_.ok();
+  if (in_force() == InForce::kAll || is_old) return TellWhatIsLeft();
+  const absl::StatusOr<ZoneTree> tree = Tree();
+  if (!tree.ok()) return TellWhatIsLeft();
+  absl::StatusOr<Partition> left = MakePartitionOfWhatIsLeft(config_, *tree);
+  if (!left.ok()) return TellWhatIsLeft();
+  if (told_) left = FitToMachine(*std::move(left), *tree, *machine_);
+  const bool is_known = SourceHasNothing() && in_force() == InForce::kPart && IsSame(*left, news_);
+  if (is_known) return;  // a source that fails is looked at again and again
+  Take(*std::move(left), InForce::kPart, /*is_told=*/!SourceHasNothing());
 }
 
 void Tracker::TellNews(Partition partition) {

@@ -23,6 +23,7 @@
 #include "topology/partition.h"
 #include "topology/publisher.h"
 #include "topology/source.h"
+#include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
 
@@ -43,6 +44,8 @@ struct TrackerOptions {
   // Null: the kernel's topology. Another's is what the partition is cut from, and is held against
   // the machine at each look.
   std::shared_ptr<Source> source;
+  // Attributes machine-id, boot-id and system-uuid are the source's own; else the machine's.
+  bool ids_of_source = false;
   // Told of each sentence of Troubles that was not among them after the look before, those of the
   // first look included; as the tracker's news are. May be null.
   std::function<void(const std::string&)> on_trouble;
@@ -57,13 +60,24 @@ struct TrackerNews {
   bool changed = false;  // the partition's CPUs or memory nodes, since the last time
 };
 
+// What of the configuration is in force.
+enum class InForce {
+  kNothing,  // nothing could be read, or nothing of it fits: nothing is told, nobody is kept to it
+  kPart,     // nothing has ever been as configured: what is left of the partition is kept to
+  kAll,      // as configured, or as it was when it was so last
+};
+
 // Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
 // for a passing reason (no descriptors left) leaves everything as it was and is made again soon.
+//
+// A partition that doesn't fit is no reason not to be there: what was in force stays. Where nothing
+// was, as after a reboot, what is left of the partition is told and kept to. A source without a
+// topology that can be used has nothing told until it has one: the kernel's, in its place, would be
+// what its author hides. The partition is kept to all the same, cut from the kernel's.
 class Tracker {
  public:
-  // Publishes the first topology before it returns. FAILED_PRECONDITION when the partition or the
-  // source's topology does not fit the machine; other errors of the source as it gives them.
-  // `publisher` outlives it; `on_partition` may be null.
+  // Makes the first look before it returns, however that ends: see Misfits. `publisher` outlives
+  // it; `on_partition` may be null. An error when nothing can be watched.
   static absl::StatusOr<std::unique_ptr<Tracker>> Start(
       TrackerOptions options, Publisher* publisher,
       std::function<void(const TrackerNews&)> on_partition);
@@ -71,15 +85,19 @@ class Tracker {
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // Another description of the partition. On error the old one stays in force.
+  // Another description of the partition. On error the old one stays. While the source has no
+  // topology that can be used, it is taken without being held against it.
   absl::Status Reload(PartitionConfig partition);
 
   // Neither waits for a look that is under way.
   Partition partition() const;
   // What the machine does not tell, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const;
-  // Of those the ones for which something older is in force than what should be.
+  // Of those the ones for which something else is in force than what should be.
   std::vector<std::string> Misfits() const;
+  InForce in_force() const;
+  // Whether the publisher has something; else Misfits says why not.
+  bool IsTold() const { return publisher_->Newest().number != 0; }
 
  private:
   Tracker(TrackerOptions options, Publisher* publisher,
@@ -93,9 +111,20 @@ class Tracker {
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  bool SourceHasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_) {
+    return !told_ && !source_status_.ok();
+  }
+  // What the partition is cut from.
+  absl::StatusOr<ZoneTree> Tree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  void Take(Partition partition, InForce in_force, bool is_told)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellNews(Partition partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  // After an Apply or a source that failed.
+  void MakeDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  std::string WhatHolds() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void Note(std::string Tracker::*trouble, const absl::Status& status);
   void TellTroubles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
 
@@ -110,6 +139,7 @@ class Tracker {
   std::string signature_ ABSL_GUARDED_BY(look_mutex_);
   std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
   std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
+  absl::Status source_status_ ABSL_GUARDED_BY(look_mutex_);
   absl::Time source_again_ ABSL_GUARDED_BY(look_mutex_) = absl::InfiniteFuture();
   Partition news_ ABSL_GUARDED_BY(look_mutex_);        // the last that was told
   bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // what is in force, to be made anew
@@ -119,6 +149,7 @@ class Tracker {
   // Held for moments: what others ask for.
   mutable absl::Mutex mutex_;
   Partition partition_ ABSL_GUARDED_BY(mutex_);
+  InForce in_force_ ABSL_GUARDED_BY(mutex_) = InForce::kNothing;
   std::vector<std::string> missing_ ABSL_GUARDED_BY(mutex_);
   std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look saw nothing
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken

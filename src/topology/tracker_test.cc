@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/clock.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/status.h"
@@ -24,6 +25,7 @@ namespace plimsoll::topology {
 namespace {
 
 using resources::CpuSet;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -168,11 +170,67 @@ TEST_F(TrackerTest, ReloadsOrLeavesEverythingAsItWas) {
   EXPECT_EQ(Newest("cpu"), "1");
 }
 
-TEST_F(TrackerTest, APartitionThatNeverFittedIsAnError) {
-  config_.cpus.count = 5;
-  const absl::Status status = Start();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_EQ(publisher_.Newest().number, 0u);
+// As after a reboot that has brought fewer CPUs: without it the node would lose exec and stop.
+TEST_F(TrackerTest, OfAPartitionThatNeverFittedWhatIsLeftIsInForce) {
+  config_.cpus.list = *CpuSet::Parse("2-5");
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(tracker_->in_force(), InForce::kPart);
+  EXPECT_EQ(Newest("cpu"), "2");
+  ASSERT_EQ(news().size(), 1u);
+  EXPECT_EQ(news()[0].partition.cpus.ToString(), "2-3");
+  ASSERT_EQ(tracker_->Misfits().size(), 1u);
+  EXPECT_THAT(tracker_->Misfits()[0],
+              AllOf(HasSubstr("cpus.list: CPUs 4-5 are not there or offline"),
+                    HasSubstr("; pods have what is left, CPUs 2-3")));
+  // Less is left, and again as much.
+  TakeCpuOffline(3, "0-2");
+  ASSERT_TRUE(AwaitNews(2));
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "2");
+  EXPECT_EQ(Newest("cpu"), "1");
+  config_.cpus.list = *CpuSet::Parse("1-2");
+  ASSERT_TRUE(tracker_->Reload(config_).ok());
+  EXPECT_EQ(tracker_->in_force(), InForce::kAll);
+  EXPECT_THAT(tracker_->Misfits(), IsEmpty());
+  EXPECT_EQ(Newest("cpu"), "2");
+}
+
+TEST_F(TrackerTest, WhereNothingIsLeftNothingIsToldAndNobodyIsConfined) {
+  config_.cpus.list = *CpuSet::Parse("4000");
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(tracker_->in_force(), InForce::kNothing);
+  EXPECT_FALSE(tracker_->IsTold());
+  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(AwaitTrouble("CPUs 4000"), HasSubstr("nothing is told to clients yet, and no pod"));
+  PartitionConfig bad = config_;
+  bad.cpus.list = *CpuSet::Parse("4001");
+  EXPECT_FALSE(tracker_->Reload(bad).ok());
+  EXPECT_FALSE(tracker_->IsTold());
+  config_.cpus.list = *CpuSet::Parse("1");
+  ASSERT_TRUE(tracker_->Reload(config_).ok());
+  EXPECT_EQ(Newest("cpu"), "1");
+}
+
+// A program in hwloc's place that fails until it is repaired.
+TEST_F(TrackerTest, AFaultAtTheFirstLookPasses) {
+  TestDir place;
+  ASSERT_TRUE(
+      place.root()
+          .ReplaceFile("hwloc",
+                       absl::StrCat("#!/bin/sh\nif [ -e ", place.path(), "/well ]; then exec ",
+                                    PLIMSOLL_HWLOC_PROGRAM, "; fi\nexit 1\n"),
+                       0755)
+          .ok());
+  options_.hwloc_program = place.path() + "/hwloc";
+  options_.poll_interval = absl::Hours(1);
+  ASSERT_TRUE(Start().ok());
+  EXPECT_FALSE(tracker_->IsTold());
+  ASSERT_EQ(tracker_->Misfits().size(), 1u);
+  EXPECT_THAT(tracker_->Misfits()[0], HasSubstr("nothing is told to clients yet"));
+  EXPECT_FALSE(tracker_->Reload(config_).ok());
+  ASSERT_TRUE(place.root().ReplaceFile("well", "").ok());
+  ASSERT_TRUE(AwaitNews(1)) << "long before the next poll";
+  EXPECT_EQ(Newest("cpu"), "4");
+  EXPECT_TRUE(WaitUntil([this] { return tracker_->Misfits().empty(); }));
 }
 
 // A program in hwloc's place that waits, once its gate is shut, for somebody to open it.
@@ -343,6 +401,7 @@ class MemoryModuleTest : public InjectedTrackerTest {
   void PutMemory(uint32_t gib) {
     files_.Put("sys/devices/system/node/node0/meminfo",
                absl::StrCat("Node 0 MemTotal:       ", gib << 20, " kB\n"));
+    files_.PutMemTotal(gib << 20);
   }
   // In the kernel's order.
   void Move(const char* event, uint32_t block, const char* state, uint32_t gib) {
@@ -490,11 +549,49 @@ TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
   EXPECT_THAT(tracker_->Troubles(), IsEmpty());
 }
 
-TEST_F(FileTrackerTest, OneThatWasNeverGoodIsAnError) {
-  Put("0-9", "2Gi");
-  EXPECT_TRUE(absl::IsFailedPrecondition(Start()));
+// What its author hides is not told in its place.
+TEST_F(FileTrackerTest, UntilThereIsAGoodOneNothingIsToldAndThePartitionIsKeptTo) {
+  config_.cpus.reserved = *CpuSet::Parse("0");
   ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
-  EXPECT_TRUE(absl::IsNotFound(Start()));
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(tracker_->in_force(), InForce::kPart);
+  EXPECT_FALSE(tracker_->IsTold());
+  ASSERT_EQ(news().size(), 1u);
+  EXPECT_EQ(news()[0].partition.cpus.ToString(), "1-3");
+  EXPECT_THAT(AwaitTrouble("No such file"),
+              HasSubstr("nothing is told to clients yet; pods have what is left, CPUs 1-3"));
+  // Another description is taken, though there is nothing to hold it against.
+  config_.cpus.reserved = *CpuSet::Parse("0-1");
+  ASSERT_TRUE(tracker_->Reload(config_).ok());
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "2-3");
+  Put("0-9", "2Gi");
+  EXPECT_NE(AwaitTrouble("has CPUs 4-9"), "");
+  EXPECT_FALSE(tracker_->IsTold());
+  Put("0-3", "2Gi");
+  ASSERT_TRUE(AwaitNews(3));
+  EXPECT_EQ(Newest("memory"), "2Gi");
+  EXPECT_EQ(tracker_->in_force(), InForce::kAll);
+}
+
+// A file outlives the boot that it was written in.
+TEST_F(FileTrackerTest, IdsAreTheMachinesUnlessAsked) {
+  PutText("zones: [{name: n0, type: numa, attributes: {boot-id: stale, machine-id: stale}}]\n");
+  for (const bool asked : {false, true}) {
+    options_.ids_of_source = asked;
+    ASSERT_TRUE(Start().ok());
+    const auto edition = publisher_.Newest();
+    std::string boot_ids;
+    for (const Zone& zone : edition.topology->zones) {
+      const auto id = zone.attributes.find(kBootId);
+      if (id != zone.attributes.end()) absl::StrAppend(&boot_ids, zone.name, " ", id->second);
+    }
+    const std::string machines(
+        absl::StripAsciiWhitespace(*files_.root().Read("proc/sys/kernel/random/boot_id")));
+    EXPECT_EQ(boot_ids, asked ? "n0 stale" : "root " + machines);
+    EXPECT_EQ(edition.topology->zones[1].type, kNumaNode);
+    tracker_.reset();
+    options_.source = *FileSource::Open(given_.root(), "t.yaml");
+  }
 }
 
 TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
@@ -508,6 +605,16 @@ TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
   ASSERT_TRUE(AwaitNews(3));
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
   EXPECT_TRUE(tracker_->partition().is_whole);
+}
+
+// A description that comes while the source has nothing good is cut from what it told last.
+TEST_F(FileTrackerTest, AReloadBesideABadFileKeepsToCpusThatAreThere) {
+  ASSERT_TRUE(Start().ok());
+  TakeCpuOffline(3, "0-2");
+  ASSERT_TRUE(AwaitNews(2));
+  config_.cpus.reserved = *CpuSet::Parse("0");
+  ASSERT_TRUE(tracker_->Reload(config_).ok());
+  EXPECT_EQ(news().back().partition.cpus.ToString(), "1-2");
 }
 
 // This machine, whatever it is.

@@ -26,6 +26,13 @@ std::optional<uint32_t> NumberAtEnd(absl::string_view name) {
   return number;
 }
 
+std::optional<uint32_t> NumberOf(const Zone& zone) {
+  const auto id = zone.attributes.find(kId);
+  uint32_t number = 0;
+  if (id != zone.attributes.end() && absl::SimpleAtoi(id->second, &number)) return number;
+  return NumberAtEnd(zone.name);
+}
+
 const resources::Quantity* FindResource(const Zone& zone, const std::string& name) {
   for (const ZoneResource& resource : zone.resources) {
     if (resource.name == name) return &resource.capacity;

@@ -33,10 +33,14 @@ inline constexpr char kCore[] = "Core";
 inline constexpr char kRootName[] = "root";
 
 // Attributes that kubelet knows (KEP-5224).
-inline constexpr char kCpuIds[] = "cpu-ids";  // the kernel's list format
+// The kernel's list format. The CPUs that a zone with resource "cpu" or a core has; of any other
+// zone those that are near to it, which it need not have (a NUMANode's beside its cores, say).
+inline constexpr char kCpuIds[] = "cpu-ids";
 inline constexpr char kMachineId[] = "machine-id";
 inline constexpr char kBootId[] = "boot-id";
 inline constexpr char kSystemUuid[] = "system-uuid";
+// A NUMA node's or package's number, for clients that don't look for it in the name.
+inline constexpr char kId[] = "id";
 
 // Resources. Huge pages are "hugepages-2Mi" and so on, counted in bytes.
 inline constexpr char kCpu[] = "cpu";
@@ -78,6 +82,8 @@ bool IsOfType(const Zone& zone, absl::string_view type);
 
 // 3 of "numa-3"; nullopt for a name that ends in no number.
 std::optional<uint32_t> NumberAtEnd(absl::string_view name);
+// A NUMA node's or package's: its attribute "id", else what its name ends in.
+std::optional<uint32_t> NumberOf(const Zone& zone);
 
 // Null when the zone has none of it.
 const resources::Quantity* FindResource(const Zone& zone, const std::string& name);

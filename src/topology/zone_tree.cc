@@ -57,7 +57,19 @@ CpuSet CpuIds(const Zone& zone, std::vector<std::string>& faults) {
   return CpuSet();
 }
 
+// A core is its CPUs, whatever it says of resources.
+bool HasCpus(const Zone& zone) {
+  if (IsOfType(zone, kCore)) return true;
+  const resources::Quantity* capacity = FindResource(zone, kCpu);
+  return capacity != nullptr && !capacity->IsZero();
+}
+
 }  // namespace
+
+CpuSet CpuIdsOf(const Zone& zone) {
+  const auto ids = zone.attributes.find(kCpuIds);
+  return ids == zone.attributes.end() ? CpuSet() : CpuSet::Parse(ids->second).value_or(CpuSet());
+}
 
 absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology, std::vector<std::string>* faults) {
   Faults own;
@@ -165,25 +177,40 @@ bool ZoneTree::IsWithin(size_t index, size_t ancestor) const {
          shapes_[index].first < shapes_[ancestor].end;
 }
 
+std::optional<uint32_t> ZoneTree::Take(size_t index, const CpuSet& cpus,
+                                       std::vector<size_t>& innermost) const {
+  const size_t none = topology_.zones.size();
+  std::optional<uint32_t> shared;  // the first is told, not hundreds
+  for (const uint32_t cpu : cpus.ToVector()) {
+    if (cpu >= innermost.size()) innermost.resize(cpu + 1, none);
+    size_t& inner = innermost[cpu];
+    if (inner == none || IsWithin(index, inner)) {
+      inner = index;
+    } else if (!IsWithin(inner, index) && !shared) {
+      shared = cpu;
+    }
+  }
+  return shared;
+}
+
 void ZoneTree::GatherCpus(Faults& faults) {
   const size_t none = topology_.zones.size();
+  const bool any_owner =
+      std::any_of(topology_.zones.begin(), topology_.zones.end(),
+                  [](const Zone& zone) { return HasCpus(zone) && !CpuIdsOf(zone).Empty(); });
   std::vector<size_t> innermost;  // zone by CPU
   for (size_t i = 0; i < topology_.zones.size(); ++i) {
-    std::optional<uint32_t> shared;  // the first is told, not hundreds
-    for (const uint32_t cpu : CpuIds(topology_.zones[i], faults).ToVector()) {
-      if (cpu >= innermost.size()) innermost.resize(cpu + 1, none);
-      size_t& inner = innermost[cpu];
-      if (inner != none && !IsWithin(inner, i) && !IsWithin(i, inner)) {
-        if (!shared) shared = cpu;
-        continue;
-      }
-      if (inner == none || IsWithin(i, inner)) inner = i;
-    }
-    if (shared) {
-      AddBad(faults, topology_.zones[i],
-             absl::StrCat("has CPU ", *shared, ", which zone \"", zone(innermost[*shared]).name,
-                          "\" has too, and neither is within the other"));
-    }
+    const Zone& zone = topology_.zones[i];
+    const CpuSet ids = CpuIds(zone, faults);
+    if (any_owner && !HasCpus(zone)) continue;
+    const auto shared = Take(i, ids, innermost);
+    if (!shared) continue;
+    const Zone& other = topology_.zones[innermost[*shared]];
+    // Nodes of different memory may be near to the same CPUs, a package beside its node has both.
+    if (!any_owner && (other.type != zone.type || IsOfType(zone, kNumaNode))) continue;
+    AddBad(faults, zone,
+           absl::StrCat("has CPU ", *shared, ", which zone \"", other.name,
+                        "\" has too, and neither is within the other"));
   }
   for (uint32_t cpu = 0; cpu < innermost.size(); ++cpu) {
     if (innermost[cpu] == none) continue;
@@ -203,7 +230,8 @@ CpuSet ZoneTree::CpusAt(size_t first, size_t end) const {
 }
 
 CpuSet ZoneTree::Cpus(size_t index) const {
-  return CpusAt(shapes_[index].first, shapes_[index].end);
+  const CpuSet within = CpusAt(shapes_[index].first, shapes_[index].end);
+  return within.Union(CpuIdsOf(zone(index)).Intersection(cpus_));
 }
 
 CpuSet ZoneTree::OwnCpus(size_t index) const {
@@ -218,7 +246,7 @@ std::optional<size_t> ZoneTree::Find(const std::string& name) const {
 
 std::optional<size_t> ZoneTree::Enclosing(size_t index, absl::string_view type) const {
   for (std::optional<size_t> at = index; at; at = shapes_[*at].parent) {
-    if (zone(*at).type == type) return at;
+    if (IsOfType(zone(*at), type)) return at;
   }
   return std::nullopt;
 }

@@ -30,9 +30,12 @@ class ZoneTree {
 
   // INVALID_ARGUMENT names the zone and what is wrong: no name, a name twice, an unknown parent,
   // zones that are each other's parents or too deep in one another, a negative capacity, a resource
-  // twice, cpu-ids that are no CPU list, a CPU in two zones of which neither is within the other,
-  // no zones or too many. That is the first of what is wrong; all of it, but no more than
+  // twice, cpu-ids that are no CPU list, a CPU that two zones have of which neither is within the
+  // other, no zones or too many. That is the first of what is wrong; all of it, but no more than
   // kMaxFaults sentences, goes to `faults` where that is given.
+  //
+  // Zones with resource "cpu" and cores have the CPUs of their cpu-ids. Those of other zones only
+  // say what is near, but where no zone of the topology has any: then they have them.
   static constexpr size_t kMaxFaults = 100;
   static absl::StatusOr<ZoneTree> Build(Topology topology,
                                         std::vector<std::string>* faults = nullptr);
@@ -48,7 +51,7 @@ class ZoneTree {
 
   // CPUs of a zone: its own cpu-ids and those of all zones within it. Made anew by each call.
   resources::CpuSet Cpus(size_t index) const;
-  // Those that it names and no zone within it does.
+  // Those that it has and no zone within it has.
   resources::CpuSet OwnCpus(size_t index) const;
   // Of all zones.
   const resources::CpuSet& Cpus() const { return cpus_; }
@@ -73,6 +76,9 @@ class ZoneTree {
   bool Walk(Faults& faults);
   bool WalkFrom(size_t top, size_t& place, Faults& faults);
   void GatherCpus(Faults& faults);
+  // Zones by the CPUs that they have: `innermost` is by CPU. Returns a CPU that another zone has.
+  std::optional<uint32_t> Take(size_t index, const resources::CpuSet& cpus,
+                               std::vector<size_t>& innermost) const;
   bool IsWithin(size_t index, size_t ancestor) const;
   resources::CpuSet CpusAt(size_t first, size_t end) const;
 
@@ -84,8 +90,10 @@ class ZoneTree {
   resources::CpuSet cpus_;
 };
 
-// FAILED_PRECONDITION names the first zone that has CPUs which the machine lacks; `faults` as
-// Build's.
+// What a zone's own attribute says; empty where it has none. Of a zone of a ZoneTree.
+resources::CpuSet CpuIdsOf(const Zone& zone);
+
+// FAILED_PRECONDITION names the first zone whose cpu-ids the machine lacks; `faults` as Build's.
 absl::Status CheckCpusExist(const ZoneTree& tree, const resources::CpuSet& machine,
                             std::vector<std::string>* faults = nullptr);
 

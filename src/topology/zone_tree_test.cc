@@ -125,6 +125,37 @@ TEST(ZoneTreeTest, RefusesImpossibleCpus) {
               HasSubstr("zone \"b\" has CPU 0"));
 }
 
+// As CRI-O's own discovery tells it: what is near to a node is no CPU of its.
+TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
+  Topology topology = {{Of("root", ""), Of("n0", "root", "0-1"), Of("n1", "root", "0-3"),
+                        Of("c0", "root", "0"), Of("c1", "root", "1")}};
+  topology.zones[1].type = topology.zones[2].type = kNumaNode;
+  for (size_t core : {3, 4}) {
+    topology.zones[core].type = kCore;
+    topology.zones[core].resources = {{kCpu, Quantity::FromInt(1)}};
+  }
+  const auto tree = ZoneTree::Build(topology);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->Cpus().ToString(), "0-1") << "CPUs 2-3 are nobody's";
+  EXPECT_EQ(tree->Cpus(1).ToString(), "0-1");
+  EXPECT_EQ(tree->OwnCpus(1).ToString(), "");
+  EXPECT_EQ(tree->OwnCpus(3).ToString(), "0");
+  // Of two that have it neither is near to it only.
+  topology.zones[1].resources = {{kCpu, Quantity::FromInt(2)}};
+  EXPECT_EQ(Why(topology),
+            "zone \"c0\" has CPU 0, which zone \"n0\" has too, and neither is within the other");
+}
+
+// HBM and DRAM beside the same CPUs, a package beside its node.
+TEST(ZoneTreeTest, WhereNoZoneHasCpusTheyAreWhereTheyAreNamed) {
+  Topology topology = {{Of("dram-0", "", "0-1"), Of("hbm-1", "", "0-1"), Of("p", "", "0-3")}};
+  topology.zones[0].type = topology.zones[1].type = kNumaNode;
+  topology.zones[2].type = kPackage;
+  const auto tree = ZoneTree::Build(topology);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->Cpus().ToString(), "0-3");
+}
+
 TEST(ZoneTreeTest, CpusMustExist) {
   const auto tree = ZoneTree::Build({{Of("a", "", "0-1"), Of("b", "", "4-5")}});
   EXPECT_TRUE(CheckCpusExist(*tree, *CpuSet::Parse("0-7")).ok());

@@ -6,7 +6,9 @@
 #include <sstream>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
 namespace plimsoll {
@@ -36,16 +38,21 @@ bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
 // In yaml-cpp each look at a key goes through all of the mapping: the time grows with the square.
 constexpr size_t kMaxKeys = 2000;
 
+constexpr char kClosesNothing[] = "a closing bracket that closes nothing";
+
 // Throws when a document begins where the one before it began, for what is no text and for a
 // mapping of too many keys.
 class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos <= last_) {
-      throw YAML::ParserException(mark, "a closing bracket that closes nothing");
+      throw YAML::ParserException(mark, kClosesNothing);
     }
     last_ = mark.pos;
+    start_ = mark;
   }
+  // Where the latest document begins: its "---", where it has one.
+  const YAML::Mark& start() const { return start_; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
@@ -88,7 +95,19 @@ class DocumentCheck : public YAML::EventHandler {
 
   std::vector<Collection> open_;
   int last_ = -1;
+  YAML::Mark start_;
 };
+
+// The first line below `line` that ends a document or begins one; -1: none.
+int SeparatorBelow(absl::string_view text, int line) {
+  int number = 0;
+  for (const absl::string_view each : absl::StrSplit(text, '\n')) {
+    const bool separates = absl::StartsWith(each, "---") || absl::StartsWith(each, "...");
+    if (number > line && separates) return number;
+    ++number;
+  }
+  return -1;
+}
 
 }  // namespace
 
@@ -99,6 +118,26 @@ std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
   while (parser.HandleNextDocument(check)) {
   }
   return YAML::LoadAll(text);
+}
+
+YAML::Node LoadFirstYamlDocument(const std::string& text, bool* more) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCheck check;
+  *more = false;
+  if (!parser.HandleNextDocument(check)) return YAML::Node(YAML::NodeType::Null);
+  // What yaml-cpp takes for a second document may be a bracket that closes nothing.
+  const int separator = SeparatorBelow(text, check.start().line);
+  try {
+    *more = parser.HandleNextDocument(check);
+  } catch (const YAML::Exception& error) {
+    if (separator < 0 || error.mark.line < separator) throw;
+    *more = true;
+  }
+  if (*more && (separator < 0 || check.start().line < separator)) {
+    throw YAML::ParserException(check.start(), kClosesNothing);
+  }
+  return YAML::Load(text);
 }
 
 }  // namespace plimsoll

@@ -17,6 +17,10 @@ namespace plimsoll {
 // half a minute.
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text);
 
+// The first document, held to the same rules. What comes after it is not looked at, whatever it is;
+// `more` says that something does. Null where there is no document.
+YAML::Node LoadFirstYamlDocument(const std::string& text, bool* more);
+
 }  // namespace plimsoll
 
 #endif  // PLIMSOLL_YAML_DOCUMENTS_H_

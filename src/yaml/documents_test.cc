@@ -16,6 +16,26 @@ TEST(YamlDocuments, GivesEachDocument) {
   EXPECT_EQ(two[1]["b"][0].as<int>(), 2);
 }
 
+TEST(YamlDocuments, GivesTheFirstAlone) {
+  bool more = true;
+  EXPECT_EQ(LoadFirstYamlDocument("a: 1\n", &more)["a"].as<int>(), 1);
+  EXPECT_FALSE(more);
+  EXPECT_TRUE(LoadFirstYamlDocument("# nothing\n", &more).IsNull());
+  EXPECT_FALSE(more);
+  EXPECT_TRUE(LoadFirstYamlDocument("---\n---\na: 1\n", &more).IsNull());
+  EXPECT_TRUE(more);
+  for (const char* text :
+       {"a: 1\n---\nb: 2\n", "a: 1\n---\n[\n", "a: 1\n...\n---\n\"\xff\"\n", "a: 1\n---\n]\n"}) {
+    EXPECT_EQ(LoadFirstYamlDocument(text, &more)["a"].as<int>(), 1) << text;
+    EXPECT_TRUE(more) << text;
+  }
+  EXPECT_FALSE((LoadFirstYamlDocument("a: 1\n...\n", &more), more));
+  for (const char* text :
+       {"a: [", "\"\xff\"", "}", "a: 1\n}\n", "{a: 1}}", "---\na: 1\n]\n---\n"}) {
+    EXPECT_THROW(LoadFirstYamlDocument(text, &more), YAML::Exception) << text;
+  }
+}
+
 // Found by the fuzzer: yaml-cpp made documents of it until there was no memory left.
 TEST(YamlDocuments, ABracketThatClosesNothingIsAnError) {
   for (const char* text : {"}", "]", "{a: 1}}", "{\"a\":[{\"n}]}}", "a: 1\n---\n]"}) {

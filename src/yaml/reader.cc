@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/closest_word.h"
+#include "base/printable.h"
 
 namespace plimsoll {
 namespace {
@@ -71,12 +72,12 @@ std::string YamlReader::Where(const YAML::Node& node, absl::string_view path) co
 void YamlReader::Fail(const YAML::Node& node, absl::string_view path, absl::string_view message) {
   constexpr size_t kMostErrors = 100;
   if (errors_.size() >= kMostErrors) return;
-  errors_.push_back(absl::StrCat(Where(node, path), message));
+  errors_.push_back(Printable(absl::StrCat(Where(node, path), message)));
   if (status_.ok()) status_ = absl::InvalidArgumentError(errors_.front());
 }
 
 void YamlReader::Note(const YAML::Node& node, absl::string_view path, absl::string_view message) {
-  notes_.push_back(absl::StrCat(Where(node, path), message));
+  notes_.push_back(Printable(absl::StrCat(Where(node, path), message)));
 }
 
 std::optional<std::string> YamlReader::AsString(const YAML::Node& node, absl::string_view path) {

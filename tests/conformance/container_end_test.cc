@@ -243,5 +243,24 @@ PROMISE_TEST(ContainerEndTest, OneThatEndsAtOnceIsNotMissed,
   }
 }
 
+PROMISE_TEST(
+    ContainerEndTest, AProgramThatIsNotThereIsAnEnd,
+    "A container whose program isn't in its image is created; StartContainer fails, and "
+    "the container is EXITED with code 128 and reason StartError, as a Job needs to fail") {
+  cri::ContainerConfig config = Shell("");
+  config.clear_command();
+  config.clear_args();
+  config.add_command("/no/such/program");
+  const std::string id = Create(RunPod(), config);
+  ASSERT_FALSE(id.empty());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_CREATED);
+  EXPECT_FALSE(TryStart(id).ok());
+  const cri::ContainerStatus status = AwaitExit(id);
+  EXPECT_EQ(status.exit_code(), 128);
+  EXPECT_EQ(status.reason(), "StartError");
+  EXPECT_THAT(status.message(), HasSubstr("/no/such/program"));
+  EXPECT_GT(status.finished_at(), 0);
+}
+
 }  // namespace
 }  // namespace plimsoll::conformance

@@ -352,6 +352,41 @@ PROMISE_TEST(ImageVolumeTest, ItsFilesAreThereAndReadOnly,
   EXPECT_EQ(Output(*id), "tea\n1\n");
 }
 
+PROMISE_TEST(ImageVolumeTest, ItsProgramsRun, "Programs in an image that is a volume can be run") {
+  cri::ContainerConfig config = Shell("/volume/bin/busybox echo ran");
+  AddImage(&config, "");
+  const auto id = TryCreate(RunPod(), config);
+  if (IsLacking(id.status())) GTEST_SKIP() << id.status().message();
+  ASSERT_OK(id);
+  ASSERT_OK(TryStart(*id));
+  AwaitExit(*id);
+  EXPECT_EQ(Output(*id), "ran\n");
+}
+
+PROMISE_TEST(ImageVolumeTest, WritableItIsRefused,
+             "An image volume that isn't asked for as read-only is refused") {
+  cri::ContainerConfig config = Shell("true");
+  AddImage(&config, "");
+  config.mutable_mounts(0)->set_readonly(false);
+  EXPECT_FALSE(TryCreateAndStart(RunPod(), config).ok());
+}
+
+PROMISE_TEST(ImageVolumeTest, ItsImageIsTold,
+             "ContainerStatus tells which image a volume is, in the words of PullImage") {
+  const auto pulled = TryPull(image_);
+  ASSERT_OK(pulled);
+  cri::ContainerConfig config = Shell("true");
+  AddImage(&config, "");
+  const auto id = TryCreate(RunPod(), config);
+  if (IsLacking(id.status())) GTEST_SKIP() << id.status().message();
+  ASSERT_OK(id);
+  const cri::ContainerStatus status = Status(*id);
+  ASSERT_EQ(status.mounts_size(), 1);
+  const std::string& told = status.mounts(0).image().image_ref();
+  if (told.empty()) GTEST_SKIP() << "the runtime doesn't tell ImageSpec.image_ref of mounts";
+  EXPECT_EQ(told, *pulled);
+}
+
 PROMISE_TEST(ImageVolumeTest, ASubPathIsAPartOfIt,
              "With image_sub_path a directory of the image is the volume") {
   cri::ContainerConfig config = Shell("cat /volume/deep; ls /volume");

@@ -87,8 +87,10 @@ absl::Status EnterOwnNetwork() {
 absl::StatusOr<std::unique_ptr<OwnRuntime>> StartPlimsolld(
     const FsRoot& directory, const std::vector<std::string>& insecure_registries) {
   PLIMSOLL_RETURN_IF_ERROR(WriteNetwork(directory));
+  // A type of class that every machine can have, for the tests of KEP-3008.
+  constexpr char kClasses[] = "classes: {oom: {classes: {first: 900, last: 800}}}\n";
   auto runtime = std::make_unique<OwnPlimsolld>(absl::StrCat(Registries(insecure_registries),
-                                                             "network: {config_dir: \"",
+                                                             kClasses, "network: {config_dir: \"",
                                                              directory.PathOf("net.d"), "\"}\n"));
   PLIMSOLL_RETURN_IF_ERROR(runtime->Start());
   return runtime;

@@ -122,18 +122,34 @@ cri::PodSandboxStats Statistics::ListedPod(const std::string& pod) {
   return Find(response.stats(), pod);
 }
 
-std::map<std::string, uint64_t> Statistics::Metrics(const std::string& container) {
+std::vector<cri::Metric> Statistics::MetricsOf(const std::string& container) {
   cri::ListPodSandboxMetricsResponse response;
   Ask(node_.runtime(), &cri::RuntimeService::Stub::ListPodSandboxMetrics,
       cri::ListPodSandboxMetricsRequest(), &response);
-  std::map<std::string, uint64_t> values;
+  std::vector<cri::Metric> metrics;
   for (const cri::PodSandboxMetrics& pod : response.pod_metrics()) {
     for (const cri::ContainerMetrics& each : pod.container_metrics()) {
       if (each.container_id() != container) continue;
-      for (const cri::Metric& metric : each.metrics()) {
-        values[metric.name()] += metric.value().value();
-      }
+      metrics.assign(each.metrics().begin(), each.metrics().end());
     }
+  }
+  return metrics;
+}
+
+std::map<std::string, uint64_t> Statistics::Metrics(const std::string& container) {
+  std::map<std::string, uint64_t> values;
+  for (const cri::Metric& metric : MetricsOf(container)) {
+    values[metric.name()] += metric.value().value();
+  }
+  return values;
+}
+
+std::map<std::string, uint64_t> Statistics::Metric(const std::string& container,
+                                                   const std::string& name) {
+  std::map<std::string, uint64_t> values;
+  for (const cri::Metric& metric : MetricsOf(container)) {
+    if (metric.name() != name || metric.label_values().empty()) continue;
+    values[*metric.label_values().rbegin()] = metric.value().value();
   }
   return values;
 }

@@ -30,8 +30,12 @@ class Statistics {
   cri::PodSandboxStats ListedPod(const std::string& pod);
   // A container's values in ListPodSandboxMetrics, by name; those with several labels are summed.
   std::map<std::string, uint64_t> Metrics(const std::string& container);
+  // Those of one name, by the value of the last label.
+  std::map<std::string, uint64_t> Metric(const std::string& container, const std::string& name);
 
  private:
+  std::vector<cri::Metric> MetricsOf(const std::string& container);
+
   Node& node_;
 };
 

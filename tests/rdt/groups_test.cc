@@ -202,7 +202,7 @@ TEST_F(RdtGroupsTest, OnlyWhatTheMachineLacksIsAFailedPrecondition) {
   PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EBUSY).ok());
   EXPECT_EQ(Make().status().code(), absl::StatusCode::kInternal);
-  WriteConfig("partitions: {p: {l2Allocation: 50%, classes: {gold: }}}");
+  WriteConfig("partitions: {p: {l2Allocation: 50%, classes: {gold: {l2Allocation: 50%}}}}");
   EXPECT_EQ(Make().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -281,7 +281,7 @@ TEST_F(RdtGroupsTest, ABadFileChangesNothing) {
   Start();
   ASSERT_TRUE(resctrl_->TakeJournal().ok());
   for (const char* text : {"partitions: {p: {l3Allocation: 101%}}", "}", "partitions: 1",
-                           "partitions: {p: {l2Allocation: 50%}}"}) {
+                           "partitions: {p: {classes: {gold: {l2Allocation: 50%}}}}"}) {
     WriteConfig(text);
     EXPECT_THAT(Reload(), HasSubstr("/rdt.yaml:1:")) << text;
   }

@@ -283,6 +283,7 @@ TEST_F(SelinuxTest, WhatNoContainerMayReadIsClosed) {
 TEST_F(SelinuxTest, AnImageAsAVolumeHasTheContainersLabel) {
   cri::ContainerConfig config = Sleeper();
   cri::Mount* mount = Add(&config, "", false);
+  mount->set_readonly(true);
   mount->mutable_image()->set_image("busybox");
   const std::string pod = RunPod();
   const std::string id = Start(pod, config);

@@ -68,11 +68,16 @@ struct Created {
   int stop_signal = 15;
   ProcessUser user;                   // of init
   std::vector<std::string> warnings;  // what the machine could not do and what was done instead
+  // What keeps its program from being executed, which is the workload's fault: nothing was left of
+  // it, and `monitor` and `init` are none. Absent: it was made.
+  std::optional<std::string> refusal;
 };
 
 struct ExitRecord {
   int code = 0;  // 128 + signal when killed
   int64_t finished_unix_nanos = 0;
+  // Its init ended without having executed its program, and why. Absent: it ran, or was killed.
+  std::optional<std::string> start_error = std::nullopt;
 };
 
 // Of a command whose streams its caller carries: which there are to be. The others are /dev/null.
@@ -146,6 +151,8 @@ struct OciOptions {
   std::string monitor_cgroup;
   // What containers and what enters them get, at most this process's own; nullopt: that.
   std::optional<DescriptorLimit> descriptor_limit;
+  // Whether programs in images that containers mount may run there.
+  bool runs_image_volumes = true;
 };
 
 // Thread-safe for different containers; the engine serialises calls about one container (Exec,
@@ -172,7 +179,8 @@ class ContainerRuntime {
   // Labels that containers have by default; null: containers are not labelled here.
   virtual const linux::SelinuxLabels* Selinux() const { return nullptr; }
 
-  // Bundle, spec, monitor, `create`. On failure nothing is left of it: no process, cgroup, file; or
+  // Bundle, spec, monitor, `create`. OK with a `refusal` for a program or working directory that
+  // can't be had in the container. On failure nothing is left of it: no process, cgroup, file; or
   // the error says what is, and Delete tries again.
   virtual absl::StatusOr<Created> Create(const CreateRequest& request) = 0;
   virtual absl::Status Start(absl::string_view id) = 0;

@@ -1,8 +1,12 @@
 #include "runtime/oci/create_failure.h"
 
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -38,10 +42,109 @@ absl::Status UnknownLabel(absl::string_view name, const linux::SelinuxOptions& a
       message, ")"));
 }
 
+// What an OCI runtime says last is why it gave up; before that, hooks may have said anything.
+absl::string_view LastLine(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  const size_t newline = text.rfind('\n');
+  return newline == absl::string_view::npos ? text : text.substr(newline + 1);
+}
+
+// `words` in lower case: runc's errors are so, crun's are not.
+bool SaysAnyOf(absl::string_view text, std::initializer_list<absl::string_view> words) {
+  const std::string lower = absl::AsciiStrToLower(text);
+  return absl::c_any_of(words,
+                        [&](absl::string_view word) { return absl::StrContains(lower, word); });
+}
+
+// Errors of the path or the file, in strerror(3)'s words. A disk's (EIO), or ones that say that the
+// machine has run out of something, are not among them.
+bool IsOfTheFile(absl::string_view text) {
+  return SaysAnyOf(text,
+                   {"no such file or directory", "permission denied", "operation not permitted",
+                    "not a directory", "is a directory", "exec format error",
+                    "too many levels of symbolic links", "file name too long"});
+}
+
+absl::string_view LastPart(absl::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Whether runc's `line` is of the container's program, which it may name by its whole path. Hooks,
+// and what the runtime itself runs, fail in the same words.
+bool IsOfCommand(absl::string_view line, absl::string_view command) {
+  for (const absl::string_view quote : {"\"", "\\\""}) {  // as it is, and as runc's log has it
+    const std::string before = absl::StrCat("exec: ", quote);
+    size_t at = line.find(before);
+    if (at == absl::string_view::npos) continue;
+    at += before.size();
+    const absl::string_view named = line.substr(at, line.find(quote, at) - at);
+    if (LastPart(named) == LastPart(command)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
+std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
+                                     const std::string& command) {
+  if (!absl::IsInternal(failure)) return std::nullopt;
+  const absl::string_view line = LastLine(failure.message());
+  // The launcher's words (monitor/fail.h) are of mounts, whose paths may say anything.
+  if (absl::StartsWith(line, "plimsoll: ")) return std::nullopt;
+  const std::string name = absl::StrCat("container \"", spec.name, "\": ");
+  if (SaysAnyOf(line, {"hook"})) return std::nullopt;
+  // In crun's words, and runc's.
+  const bool of_program =
+      SaysAnyOf(line, {"open executable", "executable file `"}) || IsOfCommand(line, command);
+  if (of_program && SaysAnyOf(line, {"not found", "no such file or directory"})) {
+    return absl::StrCat(name, "command \"", command,
+                        "\" is not in the image: executable file not found (", line, ")");
+  }
+  if (of_program && IsOfTheFile(line)) {
+    return absl::StrCat(name, "command \"", command,
+                        "\" can't be executed: permission denied or no program (", line, ")");
+  }
+  const bool of_directory = absl::StartsWith(line, "chdir") || absl::StartsWith(line, "set cwd") ||
+                            SaysAnyOf(line, {": chdir", "chdir to cwd"});
+  if (of_directory && IsOfTheFile(line)) {
+    return absl::StrCat(name, "working directory \"", spec.working_directory,
+                        "\" can't be entered; it must be a directory that the container's user "
+                        "may enter (",
+                        line, ")");
+  }
+  return std::nullopt;
+}
+
+std::string ExplainExecFailure(absl::string_view words) {
+  // Cut anywhere, and a hook may have written any bytes: what is told is to be text.
+  const bool is_plain = absl::c_all_of(
+      words, [](unsigned char c) { return absl::ascii_isprint(c) || c == '\n' || c == '\t'; });
+  const std::string line =
+      is_plain ? std::string(LastLine(words)) : absl::CHexEscape(LastLine(words));
+  if (line.empty()) {
+    return "its program could not be executed, and the OCI runtime does not say why";
+  }
+  absl::string_view why = "its program could not be executed";
+  if (SaysAnyOf(line, {"argument list too long"})) {
+    why =
+        "its program could not be executed: arguments and environment are larger than the kernel "
+        "takes (128 KiB for one of them; together a quarter of the stack's limit, at most 6 MiB)";
+  } else if (SaysAnyOf(line, {"no such file or directory"})) {
+    why =
+        "its program could not be executed: the interpreter that it names, or its dynamic loader, "
+        "is not in the image";
+  } else if (SaysAnyOf(line, {"exec format error"})) {
+    why =
+        "its program could not be executed: it is of another architecture, or neither a program "
+        "nor "
+        "a script with an interpreter in its first line";
+  } else if (SaysAnyOf(line, {"permission denied", "operation not permitted"})) {
+    why = "its program could not be executed: permission denied for it or for its interpreter";
+  }
+  return absl::StrCat(why, " (", line, ")");
+}
+
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
-                                    const std::string& command,
                                     const std::optional<linux::SelinuxOptions>& label) {
   if (absl::IsDeadlineExceeded(failure)) {
     return Annotate(failure, absl::StrCat("container \"", spec.name, "\""));
@@ -57,24 +160,6 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         "a volume was replaced while the container was being made (the create may be tried "
         "again, and finds what is there now; ",
         message, ")"));
-  }
-  if (says("not found in $PATH") ||
-      (says("open executable") && says("No such file or directory"))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "command \"", command,
-                     "\" is not in the image: executable file not found (", message, ")"));
-  }
-  if (says("open executable")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "command \"", command,
-                     "\" can't be executed: permission denied or no program (", message, ")"));
-  }
-  if (says("chdir") || says("cwd")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "working directory \"", spec.working_directory,
-                     "\" can't be entered; it must be a directory that the container's user may "
-                     "enter (",
-                     message, ")"));
   }
   if (says("cgroups in hybrid mode")) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -22,7 +22,7 @@ TEST(CreateFailure, ALabelThatThePolicyDoesNotKnow) {
   ContainerSpec spec;
   spec.name = "web";
   const linux::SelinuxOptions asked = {.type = "nothing_t"};
-  const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, "sh", asked);
+  const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, asked);
   EXPECT_TRUE(absl::IsInvalidArgument(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy of this machine"),
@@ -32,8 +32,7 @@ TEST(CreateFailure, ALabelThatThePolicyDoesNotKnow) {
 TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
   ContainerSpec spec;
   spec.name = "web";
-  const absl::Status told =
-      TranslateCreateFailure(UnknownLabel(), spec, "sh", linux::SelinuxOptions());
+  const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, linux::SelinuxOptions());
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy"), HasSubstr("lxc_contexts"),
@@ -45,7 +44,7 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
   ContainerSpec spec;
   spec.name = "web";
   spec.security.selinux.type = "nothing_t";  // which nobody looks at where SELinux is off
-  const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, "sh", std::nullopt);
+  const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, std::nullopt);
   EXPECT_TRUE(absl::IsInternal(told)) << told;
   EXPECT_THAT(
       std::string(told.message()),
@@ -59,11 +58,70 @@ TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
       "/srv/cwd/data: Stale file handle");
   ContainerSpec spec;
   spec.name = "web";
-  const absl::Status told = TranslateCreateFailure(launcher, spec, "sh", std::nullopt);
+  const absl::Status told = TranslateCreateFailure(launcher, spec, std::nullopt);
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": a volume was replaced"),
                     HasSubstr("may be tried again"), HasSubstr("/srv/cwd/data")));
+}
+
+TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.working_directory = "/srv";
+  const auto refusal = [&spec](const std::string& words) {
+    return RefusalOf(absl::InternalError(words), spec, "app").value_or("none");
+  };
+  // crun's words, of several versions, and runc's.
+  for (const char* words : {"executable file `app` not found in $PATH: No such file or directory",
+                            "executable file `app` not found: No such file or directory",
+                            "open executable: No such file or directory",
+                            "exec: \"app\": executable file not found in $PATH",
+                            "a hook's word\nopen executable: No such file or directory\n"}) {
+    EXPECT_THAT(refusal(words), HasSubstr("container \"web\": command \"app\" is not in the image"))
+        << words;
+  }
+  for (const char* words :
+       {"open executable: Permission denied", "open executable: Operation not permitted",
+        "exec: \"/app\": permission denied", "exec: \"/app\": is a directory",
+        "msg=\"exec: \\\"/bin/app\\\": permission denied\""}) {
+    EXPECT_THAT(refusal(words), HasSubstr("command \"app\" can't be executed")) << words;
+  }
+  for (const char* words :
+       {"chdir `/srv`: Not a directory", "chdir `/srv`: Permission denied",
+        "chdir to cwd (\"/srv\") set in config.json failed: permission denied"}) {
+    EXPECT_THAT(refusal(words), HasSubstr("working directory \"/srv\" can't be entered")) << words;
+  }
+}
+
+TEST(CreateFailure, WhatIsTheMachinesFaultIsNoRefusal) {
+  for (const char* words :
+       {"plimsoll: mount /srv/cwd to /x: Permission denied",
+        "plimsoll: execute crun: No such file or directory",
+        "mount `/srv/cwd/chdir` to `/data`: Permission denied",
+        "open executable: Input/output error", "chdir `/srv`: Input/output error",
+        "chdir `/srv`: Cannot allocate memory",
+        "executable file `app` not found in $PATH\nerror executing hook `/usr/bin/prepare`",
+        "error running prestart hook #0: exec: \"app\": executable file not found in $PATH",
+        "exec: \"runc\": executable file not found in $PATH",
+        "cgroups in hybrid mode not supported", ""}) {
+    EXPECT_EQ(RefusalOf(absl::InternalError(words), {}, "app"), std::nullopt) << words;
+  }
+  EXPECT_EQ(RefusalOf(absl::DeadlineExceededError("open executable: No such file or directory"), {},
+                      "app"),
+            std::nullopt);
+}
+
+TEST(CreateFailure, WhatIsToldOfAnExecIsText) {
+  EXPECT_THAT(ExplainExecFailure(""), HasSubstr("does not say why"));
+  EXPECT_THAT(
+      ExplainExecFailure("words of a hook\nexec container process `/x`: Argument list too long\n"),
+      AllOf(HasSubstr("128 KiB"), HasSubstr("(exec container process `/x`"),
+            Not(HasSubstr("hook"))));
+  EXPECT_THAT(ExplainExecFailure("exec container process `/\x1b[2J`: Exec format error"),
+              HasSubstr("\\x1b[2J"));
+  EXPECT_THAT(ExplainExecFailure("exec container process `/\xc3"),
+              HasSubstr("(exec container process `/\\xc3)"));
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   PLIMSOLL_ASSIGN_OR_RETURN(input.selinux,
                             LabelsOf(machine_.selinux, request.sandbox.selinux, security));
   input.descriptor_limit = options_.descriptor_limit;
+  input.runs_image_volumes = options_.runs_image_volumes;
   PLIMSOLL_ASSIGN_OR_RETURN(BuiltSpec built, BuildSpec(input));
   built.file_label = input.selinux.file;
   return built;
@@ -193,6 +194,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   if (absl::StartsWith(request.log_path, options_.state.PathOf("cli/"))) {
     plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
   }
+  if (request.program.empty()) plan.Add("executes", "yes");
   if (request.spec->tty) plan.Add("terminal", "yes");
   if (request.spec->open_stdin) plan.Add("stdin", "yes");
   if (request.spec->open_stdin && request.spec->stdin_once) plan.Add("stdin-once", "yes");
@@ -235,7 +237,7 @@ absl::Status CrunRuntime::MakeDirectories(const CreateRequest& request,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
+absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created) {
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
   // The monitor finds its feet while the rest is made.
@@ -243,17 +245,15 @@ absl::StatusOr<Created> CrunRuntime::Launch(const CreateRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(PlaceMonitor(monitor.pid()));
   PLIMSOLL_RETURN_IF_ERROR(MakeDirectories(request, bundle));
   PLIMSOLL_ASSIGN_OR_RETURN(const BuiltSpec spec, MakeSpec(request, bundle));
+  created->stop_signal = StopSignal(request);
+  created->user = spec.user;
+  created->warnings = spec.warnings;
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
                             monitor.Create(options_.host, MakePlan(request, bundle, spec)));
-
-  Created created;
-  created.monitor = monitored.monitor;
-  PLIMSOLL_ASSIGN_OR_RETURN(created.init, linux::IdentifyProcess(options_.host, monitored.init));
-  created.stop_signal = StopSignal(request);
-  created.user = spec.user;
-  created.warnings = spec.warnings;
-  return created;
+  PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
+  created->monitor = monitored.monitor;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
@@ -266,12 +266,15 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
   if (options_.run.Exists(BundlePath(request.id))) {
     return absl::AlreadyExistsError(absl::StrCat("container ", request.id, " is there already"));
   }
-  absl::StatusOr<Created> created = Launch(request);
-  if (created.ok()) return created;
-  absl::Status failure = TranslateCreateFailure(
-      created.status(), *request.spec, arguments[0],
-      AskedOfLabel(machine_.selinux, request.sandbox.selinux, request.spec->security));
+  Created created;
+  const absl::Status launched = Launch(request, &created);
+  if (launched.ok()) return created;
+  created.refusal = RefusalOf(launched, *request.spec, arguments[0]);
   const absl::Status swept = Delete(request.id, request.cgroup_path);
+  if (swept.ok() && created.refusal.has_value()) return created;
+  const absl::Status failure = TranslateCreateFailure(
+      launched, *request.spec,
+      AskedOfLabel(machine_.selinux, request.sandbox.selinux, request.spec->security));
   if (swept.ok()) return failure;
   return AlsoSay(failure, absl::StrCat("and leftovers remain: ", swept.message()));
 }

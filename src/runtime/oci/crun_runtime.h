@@ -13,6 +13,7 @@
 #include "runtime/oci/exec_command.h"
 #include "runtime/oci/exec_entry.h"
 #include "runtime/oci/exec_strays.h"
+#include "runtime/oci/fit.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/plan.h"
@@ -26,11 +27,12 @@ namespace plimsoll::runtime {
 //   <run>/oci/containers/<id>/   bundle: config.json, rootfs (mount point, empty on the host), the
 //                                monitor's lock, socket and exit record
 //   <state>/containers/<id>/     upper and work of the root filesystem's overlay
-class CrunRuntime : public ContainerRuntime {
+class CrunRuntime : public ContainerRuntime, public MachineKnower {
  public:
   // `options.helpers` is known.
   CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
 
+  const Machine& machine() const override { return machine_; }
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
   bool HasRecursiveReadOnly(const std::string& program) const override {
     return machine_.HasRecursiveReadOnly(program);
@@ -74,7 +76,8 @@ class CrunRuntime : public ContainerRuntime {
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
   LaunchPlan MakePlan(const CreateRequest& request, const FsRoot& bundle,
                       const BuiltSpec& spec) const;
-  absl::StatusOr<Created> Launch(const CreateRequest& request);
+  // What is known of it before it is made stays in `created` when it can't be.
+  absl::Status Launch(const CreateRequest& request, Created* created);
   // The writable layer and, for the root of a user namespace, a way to the bundle.
   absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;

@@ -54,6 +54,31 @@ class CrunRuntimeTest : public ::testing::Test {
     return created.status();
   }
 
+  // Is made without a process, leaves nothing, and this is why it can't be started.
+  std::string Refusal(const CreateRequest& request) {
+    const auto created = machine_->runtime().Create(request);
+    EXPECT_TRUE(created.ok()) << created.status();
+    if (!created.ok() || !created->refusal.has_value()) return "";
+    EXPECT_EQ(created->monitor.pid, 0);
+    EXPECT_EQ(created->init.pid, 0);
+    EXPECT_THAT(machine_->Leftovers(request.id), IsEmpty());
+    return *created->refusal;
+  }
+
+  // Creates and starts `program`, which the kernel refuses to execute: why, as the exit tells it.
+  std::string StartError(const std::string& id, const std::string& program) {
+    spec().command = {program};
+    CreateRequest request = machine_->Request(id, "");
+    spec().args.clear();
+    const auto created = machine_->runtime().Create(request);
+    EXPECT_TRUE(created.ok()) << created.status();
+    EXPECT_FALSE(created.ok() && created->refusal.has_value()) << *created->refusal;
+    EXPECT_TRUE(machine_->runtime().Start(id).ok());
+    const auto exit = machine_->WaitForExit(id);
+    EXPECT_TRUE(exit.has_value() && exit->start_error.has_value());
+    return exit.has_value() ? exit->start_error.value_or("") : "";
+  }
+
   ContainerSpec& spec() { return machine_->spec(); }
   ContainerRuntime& runtime() { return machine_->runtime(); }
 
@@ -341,16 +366,62 @@ TEST_F(CrunRuntimeTest, ManyAtOnce) {
 
 TEST_F(CrunRuntimeTest, MissingCommandIsNamed) {
   spec().command = {"no-such-program"};
-  const absl::Status failure = FailToCreate(machine_->Request("a", ""));
-  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
-  EXPECT_THAT(failure.message(), HasSubstr("\"no-such-program\" is not in the image"));
+  spec().stop_signal = "SIGUSR1";
+  const CreateRequest request = machine_->Request("a", "");
+  EXPECT_THAT(Refusal(request), HasSubstr("\"no-such-program\" is not in the image"));
+  const auto created = runtime().Create(request);
+  ASSERT_TRUE(created.ok()) << created.status();
+  EXPECT_EQ(created->stop_signal, SIGUSR1) << "what is known of it is told";
 }
 
 TEST_F(CrunRuntimeTest, CommandThatIsNoProgram) {
   spec().command = {"/etc/passwd"};
-  const absl::Status failure = FailToCreate(machine_->Request("a", ""));
-  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
-  EXPECT_THAT(failure.message(), HasSubstr("can't be executed"));
+  EXPECT_THAT(Refusal(machine_->Request("a", "")), HasSubstr("can't be executed"));
+  spec().command = {"/etc"};
+  EXPECT_THAT(Refusal(machine_->Request("b", "")), HasSubstr("can't be executed"));
+}
+
+TEST_F(CrunRuntimeTest, ProgramsThatTheKernelRefusesAreAStartError) {
+  const FsRoot layer = machine_->layer();
+  ASSERT_TRUE(layer.ReplaceFile("bin/lost", "#!/no/such/interpreter\n", 0755).ok());
+  ASSERT_TRUE(layer
+                  .ReplaceFile("bin/foreign",
+                               std::string("\x7f"
+                                           "ELF\x02\x02\x01",
+                                           7) +
+                                   std::string(57, '\0'),
+                               0755)
+                  .ok());
+  ASSERT_TRUE(layer.ReplaceFile("bin/text", "echo hello\n", 0755).ok());
+  EXPECT_THAT(StartError("a", "/bin/lost"), HasSubstr("the interpreter that it names"));
+  EXPECT_THAT(machine_->Log("a"), HasSubstr("/bin/lost")) << "the OCI runtime's words";
+  EXPECT_THAT(StartError("b", "/bin/foreign"), HasSubstr("another architecture"));
+  EXPECT_THAT(StartError("c", "/bin/text"), HasSubstr("another architecture, or neither"));
+  spec().tty = true;
+  EXPECT_THAT(StartError("d", "/bin/text"), HasSubstr("another architecture, or neither"));
+  spec().tty = false;
+  spec().environment = {{"BIG", std::string(140'000, 'x')}};
+  EXPECT_THAT(StartError("e", "/bin/true"), HasSubstr("larger than the kernel takes"));
+}
+
+// Whatever a program does after it was executed is its own: exit code 1, the same words.
+TEST_F(CrunRuntimeTest, AProgramThatSaysTheSameIsNoStartError) {
+  Run("a", "echo 'exec container process `/bin/sh`: Exec format error' >&2; exit 1");
+  const auto exit = machine_->WaitForExit("a");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 1);
+  EXPECT_FALSE(exit->start_error.has_value());
+}
+
+// Its init is the OCI runtime's code as well.
+TEST_F(CrunRuntimeTest, OneThatIsKilledBeforeItsStartIsNoStartError) {
+  const auto created = runtime().Create(machine_->Request("a", "true"));
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(linux::KillProcess(machine_->host(), created->init).ok());
+  const auto exit = machine_->WaitForExit("a");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 137);
+  EXPECT_FALSE(exit->start_error.has_value());
 }
 
 TEST_F(CrunRuntimeTest, NoCommandAnywhere) {
@@ -362,9 +433,8 @@ TEST_F(CrunRuntimeTest, NoCommandAnywhere) {
 
 TEST_F(CrunRuntimeTest, WorkingDirectoryThatIsAFile) {
   spec().working_directory = "/etc/passwd";
-  const absl::Status failure = FailToCreate(machine_->Request("a", "true"));
-  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
-  EXPECT_THAT(failure.message(), HasSubstr("/etc/passwd"));
+  const std::string refusal = Refusal(machine_->Request("a", "true"));
+  EXPECT_THAT(refusal, HasSubstr("working directory \"/etc/passwd\" can't be entered"));
 }
 
 TEST_F(CrunRuntimeTest, MountSourceThatCannotBe) {

@@ -22,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "monitor/protocol.h"
+#include "runtime/oci/create_failure.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -201,6 +202,11 @@ absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory) {
   ExitRecord record;
   if (words.size() == 2 && absl::SimpleAtoi(words[0], &record.code) &&
       absl::SimpleAtoi(words[1], &record.finished_unix_nanos)) {
+    absl::StatusOr<std::string> why =
+        directory.Read(monitor::kStartErrorFile, monitor::kMaxStartError);
+    if (absl::IsNotFound(why.status())) return record;
+    // What can't be read of it is less than that it is there.
+    record.start_error = ExplainExecFailure(why.value_or(""));
     return record;
   }
   return absl::DataLossError(absl::StrCat(directory.PathOf(monitor::kExitFile), " says \"", *text,

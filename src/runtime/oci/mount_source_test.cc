@@ -89,7 +89,7 @@ TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   ContainerSpec spec;
   spec.name = "web";
   const absl::Status told =
-      TranslateCreateFailure(absl::InternalError(result.err), spec, "sh", std::nullopt);
+      TranslateCreateFailure(absl::InternalError(result.err), spec, std::nullopt);
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << "its words are known: " << told;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/fit.h"
 #include "runtime/oci/spec_cdi.h"
 #include "runtime/oci/spec_mounts.h"
 
@@ -112,58 +113,37 @@ absl::StatusOr<Json> Namespaces(const SpecInput& input) {
   return namespaces;
 }
 
-void AddMemory(const linux::CgroupSettings& settings, const Machine& machine, Json* resources) {
+Json Memory(const linux::CgroupSettings& settings) {
   Json memory = Json::object();
   if (settings.memory_limit_bytes) memory["limit"] = *settings.memory_limit_bytes;
-  if (settings.memory_swap_limit_bytes && machine.swap_accounting) {
-    memory["swap"] = *settings.memory_swap_limit_bytes;
-  }
-  if (!memory.empty()) (*resources)["memory"] = std::move(memory);
+  if (settings.memory_swap_limit_bytes) memory["swap"] = *settings.memory_swap_limit_bytes;
+  return memory;
 }
 
-void AddCpu(const linux::CgroupSettings& settings, const Machine& machine, Json* resources) {
+Json Cpu(const linux::CgroupSettings& settings) {
   Json cpu = Json::object();
-  if (machine.HasController("cpu")) {
-    if (settings.cpu_shares) cpu["shares"] = *settings.cpu_shares;
-    if (settings.cpu_quota_us) cpu["quota"] = *settings.cpu_quota_us;
-    if (settings.cpu_period_us) cpu["period"] = *settings.cpu_period_us;
-  }
-  if (machine.HasController("cpuset")) {
-    if (settings.cpuset_cpus) cpu["cpus"] = *settings.cpuset_cpus;
-    if (settings.cpuset_mems) cpu["mems"] = *settings.cpuset_mems;
-  }
-  if (!cpu.empty()) (*resources)["cpu"] = std::move(cpu);
+  if (settings.cpu_shares) cpu["shares"] = *settings.cpu_shares;
+  // crun 1.8 writes a quota of -1 ("none") to cgroup v1 as a number without a sign, which the
+  // kernel refuses ("Numerical result out of range"). The group is new and so has none.
+  if (settings.cpu_quota_us.value_or(-1) != -1) cpu["quota"] = *settings.cpu_quota_us;
+  if (settings.cpu_period_us) cpu["period"] = *settings.cpu_period_us;
+  if (settings.cpuset_cpus) cpu["cpus"] = *settings.cpuset_cpus;
+  if (settings.cpuset_mems) cpu["mems"] = *settings.cpuset_mems;
+  return cpu;
 }
 
 // What the machine's controllers can hold; the rest becomes a warning.
-Json Resources(const linux::CgroupSettings& settings, const Machine& machine,
+Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
                std::vector<std::string>* warnings) {
+  const linux::CgroupSettings settings = FitSettings(asked, machine, warnings);
   Json resources = Json::object();
-  AddCpu(settings, machine, &resources);
-  if (machine.HasController("memory")) AddMemory(settings, machine, &resources);
-  if (settings.pids_limit && machine.HasController("pids")) {
-    resources["pids"] = {{"limit", *settings.pids_limit}};
-  }
+  if (Json cpu = Cpu(settings); !cpu.empty()) resources["cpu"] = std::move(cpu);
+  if (Json memory = Memory(settings); !memory.empty()) resources["memory"] = std::move(memory);
+  if (settings.pids_limit) resources["pids"] = {{"limit", *settings.pids_limit}};
   for (const auto& [size, bytes] : settings.hugetlb_limits) {
-    if (machine.HasController("hugetlb")) {
-      resources["hugepageLimits"].push_back({{"pageSize", size}, {"limit", bytes}});
-    } else if (bytes > 0) {
-      warnings->push_back(absl::StrCat("the limit of ", bytes, " bytes of ", size,
-                                       " huge pages is not enforced: no hugetlb controller"));
-    }
+    resources["hugepageLimits"].push_back({{"pageSize", size}, {"limit", bytes}});
   }
-  if (!settings.unified.empty() && machine.layout == linux::CgroupLayout::kV2) {
-    resources["unified"] = settings.unified;
-  } else if (!settings.unified.empty()) {
-    warnings->push_back(absl::StrCat("unified \"", settings.unified.begin()->first,
-                                     "\" is not written: it is a file of cgroup v2, and this "
-                                     "machine's limits are in cgroup v1"));
-  }
-  const bool lost =
-      ((settings.cpu_shares || settings.cpu_quota_us) && !machine.HasController("cpu")) ||
-      (settings.memory_limit_bytes && !machine.HasController("memory")) ||
-      (settings.cpuset_cpus && !machine.HasController("cpuset"));
-  if (lost) warnings->push_back("some limits are not enforced: the machine lacks the controller");
+  if (!settings.unified.empty()) resources["unified"] = settings.unified;
   return resources;
 }
 
@@ -188,15 +168,6 @@ absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
         absl::StrCat("working_directory \"", directory, "\" must be an absolute path"));
   }
   return directory;
-}
-
-int OomScoreAdj(const SpecInput& input, std::vector<std::string>* warnings) {
-  const int wanted = std::clamp(input.request->spec->oom_score_adj, -1000, 1000);
-  const Machine& machine = *input.machine;
-  if (machine.lowers_oom_score_adj || wanted >= machine.oom_score_adj) return wanted;
-  warnings->push_back(absl::StrCat("oom_score_adj is ", machine.oom_score_adj, " instead of ",
-                                   wanted, ": the machine doesn't let it be lowered"));
-  return machine.oom_score_adj;
 }
 
 Json MappingsJson(const std::vector<IdMapping>& mappings) {
@@ -287,7 +258,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
                             ProcessArguments(spec, *input.request->image));
   built.user = {input.user.uid, input.user.gid, input.user.additional_gids};
-  built.oom_score_adj = OomScoreAdj(input, &built.warnings);
+  built.oom_score_adj = FitOomScoreAdj(spec.oom_score_adj, *input.machine, &built.warnings);
   if (input.capabilities.refused != 0) {
     built.warnings.push_back(
         absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),

@@ -28,6 +28,7 @@ struct SpecInput {
   std::string apparmor_profile;                     // loaded; empty: unconfined
   linux::SelinuxLabels selinux;                     // empty members: no label
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: what the OCI runtime has
+  bool runs_image_volumes = true;                   // programs in images that are mounted may run
 };
 
 struct BuiltSpec {

@@ -117,11 +117,23 @@ TEST_F(SpecBuilderTest, Resources) {
   machine_.swap_accounting = false;
   resources = Build()["linux"]["resources"];
   EXPECT_FALSE(resources["memory"].contains("swap"));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("huge pages")));
+  EXPECT_THAT(warnings_,
+              ElementsAre(HasSubstr("memory and swap is not enforced"), HasSubstr("huge pages")));
 
   machine_.controllers.push_back("hugetlb");
   resources = Build()["linux"]["resources"];
   EXPECT_EQ(resources["hugepageLimits"][0]["pageSize"], "2MB");
+}
+
+// crun 1.8.1 writes a quota of -1 as a number that no kernel takes.
+TEST_F(SpecBuilderTest, NoQuotaIsNotWritten) {
+  spec_.resources.cpu_quota_us = -1;
+  spec_.resources.cpu_period_us = 100000;
+  spec_.resources.cpuset_cpus = "0";
+  const Json cpu = Build()["linux"]["resources"]["cpu"];
+  EXPECT_FALSE(cpu.contains("quota"));
+  EXPECT_EQ(cpu["period"], 100000);
+  EXPECT_EQ(cpu["cpus"], "0");
 }
 
 TEST_F(SpecBuilderTest, FilesOfVersionTwoAreNotSilentlyLeftOut) {

@@ -131,10 +131,11 @@ absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
   Json options = Json::array({"rbind", PropagationOption(mount.propagation)});
   if (mount.recursive_read_only) options.push_back("rro");
   for (const std::string& option : mount.mount_options) options.push_back(option);
-  // What comes from an image can be neither changed nor run.
   const bool is_image = !mount.image.empty();
   options.push_back(mount.readonly || is_image ? "ro" : "rw");
-  if (is_image) options.insert(options.end(), {"noexec", "nosuid", "nodev"});
+  // After the client's options: of two that contradict each other the last one holds.
+  if (is_image) options.insert(options.end(), {"nosuid", "nodev"});
+  if (is_image && !input.runs_image_volumes) options.push_back("noexec");
   return Bind(CleanPath(mount.container_path), source, std::move(options));
 }
 

@@ -163,6 +163,18 @@ TEST_F(SpecMountsTest, MountOptionsAreThoseAskedFor) {
               ElementsAre("rbind", "rprivate", "noexec", "nosuid", "rw"));
 }
 
+TEST_F(SpecMountsTest, ProgramsInImagesRunUnlessTheyAreNotTo) {
+  spec_.mounts = {{.container_path = "/image",
+                   .readonly = true,
+                   .image = "busybox",
+                   .mount_options = {"exec", "suid"}}};
+  EXPECT_THAT(MountAt(Build(), "/image")["options"],
+              ElementsAre("rbind", "rprivate", "exec", "suid", "ro", "nosuid", "nodev"));
+  input_.runs_image_volumes = false;
+  EXPECT_THAT(MountAt(Build(), "/image")["options"],
+              ElementsAre("rbind", "rprivate", "exec", "suid", "ro", "nosuid", "nodev", "noexec"));
+}
+
 TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
   TestDir dir;
   input_.stage_path = "/bundle/stage";
@@ -179,7 +191,7 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
   EXPECT_EQ(MountAt(config, "/ids")["source"], "/bundle/stage/volumes/1");
   EXPECT_EQ(MountAt(config, "/image")["source"], "/bundle/stage/volumes/2");
   EXPECT_THAT(MountAt(config, "/image")["options"],
-              ElementsAre("rbind", "rprivate", "ro", "noexec", "nosuid", "nodev"));
+              ElementsAre("rbind", "rprivate", "ro", "nosuid", "nodev"));
 
   request_.image_layers = {{2, {"/layers/top", "/layers/base"}}};
   const std::map<size_t, std::string>& inodes = built->source_inodes;

@@ -93,6 +93,7 @@ struct ContainerSpec {
   std::map<std::string, std::string> annotations;
   qos::ClassNames classes;  // that are asked for by name (KEP-3008 "ContainerConfig")
   KubernetesResources kubernetes_resources;  // as given last (KEP-4112 "CreateContainer")
+  OwnWords said;                             // the engine's to count
 
   bool operator==(const ContainerSpec&) const = default;
 };

@@ -68,7 +68,7 @@ void Fields(Visitor& visit, auto& s, const IdMapping*) {
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const Mount*) {
   auto& [container_path, host_path, readonly, recursive, relabel, propagation, uid_mappings,
-         gid_mappings, image, image_sub_path, mount_options] = s;
+         gid_mappings, image, image_id, image_sub_path, mount_options] = s;
   visit("container_path", container_path);
   visit("host_path", host_path);
   visit("readonly", readonly);
@@ -78,6 +78,7 @@ void Fields(Visitor& visit, auto& s, const Mount*) {
   visit("uid_mappings", uid_mappings);
   visit("gid_mappings", gid_mappings);
   visit("image", image);
+  visit("image_id", image_id);
   visit("image_sub_path", image_sub_path);
   visit("mount_options", mount_options);
 }
@@ -106,6 +107,22 @@ void Fields(Visitor& visit, auto& s, const PodResources*) {
   auto& [containers, kubernetes_resources] = s;
   visit("containers", containers);
   visit("kubernetes_resources", kubernetes_resources);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const OwnWords*) {
+  auto& [made, resources] = s;
+  visit("made", made);
+  visit("resources", resources);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const AnnouncedWords*) {
+  auto& [resources, mounts, devices, cdi_devices] = s;
+  visit("resources", resources);
+  visit("mounts", mounts);
+  visit("devices", devices);
+  visit("cdi_devices", cdi_devices);
 }
 
 template <typename Visitor>
@@ -138,7 +155,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         pod_resources, picture_directory, network, selinux] = s;
+         pod_resources, announced, picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -157,6 +174,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("dns_options", options);
   visit("classes", classes);
   visit("pod_resources", pod_resources);
+  visit("announced", announced);
   visit("picture_directory", picture_directory);
   visit("network", network);
   visit("selinux", selinux);
@@ -219,7 +237,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
          cdi_devices, log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj,
-         security, annotations, classes, kubernetes_resources] = s;
+         security, annotations, classes, kubernetes_resources, said] = s;
   visit("name", name);
   visit("attempt", attempt);
   visit("image", image);
@@ -241,6 +259,7 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   visit("annotations", annotations);
   visit("classes", classes);
   visit("kubernetes_resources", kubernetes_resources);
+  visit("said", said);
 }
 
 template <typename Visitor>

@@ -25,6 +25,7 @@ struct Mount {
   std::vector<IdMapping> uid_mappings;
   std::vector<IdMapping> gid_mappings;
   std::string image;                       // an image's content, read-only
+  std::string image_id;                    // of the image that `image` named when it was mounted
   std::string image_sub_path;              // relative: what of it
   std::vector<std::string> mount_options;  // "noexec" and the like
   bool operator==(const Mount&) const = default;

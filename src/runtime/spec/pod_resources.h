@@ -44,6 +44,22 @@ struct PodResources {
   bool operator==(const PodResources&) const = default;
 };
 
+// When something was said of a container, by a count of what is said of all pods; the latest word
+// about a field is the one that holds. 0: never, or by a build that didn't count.
+struct OwnWords {
+  uint64_t made = 0;       // its mounts and devices, and its resources if it came with any
+  uint64_t resources = 0;  // its resources; above `made`: by an update
+  bool operator==(const OwnWords&) const = default;
+};
+// By updates of the pod. What came with the pod is earlier than any container.
+struct AnnouncedWords {
+  uint64_t resources = 0;
+  uint64_t mounts = 0;
+  uint64_t devices = 0;
+  uint64_t cdi_devices = 0;
+  bool operator==(const AnnouncedWords&) const = default;
+};
+
 // The numbers that were meant. INVALID_ARGUMENT names the member ("limits[cpu]"): no quantity, a
 // negative one, a request above its limit, huge pages whose request is not their limit.
 absl::StatusOr<resources::Requirements> ParseResources(const KubernetesResources& written);

@@ -56,6 +56,7 @@ struct SandboxSpec {
 
   qos::ClassNames classes;     // that are asked for by name (KEP-3008 "PodSandboxConfig")
   PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
+  std::map<std::string, AnnouncedWords> announced;  // by container; the engine's to count
   // Where containers find a directory with the pod's picture; empty: nowhere.
   std::string picture_directory;
   network::Capabilities network;  // what network plugins are asked for

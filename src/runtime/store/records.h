@@ -50,7 +50,9 @@ struct ContainerRecord {
   int64_t finished_unix_nanos = 0;  // 0: not yet
   int exit_code = 0;
   bool oom_killed = false;
-  std::string reason;  // "Completed", "Error", "OOMKilled", "ContainerCannotRun", "Unknown"
+  // Of its end: "Completed", "Error", "OOMKilled", "StartError", "Unknown". Of one that is Created,
+  // "StartError" says that it has no process, and the message why (IsRefused).
+  std::string reason;
   std::string message;
   std::string boot_id;
   ContainerSpec spec;

@@ -1,0 +1,38 @@
+// Whether another process runs a program of its own yet, and what it does with signals.
+#ifndef PLIMSOLL_LINUX_PROCESS_SIGNALS_H_
+#define PLIMSOLL_LINUX_PROCESS_SIGNALS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "linux/process.h"
+
+namespace plimsoll::linux {
+
+// Signals as a set: bit n-1 is signal n.
+using SignalSet = uint64_t;
+constexpr bool Holds(SignalSet set, int signal) {
+  return signal >= 1 && signal <= 64 && (set >> (signal - 1) & 1) != 0;
+}
+
+// proc(5), /proc/<pid>/status.
+struct ProcessSignals {
+  SignalSet caught = 0;   // by a handler; of the whole process
+  SignalSet blocked = 0;  // by its first thread
+  // Its pid is 1 in a PID namespace below that of whoever mounted proc/. The kernel drops signals
+  // from outside that such a process neither catches nor blocks, SIGKILL and SIGSTOP excepted
+  // (pid_namespaces(7)).
+  bool is_namespace_init = false;
+};
+
+// Of exactly that process: NOT_FOUND when it is gone. `root` holds proc/.
+absl::StatusOr<ProcessSignals> ReadSignals(const FsRoot& root, const ProcessId& id);
+
+// Whether that process has executed a program since it was forked (the kernel's PF_FORKNOEXEC);
+// before that it runs its parent's. Told of a zombie too. NOT_FOUND when it is gone.
+absl::StatusOr<bool> HasExecuted(const FsRoot& root, const ProcessId& id);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_PROCESS_SIGNALS_H_

@@ -1,0 +1,23 @@
+// A client's cpuset, held against what pods may use of the node now and what they might use before.
+//
+// Only what was never in any share is refused. A client goes on sending the CPUs that it was told
+// of when it started (KEP-5224 "kubelet"): those that have gone since are taken away.
+#ifndef PLIMSOLL_RUNTIME_CONFINE_H_
+#define PLIMSOLL_RUNTIME_CONFINE_H_
+
+#include "absl/status/statusor.h"
+#include "linux/cgroup_settings.h"
+#include "runtime/node_share.h"
+
+namespace plimsoll::runtime {
+
+// As the Confine of node_share.h, with `told`: all that ever was in a share. What is outside and
+// was never told is refused with kRefuse; also with kClip when nothing would be left. Where all has
+// gone that was told, all of the share is given. Of a whole share's nothing is outside, it is only
+// clipped.
+absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
+                                 const NodeShare& told, OutsideShare outside, bool is_new);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_CONFINE_H_

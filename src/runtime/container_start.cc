@@ -1,0 +1,124 @@
+// The start of containers, and what is told of one that fails.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/process_signals.h"
+#include "runtime/engine_impl.h"
+#include "runtime/init_executes.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// An init that was let run executes its program within a millisecond, on a busy machine later. What
+// takes longer than this is told of by its exit.
+constexpr absl::Duration kExecutes = absl::Milliseconds(200);
+constexpr absl::Duration kFirstLook = absl::Microseconds(50);
+constexpr absl::Duration kLastLook = absl::Milliseconds(5);
+// From the end of an init to the record of its exit, some milliseconds.
+constexpr absl::Duration kRecordTakes = absl::Seconds(5);
+
+// As it was before an exit that has come since.
+ContainerRecord AtItsStart(ContainerRecord record) {
+  if (record.state != ContainerState::kExited) return record;
+  record.state = ContainerState::kRunning;
+  record.finished_unix_nanos = 0;
+  record.exit_code = 0;
+  record.oom_killed = false;
+  record.reason.clear();
+  record.message.clear();
+  return record;
+}
+
+}  // namespace
+
+void EngineImpl::EndRefused(Container& container) {
+  absl::MutexLock lock(&container.mutex);
+  ContainerRecord& record = container.record;
+  if (!IsRefused(record)) return;
+  record.last_resources.cgroup = record.spec.resources;  // which it goes on to show
+  ExitRecord exit{.code = 0, .finished_unix_nanos = options_.clock->NowUnixNanos()};
+  exit.start_error = record.message;
+  SetExited(&record, exit, false);
+  SaveExit(container);
+}
+
+absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
+  const linux::ProcessId init = container->Snapshot().init;
+  const absl::Time deadline = absl::Now() + kExecutes;
+  for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+    const absl::StatusOr<bool> executed = linux::HasExecuted(options_.host, init);
+    if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();
+    if (!executed.ok()) break;  // it has ended, and its exit says whether it ever ran
+    if (absl::Now() >= deadline) return absl::OkStatus();
+    absl::SleepFor(pause);
+  }
+  AwaitRecord(container, absl::Now() + kRecordTakes);
+  const ContainerRecord record = container->Snapshot();
+  if (record.state != ContainerState::kExited || record.reason != kStartError) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(record.message);
+}
+
+absl::Status EngineImpl::FailStart(Container& container, const absl::Status& failure) {
+  {
+    absl::MutexLock lock(&container.mutex);
+    ContainerRecord& record = container.record;
+    // Else its monitor's end was quicker.
+    const bool is_first = record.state == ContainerState::kRunning;
+    record.started_unix_nanos = 0;
+    if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
+    record.exit_code = 128;
+    record.oom_killed = false;
+    record.reason = kStartError;
+    record.message = std::string(failure.message());
+    container.starting = false;
+    SaveExit(container);
+  }
+  Warn(container.sandbox_id, container.id, KillContainer(container, absl::Now() + kKillTimeout));
+  return failure;
+}
+
+absl::Status EngineImpl::StartContainer(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(container->sandbox_id));
+  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+  absl::MutexLock operation(&container->operation);
+  if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
+    EndRefused(*container);
+    return absl::FailedPreconditionError(record.message);
+  }
+  {
+    // Running from here on, so that an exit that comes at once finds the state it needs.
+    absl::MutexLock lock(&container->mutex);
+    ContainerRecord& record = container->record;
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(container->id, record.state, ContainerState::kRunning));
+    record.state = ContainerState::kRunning;
+    record.started_unix_nanos = options_.clock->NowUnixNanos();
+    container->starting = true;
+  }
+  StartPhase phase(options_.observe_phase);
+  absl::Status started = options_.runtime->Start(container->id);
+  if (started.ok() && InitExecutes(HandlerOf(sandbox->Snapshot()))) {
+    started = AwaitProgram(container);
+  }
+  if (!started.ok()) return FailStart(*container, started);
+  phase.Done("container_start");
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->starting = false;
+    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
+                         container->record.spec.name);
+    if (container->record.state == ContainerState::kExited) TellExit(container->record);
+  }
+  const absl::Status saved = Save(*container);
+  if (!absl::IsResourceExhausted(saved)) return saved;
+  // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
+  Warn(container->sandbox_id, container->id, saved);
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime

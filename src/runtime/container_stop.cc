@@ -1,0 +1,127 @@
+// The end of containers that somebody asks for.
+#include <signal.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "linux/process_signals.h"
+#include "runtime/engine_impl.h"
+#include "runtime/init_executes.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// How often a monitor is looked for by whoever waits for an exit.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
+// How often an init that would not get the stop signal yet is looked at: at first, and later on.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(1);
+constexpr absl::Duration kLastLook = absl::Milliseconds(50);
+
+// What becomes of a signal that is sent to a container's init.
+enum class Reception { kTaken, kBlocked, kDropped };
+
+// Where that can't be told, as of a process that is not the init of a PID namespace: the kernel
+// drops nothing that such a process has not asked it to. `executes`: init executes a program, and
+// until then its handlers are the OCI runtime's.
+Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int signal, bool executes) {
+  if (signal == SIGKILL || signal == SIGSTOP) return Reception::kTaken;
+  const absl::StatusOr<linux::ProcessSignals> signals = linux::ReadSignals(host, init);
+  if (!signals.ok() || !signals->is_namespace_init) return Reception::kTaken;
+  if (executes && !linux::HasExecuted(host, init).value_or(true)) return Reception::kDropped;
+  if (linux::Holds(signals->caught, signal)) return Reception::kTaken;
+  return linux::Holds(signals->blocked, signal) ? Reception::kBlocked : Reception::kDropped;
+}
+
+}  // namespace
+
+absl::Status EngineImpl::SendStopSignal(Container& container) {
+  ContainerRecord record;
+  {
+    absl::MutexLock lock(&container.mutex);
+    if (container.stop_signalled) return absl::OkStatus();
+    container.stop_signalled = true;
+    record = container.record;
+  }
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  const absl::Status sent =
+      init.ok() ? linux::SignalProcess(*init, record.stop_signal) : init.status();
+  if (!sent.ok() && !absl::IsNotFound(sent)) {
+    absl::MutexLock lock(&container.mutex);
+    container.stop_signalled = false;  // the next stop tries again
+  }
+  return sent;
+}
+
+absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
+  const ContainerRecord record = container.Snapshot();
+  // The init too, by itself: it may have been moved out of its group.
+  const absl::Status init = linux::KillProcess(options_.host, record.init);
+  return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
+}
+
+bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
+  absl::MutexLock lock(&container.mutex);
+  const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
+    return !IsLive(container.record.state);
+  };
+  return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
+}
+
+bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
+  while (!AwaitExit(*container, std::min(deadline, absl::Now() + kLookAgain))) {
+    const absl::StatusOr<UniqueFd> monitor =
+        linux::OpenProcess(options_.host, container->Snapshot().monitor);
+    // Gone, and nobody has noticed: it is not watched.
+    if (absl::IsNotFound(monitor.status())) RecordExit(container);
+    if (absl::Now() >= deadline) return AwaitExit(*container, absl::InfinitePast());
+  }
+  return true;
+}
+
+bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
+  const ContainerRecord record = container->Snapshot();
+  const auto sandbox = FindSandbox(record.sandbox_id);
+  const bool executes = sandbox.ok() && InitExecutes(HandlerOf((*sandbox)->Snapshot()));
+  bool was_blocked = false;
+  for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+    const Reception now = ReceptionOf(options_.host, record.init, record.stop_signal, executes);
+    // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them so. The C library
+    // blocks all for the moment of a fork, and what comes then is dropped after it.
+    if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
+    was_blocked = now == Reception::kBlocked;
+    if (AwaitRecord(container, std::min(deadline, absl::Now() + pause))) return true;
+    if (absl::Now() >= deadline) return false;
+  }
+  SendStopSignal(*container).IgnoreError();  // gone already is as good
+  return AwaitRecord(container, deadline);
+}
+
+absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  const CallOff call_off(TurnsOf(*container), container->id);
+  ContainerState state;
+  {
+    // A start under way is waited for. Not held longer: a second stop may have less patience.
+    absl::MutexLock operation(&container->operation);
+    EndRefused(*container);
+    state = container->Snapshot().state;
+  }
+  SeeOomScore(*container);
+  SeeGroup(*container);
+  if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
+    if (StopGently(container, absl::Now() + grace)) return absl::OkStatus();
+  }
+  if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
+  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
+  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
+  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
+}
+
+}  // namespace plimsoll::runtime

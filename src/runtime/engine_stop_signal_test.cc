@@ -1,0 +1,100 @@
+// The stop signal and inits of PID namespaces that are no container's: what the kernel would drop
+// is held back.
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "base/unique_fd.h"
+#include "gtest/gtest.h"
+#include "linux/process.h"
+#include "linux/process_signals.h"
+#include "runtime/engine_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+class EngineStopSignalTest : public EngineTest {
+ protected:
+  ~EngineStopSignalTest() override {
+    if (init_ > 0) kill(init_, SIGKILL);
+  }
+  // A started container whose init, pid 1 of a namespace, becomes this Perl program after `before`.
+  std::string Run(
+      const char* program, void (*before)() = [] {}) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    init_ = static_cast<pid_t>(
+        syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (init_ == 0) {
+      dup2(ends[1], 1);
+      before();
+      execl("/usr/bin/perl", "perl", "-MPOSIX", "-e", program, nullptr);
+      _exit(127);
+    }
+    output_ = UniqueFd(ends[0]);
+    close(ends[1]);
+    runtime_.init = *linux::IdentifyProcess(host_, init_);
+    const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+    const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+    EXPECT_TRUE(engine_->StartContainer(id).ok());
+    return id;
+  }
+  // What init has written, once it has ended, which is told as the monitor tells it.
+  std::string AwaitInit(const std::string& id) {
+    std::string text;
+    char c = 0;
+    while (read(output_.get(), &c, 1) == 1) text += c;
+    init_ = 0;
+    runtime_.EndMonitor(id, ExitRecord{0, absl::GetCurrentTimeNanos()});
+    return text;
+  }
+  // What it writes until a stop with a long grace period has ended it.
+  std::string Stopped(const std::string& id) {
+    std::thread stop([&] { EXPECT_TRUE(engine_->StopContainer(id, absl::Seconds(60)).ok()); });
+    std::string text = AwaitInit(id);
+    stop.join();
+    return text;
+  }
+
+  pid_t init_ = 0;
+  UniqueFd output_;
+};
+
+TEST_F(EngineStopSignalTest, OneThatWaitsForBlockedSignalsGetsIt) {
+  const std::string id =
+      Run("$set = POSIX::SigSet->new(SIGTERM); sigprocmask(SIG_BLOCK, $set);"
+          "$got = POSIX::SigSet->new;"
+          "while (1) { select(undef, undef, undef, 0.02); sigpending($got);"
+          "  if ($got->ismember(SIGTERM)) { print 'pending'; exit 0; } }");
+  EXPECT_TRUE(*linux::HasExecuted(host_, *runtime_.init)) << "a start waits for that";
+  EXPECT_EQ(Stopped(id), "pending");
+}
+
+TEST_F(EngineStopSignalTest, OneThatIgnoresItAtFirstGetsItLater) {
+  const std::string id =
+      Run("$SIG{TERM} = 'IGNORE'; select(undef, undef, undef, 1);"
+          "$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;");
+  EXPECT_EQ(Stopped(id), "caught");
+}
+
+// As a handler of the OCI runtime's would take it, of which the container knows nothing.
+TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
+  const std::string id = Run(
+      "$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;", [] {
+        signal(SIGTERM, [](int) {
+          if (write(1, "lost", 4) == 4) _exit(1);
+        });
+        usleep(2'000'000);
+      });
+  ASSERT_FALSE(*linux::HasExecuted(host_, *runtime_.init)) << "a start does not wait for long";
+  EXPECT_EQ(Stopped(id), "caught");
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

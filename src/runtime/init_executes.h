@@ -1,0 +1,19 @@
+// Whether a container's init goes on to execute a program.
+#ifndef PLIMSOLL_RUNTIME_INIT_EXECUTES_H_
+#define PLIMSOLL_RUNTIME_INIT_EXECUTES_H_
+
+#include "absl/status/statusor.h"
+#include "runtime/handlers/handler.h"
+
+namespace plimsoll::runtime {
+
+// True of what the daemon's own OCI runtime makes: null, or a handler without a program. A
+// handler's program may run the workload in its init, as krun does. False where the handler isn't
+// known any more.
+inline bool InitExecutes(const absl::StatusOr<const Handler*>& handler) {
+  return handler.ok() && (*handler == nullptr || (*handler)->program.empty());
+}
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_INIT_EXECUTES_H_

@@ -1,0 +1,36 @@
+// What of the node clients may have been told of since the machine's start.
+#ifndef PLIMSOLL_RUNTIME_TOLD_SHARE_H_
+#define PLIMSOLL_RUNTIME_TOLD_SHARE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/fs_root.h"
+#include "runtime/node_share.h"
+
+namespace plimsoll::runtime {
+
+// The sum of all shares that were in force. A kubelet sends the CPUs of its own start for as long
+// as it runs (KEP-5224 "kubelet"), also those that have gone since, and it outlives this daemon: so
+// the sum is kept in the run directory, under the boot id. For one user at a time.
+class ToldShare {
+ public:
+  // Reads what a daemon before this one has left. What can't be read counts as nothing.
+  void Load(const FsRoot& run, const std::string& boot_id);
+  // An error says that the next daemon will not know; this one does all the same.
+  absl::Status Add(const NodeShare& share);
+  // is_whole means nothing here.
+  const NodeShare& sum() const { return sum_; }
+
+ private:
+  absl::Status Store() const;
+
+  std::optional<FsRoot> run_;  // none: nowhere to keep it
+  std::string boot_id_;
+  NodeShare sum_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_TOLD_SHARE_H_

@@ -1,0 +1,53 @@
+#include "runtime/told_share.h"
+
+#include "base/test_dir.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using resources::CpuSet;
+
+NodeShare Share(const char* cpus, const char* nodes) {
+  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), false};
+}
+
+TEST(ToldShareTest, IsTheSumOfAllSharesOverDaemonsUntilAReboot) {
+  TestDir run;
+  ToldShare first;
+  first.Load(run.root(), "boot-1");
+  EXPECT_TRUE(first.sum().cpus.Empty());
+  ASSERT_TRUE(first.Add(Share("0-3", "0")).ok());
+  ASSERT_TRUE(first.Add(Share("2-5", "1")).ok());
+  EXPECT_EQ(first.sum().cpus.ToString(), "0-5");
+  ToldShare next;
+  next.Load(run.root(), "boot-1");
+  EXPECT_EQ(next.sum().cpus.ToString(), "0-5");
+  EXPECT_EQ(next.sum().memory_nodes.ToString(), "0-1");
+  ToldShare rebooted;
+  rebooted.Load(run.root(), "boot-2");
+  EXPECT_TRUE(rebooted.sum().cpus.Empty());
+}
+
+TEST(ToldShareTest, WhatCannotBeKeptIsKnownAllTheSame) {
+  TestDir run;
+  ToldShare told;
+  told.Load(run.root(), "boot");
+  ASSERT_TRUE(run.root().MakeDirs("told-share/in-the-way").ok());
+  EXPECT_FALSE(told.Add(Share("0-3", "0")).ok());
+  EXPECT_EQ(told.sum().cpus.ToString(), "0-3");
+}
+
+TEST(ToldShareTest, GarbageCountsAsNothing) {
+  TestDir run;
+  for (const char* text : {"", "boot b\n", "boot b\ncpus x-y\nmemory-nodes 3-1\n", "\n\n\n\n"}) {
+    ASSERT_TRUE(run.root().ReplaceFile("told-share", text).ok());
+    ToldShare told;
+    told.Load(run.root(), "b");
+    EXPECT_TRUE(told.sum().cpus.Empty()) << text;
+    EXPECT_TRUE(told.sum().memory_nodes.Empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

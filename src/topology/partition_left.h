@@ -1,0 +1,19 @@
+// What is left of a partition that doesn't fit the machine.
+#ifndef PLIMSOLL_TOPOLOGY_PARTITION_LEFT_H_
+#define PLIMSOLL_TOPOLOGY_PARTITION_LEFT_H_
+
+#include "absl/status/statusor.h"
+#include "topology/partition.h"
+#include "topology/zone_tree.h"
+
+namespace plimsoll::topology {
+
+// As MakePartition with what of the description this machine has: the CPUs, zones and NUMA nodes
+// that are there, as many CPUs and as much memory as there is, attributes of the zones that are
+// shown. FAILED_PRECONDITION when nothing is left.
+absl::StatusOr<Partition> MakePartitionOfWhatIsLeft(const PartitionConfig& config,
+                                                    const ZoneTree& machine);
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_PARTITION_LEFT_H_

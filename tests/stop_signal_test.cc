@@ -1,0 +1,96 @@
+// The stop signal meets an init that is not ready for it: the kernel drops what the init of a PID
+// namespace does not catch.
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/wait_until_for_test.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+class StopSignalTest : public NodeTest {
+ protected:
+  // How long the stop took; the container has exited then.
+  absl::Duration Stop(const std::string& id, int64_t grace_seconds) {
+    const absl::Time begin = absl::Now();
+    const grpc::Status stopped = StopContainer(id, grace_seconds);
+    EXPECT_TRUE(stopped.ok()) << stopped.error_message();
+    EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
+    return absl::Now() - begin;
+  }
+};
+
+// `sh -c top`, whose handler comes some milliseconds after its start.
+TEST_F(StopSignalTest, AStopRightAfterAStartIsNotLost) {
+  const std::string pod = RunPod();
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = Start(pod, Shell("trap 'exit 7' TERM; while :; do sleep 0.02; done"));
+    EXPECT_LT(Stop(id, 60), Patience(absl::Seconds(5))) << i;
+    EXPECT_EQ(Status(id).exit_code(), 7) << i;
+    ASSERT_TRUE(RemoveContainer(id).ok());
+  }
+}
+
+TEST_F(StopSignalTest, ASignalWaitsForAHandlerThatComesLate) {
+  const std::string id =
+      Start(RunPod(), Shell("sleep 2; trap 'exit 7' TERM; while :; do sleep 0.02; done"));
+  const absl::Duration took = Stop(id, 60);
+  EXPECT_LT(took, Patience(absl::Seconds(20)));
+  EXPECT_EQ(Status(id).exit_code(), 7) << "lost, it ends by SIGKILL";
+}
+
+TEST_F(StopSignalTest, AnInitThatNeverListensGetsItsGraceAndIsKilled) {
+  for (const char* script :
+       {"while :; do sleep 0.05; done", "trap '' TERM; while :; do sleep 0.05; done"}) {
+    const std::string id = Start(RunPod(), Shell(script));
+    const absl::Duration took = Stop(id, 2);
+    EXPECT_GT(took, absl::Milliseconds(1900)) << script;
+    EXPECT_LT(took, Patience(absl::Seconds(10))) << script;
+    EXPECT_EQ(Status(id).exit_code(), 137) << script;
+  }
+}
+
+// Some take the second one as "now".
+TEST_F(StopSignalTest, NoInitGetsTwo) {
+  const std::string script =
+      "n=0; sleep 1; trap 'n=$((n+1)); echo got $n' TERM; "
+      "i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; echo had $n";
+  const std::string id = Start(RunPod(), Shell(script));
+  std::thread first([&] { EXPECT_TRUE(StopContainer(id, 60).ok()); });
+  // One after the other's arrival, or the shell would take two for one.
+  EXPECT_TRUE(WaitUntil([&] { return Output(id) == "got 1\n"; }));
+  EXPECT_TRUE(StopContainer(id, 60).ok());
+  first.join();
+  EXPECT_EQ(Status(id).exit_code(), 0);
+  EXPECT_EQ(Output(id), "got 1\nhad 1\n");
+}
+
+// The host's init drops nothing for it, and neither does a pod's own.
+TEST_F(StopSignalTest, WhatIsNoInitOfItsNamespaceEndsAtOnce) {
+  for (const cri::NamespaceMode mode : {cri::POD, cri::NODE}) {
+    cri::PodSandboxConfig pod = PodConfig();
+    pod.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(mode);
+    cri::ContainerConfig config = Shell("exec sleep 1000");
+    config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(mode);
+    const std::string id = Start(RunPod(pod), config);
+    EXPECT_LT(Stop(id, 60), Patience(absl::Seconds(5)));
+    EXPECT_EQ(Status(id).exit_code(), 143);
+  }
+}
+
+// A stop with less patience ends one that waits for a handler.
+TEST_F(StopSignalTest, AnImpatientStopDoesNotWaitForAnother) {
+  const std::string id = Start(RunPod(), Shell("while :; do sleep 0.05; done"));
+  std::thread patient([&] { EXPECT_TRUE(StopContainer(id, 60).ok()); });
+  absl::SleepFor(absl::Milliseconds(200));
+  EXPECT_LT(Stop(id, 0), Patience(absl::Seconds(5)));
+  patient.join();
+  EXPECT_EQ(Status(id).exit_code(), 137);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
