@@ -11,9 +11,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// An init that was let run executes its program within a millisecond, on a busy machine later. What
-// takes longer than this is told of by its exit.
-constexpr absl::Duration kExecutes = absl::Milliseconds(200);
+// An init that was let run executes its program within a millisecond, on a busy machine later.
 constexpr absl::Duration kFirstLook = absl::Microseconds(50);
 constexpr absl::Duration kLastLook = absl::Milliseconds(5);
 // From the end of an init to the record of its exit, some milliseconds.
@@ -46,7 +44,7 @@ void EngineImpl::EndRefused(Container& container) {
 
 absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
   const linux::ProcessId init = container->Snapshot().init;
-  const absl::Time deadline = absl::Now() + kExecutes;
+  const absl::Time deadline = absl::Now() + options_.program_wait;
   for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
     const absl::StatusOr<bool> executed = linux::HasExecuted(options_.host, init);
     if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();

@@ -77,6 +77,9 @@ struct EngineOptions {
   bool show_pictures = true;
   // Whether new pods and containers get classes; those that have some keep them in any case.
   bool assign_classes = true;
+  // How long a start waits until the init executes its program. A quota of CPU, a slow file system
+  // or a busy machine may make it late; what comes later still is told by the container's exit.
+  absl::Duration program_wait = absl::Seconds(5);
   Clock* clock = &Clock::Real();
   PhaseObserver observe_phase;  // called in any thread; must be quick; may be null
 };

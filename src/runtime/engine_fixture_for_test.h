@@ -59,6 +59,7 @@ class EngineTest : public ::testing::Test {
     options.network = network_.get();
     options.assign_classes = assign_classes_;
     options.show_pictures = show_pictures_;
+    options.program_wait = program_wait_;
     options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
     auto engine = Engine::Create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
@@ -113,6 +114,7 @@ class EngineTest : public ::testing::Test {
   std::unique_ptr<network::Network> network_;
   bool assign_classes_ = true;
   bool show_pictures_ = true;
+  absl::Duration program_wait_ = absl::Seconds(5);
   std::unique_ptr<Engine> engine_;
 };
 

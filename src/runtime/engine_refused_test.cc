@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/process.h"
@@ -256,8 +258,25 @@ TEST_F(EngineStartErrorTest, AProgramThatTheKernelRefusesFailsTheStart) {
               ElementsAre(EventType::kContainerCreated, EventType::kContainerStopped));
 }
 
-// A busy machine: its start has been told of by then.
-TEST_F(EngineStartErrorTest, OneThatIsRefusedLateIsToldByItsExit) {
+TEST_F(EngineStartErrorTest, OneThatABusyMachineRefusesAfterAWhileFailsTheStart) {
+  const std::string id = CreateWithInit();
+  std::thread late;
+  runtime_.on_start = [&] {
+    late = std::thread([&] {
+      absl::SleepFor(absl::Milliseconds(500));
+      Fail(id);
+    });
+  };
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->StartContainer(id)));
+  late.join();
+  ExpectFailed(Record(id));
+  EXPECT_EQ(Record(id).started_unix_nanos, 0);
+}
+
+// Its start has been told of by then.
+TEST_F(EngineStartErrorTest, OneThatIsRefusedLaterStillIsToldByItsExit) {
+  program_wait_ = absl::Milliseconds(100);
+  Restart();
   const std::string id = CreateWithInit();
   ASSERT_TRUE(engine_->StartContainer(id).ok());
   EXPECT_EQ(Record(id).state, ContainerState::kRunning);

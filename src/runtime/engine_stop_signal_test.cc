@@ -85,6 +85,8 @@ TEST_F(EngineStopSignalTest, OneThatIgnoresItAtFirstGetsItLater) {
 
 // As a handler of the OCI runtime's would take it, of which the container knows nothing.
 TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
+  program_wait_ = absl::Milliseconds(100);
+  StartEngine();
   const std::string id = Run(
       "$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;", [] {
         signal(SIGTERM, [](int) {
@@ -92,7 +94,7 @@ TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
         });
         usleep(2'000'000);
       });
-  ASSERT_FALSE(*linux::HasExecuted(host_, *runtime_.init)) << "a start does not wait for long";
+  ASSERT_FALSE(*linux::HasExecuted(host_, *runtime_.init)) << "a start does not wait for as long";
   EXPECT_EQ(Stopped(id), "caught");
 }
 
