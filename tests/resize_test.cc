@@ -254,6 +254,41 @@ TEST_F(ResizeTest, OfManyAtOnceOneIsTheLastWhole) {
   EXPECT_EQ(Updates(id).size(), 80u);
 }
 
+// As after a kill between the row and the kernel's files. tests/kill does it at random instants.
+TEST_F(ResizeTest, UpdatesThatAreLegalOneAfterTheOtherAreFinishedAtOnce) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Sleeper();
+  config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(64 * kMiB);
+  const std::string id = Start(pod, config);
+  cri::LinuxContainerResources update;
+  (*update.mutable_unified())["cpu.max"] = "30000 60000";
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  const std::string group = CgroupOf(pod, id);
+  const linux::CgroupSettings before = *Cgroups().Read(group);
+  update.clear_unified();
+  update.set_cpu_quota(20000);
+  update.set_memory_limit_in_bytes(128 * kMiB);
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  const linux::CgroupSettings after = *Cgroups().Read(group);
+  EXPECT_EQ(after.cpu_quota_us, 20000);
+  EXPECT_EQ(after.memory_limit_bytes, 128 * kMiB);
+  for (const bool is_written : {false, true}) {
+    node_.KillDaemon();
+    const std::string mark = node_.run_directory() + "/updates/" + id;
+    ASSERT_TRUE(Host().ReplaceFile(mark, "", 0600).ok());
+    if (!is_written) {
+      ASSERT_TRUE(Cgroups().Apply(group, before).ok());
+    }
+    ASSERT_TRUE(node_.StartDaemon().ok());
+    EXPECT_EQ(*Cgroups().Read(group), after);
+    EXPECT_FALSE(Host().Exists(mark));
+  }
+  plimsoll::v1::InspectResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.node().Inspect(&context, {}, &response).ok());
+  EXPECT_THAT(response.troubles(), ::testing::IsEmpty());
+}
+
 TEST_F(ResizeTest, WhatWasAcknowledgedOutlivesTheDaemon) {
   const std::string id = Start(RunPod(), Sleeper());
   for (const int64_t size : {70, 80, 90}) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <random>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup.h"
+#include "linux/cgroup_merge.h"
 #include "linux/process.h"
 
 namespace plimsoll::linux {
@@ -177,6 +179,83 @@ TEST_F(CgroupHostTest, MemoryAndSwapGoUpAndDownAndAway) {
   ASSERT_TRUE(
       cgroups_->Apply(group_, {.memory_limit_bytes = -1, .memory_swap_limit_bytes = -1}).ok());
   EXPECT_EQ(cgroups_->Read(group_)->memory_limit_bytes, -1);
+}
+
+// Updates as clients send them, of which the kernel refuses some by what it holds.
+class RandomUpdates {
+ public:
+  RandomUpdates(unsigned seed, bool swap, bool raw) : random_(seed), swap_(swap), raw_(raw) {}
+
+  CgroupSettings Next() {
+    CgroupSettings update;
+    if (Once(3)) update.cpu_shares = 2 + static_cast<uint64_t>(Any(1000));
+    if (Once(3)) update.cpu_quota_us = Once(4) ? -1 : 1000 * (1 + Any(100));
+    if (Once(4)) update.cpu_period_us = 10000 * (1 + static_cast<uint64_t>(Any(10)));
+    if (Once(2)) update.memory_limit_bytes = Once(5) ? -1 : (16 + 16 * Any(8)) << 20;
+    if (swap_ && Once(3)) update.memory_swap_limit_bytes = Once(5) ? -1 : (16 + 16 * Any(12)) << 20;
+    if (!raw_) return update;
+    const std::pair<const char*, std::vector<std::string>> files[] = {
+        {"cpu.max", {"max", "30000", "40000 80000"}},
+        {"cpu.weight", {"7", "300"}},
+        {"cpu.weight.nice", {"-5", "10"}},
+        {"memory.high", {"max", "1G"}},
+        {"memory.max", {"max", "48M", "0x6000000"}},
+    };
+    for (const auto& [file, values] : files) {
+      if (Once(6)) update.unified[file] = values[static_cast<size_t>(Any(values.size()))];
+    }
+    if (swap_ && Once(6)) update.unified["memory.swap.max"] = Once(2) ? "0" : "16M";
+    return update;
+  }
+
+ private:
+  int64_t Any(size_t below) {
+    return std::uniform_int_distribution<int64_t>(0, static_cast<int64_t>(below) - 1)(random_);
+  }
+  bool Once(size_t in) { return Any(in) == 0; }
+
+  std::minstd_rand random_;
+  const bool swap_;
+  const bool raw_;
+};
+
+// What the updates that were taken have merged to is legal at once, from where the last of them was
+// applied and from where it wasn't yet, and is what the kernel holds.
+TEST_F(CgroupHostTest, MergedUpdatesAreWhatTheKernelHolds) {
+  if (!Has("memory") || !Has("cpu")) GTEST_SKIP() << "needs the memory and cpu controllers";
+  const bool is_v2 = cgroups_->layout() == CgroupLayout::kV2;
+  const std::string cut = group_ + "/cut";
+  const std::string live = group_ + "/live";
+  ASSERT_TRUE(cgroups_->Create(cut).ok());
+  ASSERT_TRUE(cgroups_->Create(live).ok());
+  const auto held = [&](const std::string& group) {
+    CgroupSettings settings = *cgroups_->Read(group);
+    for (const char* file : {"cpu.max", "cpu.weight", "memory.high", "memory.swap.max"}) {
+      if (is_v2) settings.unified[file] = cgroups_->ReadFile(group, "", file).value_or("none");
+    }
+    return settings;
+  };
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  const bool has_swap = cgroups_->Read(live)->memory_swap_limit_bytes.has_value();
+  RandomUpdates updates(seed, has_swap, is_v2);
+  CgroupSettings row;
+  int taken = 0;
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    const CgroupSettings update = updates.Next();
+    if (!cgroups_->Apply(live, update).ok()) continue;
+    ++taken;
+    MergeUpdate(update, cgroups_->layout(), &row);
+    const CgroupSettings expected = held(live);
+    for (const std::string& group : {cut, live}) {
+      const absl::Status finished = cgroups_->Apply(group, row);
+      EXPECT_TRUE(finished.ok()) << "step " << i << ", " << group << ": " << finished;
+      EXPECT_EQ(held(group), expected) << "step " << i << ", " << group;
+    }
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_TRUE(cgroups_->Remove(cut).ok());
+  EXPECT_TRUE(cgroups_->Remove(live).ok());
 }
 
 TEST_F(CgroupHostTest, QuotaStaysLegalBelowALimitedParent) {

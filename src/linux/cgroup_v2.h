@@ -65,6 +65,9 @@ class CgroupV2 : public CgroupManager {
                                                  int64_t memory_and_swap) const;
   absl::Status PlanOthers(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
+  // Whether a raw file is that of swap, which isn't accounted, and asks for nothing else.
+  bool SaysNothingOfSwap(const std::string& group, const std::string& file,
+                         absl::string_view value) const;
   absl::Status CheckUse(const std::string& group, int64_t memory_max) const;  // RefuseToStarve's
   absl::Status ReadMemorySettings(const std::string& group, CgroupSettings& settings) const;
   absl::Status ReadOtherSettings(const std::string& group, CgroupSettings& settings) const;

@@ -75,6 +75,14 @@ absl::StatusOr<std::optional<int64_t>> CgroupV2::SwapMax(const std::string& grou
       tree_->PathOf(group, "memory.swap.max"), "); only -1 or the memory limit is possible"));
 }
 
+// As with the member: no swap, or no limit of it, can be had where it isn't accounted.
+bool CgroupV2::SaysNothingOfSwap(const std::string& group, const std::string& file,
+                                 absl::string_view value) const {
+  if (file != "memory.swap.max" || tree_->HasFile(group, file)) return false;
+  value = absl::StripAsciiWhitespace(value);
+  return (value == "0" || value == "max") && tree_->HasFile(group, "memory.max");
+}
+
 absl::Status CgroupV2::CheckUse(const std::string& group, int64_t memory_max) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto usage, ReadLimit(group, "memory.current"));
   if (!usage.has_value()) return absl::OkStatus();
@@ -150,6 +158,7 @@ absl::Status CgroupV2::Apply(absl::string_view path, const CgroupSettings& setti
   std::set<std::string> files;
   for (const CgroupWrite& write : writes) files.insert(write.file);
   for (const auto& [file, value] : settings.unified) {
+    if (SaysNothingOfSwap(group, file, value)) continue;
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, file, "unified"));
     if (!files.insert(file).second) {
       return absl::InvalidArgumentError(

@@ -168,6 +168,11 @@ TEST_F(CgroupV2Test, WithoutSwapAccountingOnlyNoSwapIsPossible) {
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(status.message(), HasSubstr("does not account swap"));
   EXPECT_EQ(cgroups_.Read("/a/b")->memory_swap_limit_bytes, std::nullopt);
+  // By the raw file too.
+  EXPECT_TRUE(cgroups_.Apply("/a/b", {.unified = {{"memory.swap.max", "0"}}}).ok());
+  EXPECT_TRUE(cgroups_.Apply("/a/b", {.unified = {{"memory.swap.max", "max\n"}}}).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      cgroups_.Apply("/a/b", {.unified = {{"memory.swap.max", "1048576"}}})));
 }
 
 TEST_F(CgroupV2Test, ALimitThatWouldKillIsRefused) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "linux/cgroup_merge.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
 #include "runtime/oci/fit.h"
@@ -130,10 +131,13 @@ absl::Status EngineImpl::SettleProcess(const Created& created, const CreateReque
   record->init = created.init;
   // What another program has made of its resources is that program's affair.
   std::vector<std::string> told;  // by Create
-  const absl::Status registered = options_.cgroups->Register(
-      record->cgroup_path, record->init.pid,
-      request.program.empty() ? FitSettings(request.spec->resources, *options_.runtime, &told)
-                              : linux::CgroupSettings());
+  linux::CgroupSettings given;
+  if (request.program.empty()) {
+    given = FitSettings(request.spec->resources, *options_.runtime, &told);
+    linux::Settle(options_.cgroups->layout(), &given);
+  }
+  const absl::Status registered =
+      options_.cgroups->Register(record->cgroup_path, record->init.pid, given);
   if (!registered.ok()) {
     return Annotate(registered, absl::StrCat("container ", record->spec.name));
   }

@@ -7,6 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "linux/cgroup_merge.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
@@ -219,10 +220,10 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const std::vector<std::string> owned = ClassFiles(record.id);
   linux::CgroupSettings asked = record.spec.resources;
+  linux::Settle(options_.cgroups->layout(), &asked);
   LeaveOut(owned, &asked);
   // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
-  asked.cpuset_cpus.reset();
-  asked.cpuset_mems.reset();
+  LeaveOut({"cpuset.cpus", "cpuset.mems"}, &asked);
   // Where limits are in v1 a container is made without files of v2, whatever is on record.
   if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
   std::vector<std::string> told;  // by whoever asked for it
@@ -261,7 +262,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
     PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
   }
   ContainerSpec asked = record.spec;
-  linux::MergeInto(update.cgroup, &asked.resources);
+  linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
     asked.kubernetes_resources = *update.kubernetes_resources;

@@ -264,6 +264,52 @@ TEST_F(EnginePassDownTest, WhereLimitsAreInVersionOneNoFileOfVersionTwoIsFinishe
   }
 }
 
+// What is legal one after the other only: memory past the sum of memory and swap, which stays, and
+// a file that is written by its name and by a member.
+TEST_F(EnginePassDownTest, UpdatesOneAfterTheOtherAreFinishedAtOnce) {
+  constexpr int64_t kMiB = 1 << 20;
+  const std::string pod = Pod();
+  const std::string id = Create(pod, Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  const std::vector<linux::CgroupSettings> updates = {
+      {.memory_limit_bytes = 64 * kMiB,
+       .memory_swap_limit_bytes = 64 * kMiB,
+       .unified = {{"cpu.max", "50000 200000"}}},
+      {.cpu_quota_us = 20000, .memory_limit_bytes = 128 * kMiB}};
+  for (const linux::CgroupSettings& update : updates) {
+    ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = update}).ok());
+    ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.resources = update}).ok());
+  }
+  const linux::CgroupSettings whole = {.cpu_quota_us = 20000,
+                                       .cpu_period_us = 200000,
+                                       .memory_limit_bytes = 128 * kMiB,
+                                       .memory_swap_limit_bytes = 128 * kMiB};
+  linux::CgroupSettings of_pod = whole;
+  of_pod.cpu_shares = 1024;
+  EXPECT_EQ(SpecOf(pod).resources, of_pod);
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources, whole);
+  ASSERT_TRUE(run_.ReplaceFile("updates/" + id, "").ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(group), whole);
+}
+
+// By an earlier build, or at a creation, where the OCI runtime writes the files last.
+TEST_F(EnginePassDownTest, WhatIsThereTwiceIsFinishedOnce) {
+  ContainerSpec spec = Spec();
+  spec.resources = {.cpu_quota_us = 20000,
+                    .memory_limit_bytes = 128 << 20,
+                    .memory_swap_limit_bytes = 64 << 20,
+                    .unified = {{"cpu.max", "max 50000"}, {"cpuset.cpus", "0"}}};
+  const std::string id = Create(Pod(), spec);
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ASSERT_TRUE(run_.ReplaceFile("updates/" + id, "").ok());
+  StartEngine();
+  EXPECT_EQ(*cgroups_.Read(engine_->GetContainer(id)->cgroup_path),
+            (linux::CgroupSettings{.memory_limit_bytes = 128 << 20,
+                                   .unified = {{"cpu.max", "max 50000"}}}));
+}
+
 TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   const std::string id = Create(Pod(), Spec());
   ASSERT_TRUE(engine_->StartContainer(id).ok());

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "linux/cgroup_merge.h"
 #include "linux/process.h"
 #include "network/network.h"
 #include "runtime/class_files.h"
@@ -261,11 +262,15 @@ absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& contain
 // memory.oom.group.
 linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
                                                 const std::string& id) const {
+  linux::CgroupSettings settled = asked;
+  linux::Settle(options_.cgroups->layout(), &settled);
   linux::CgroupSettings lost;
-  lost.cpu_quota_us = asked.cpu_quota_us;
-  lost.cpu_period_us = asked.cpu_period_us;
-  const auto oom_group = asked.unified.find("memory.oom.group");
-  if (oom_group != asked.unified.end()) lost.unified.insert(*oom_group);
+  lost.cpu_quota_us = settled.cpu_quota_us;
+  lost.cpu_period_us = settled.cpu_period_us;
+  for (const char* file : {"cpu.max", "memory.oom.group"}) {
+    const auto raw = settled.unified.find(file);
+    if (raw != settled.unified.end()) lost.unified.insert(*raw);
+  }
   LeaveOut(ClassFiles(id), &lost);
   return lost;
 }

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "linux/cgroup_merge.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
@@ -115,7 +116,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
                                                       "; an update needs one that is Ready"));
   }
   SandboxSpec asked = record.spec;
-  linux::MergeInto(update.resources, &asked.resources);
+  linux::MergeUpdate(update.resources, options_.cgroups->layout(), &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
   if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
   const std::string what = absl::StrCat("update sandbox ", record.id);

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "harness/kernel.h"
+#include "kill/limits.h"
 
 namespace plimsoll::testing {
 
@@ -79,12 +80,13 @@ bool Actor::StepContainer(ContainerModel& container) {
   if (container.lives == kCreated) {
     if (dice < 10) return RemoveContainer(container);
     if (dice < 15) return StopContainer(container);
+    if (dice < 35) return Update(container);
     return StartContainer(container);
   }
   if ((container.lives & kRunning) == 0) return RemoveContainer(container);
   if (dice < 35) return Exec(container);
   if (dice < 50) return ExecUntilTimeout(container);
-  if (dice < 65) {
+  if (dice < 58) {
     OpenGate(container);
     return true;
   }
@@ -278,14 +280,41 @@ bool Actor::ExecUntilTimeout(ContainerModel& container) {
 }
 
 bool Actor::Update(ContainerModel& container) {
+  for (uint64_t left = 1 + Random(8); left > 0; --left) {
+    if (!UpdateOnce(container)) return false;
+  }
+  return true;
+}
+
+bool Actor::UpdateOnce(ContainerModel& container) {
+  // One that is to run out of memory has no more than it was made with.
+  const linux::CgroupSettings update =
+      RandomUpdate([this](uint64_t below) { return Random(below); },
+                   /*memory=*/container.ending != Ending::kOutOfMemory);
+  if (!container.held.has_value()) {
+    const std::optional<Limits> before = LimitsOf(*options_.node, container.id);
+    if (before.has_value()) container.held = before->held;
+  }
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(container.id);
-  request.mutable_linux()->set_cpu_shares(static_cast<int64_t>(512 + Random(4) * 256));
+  *request.mutable_linux() = MessageOf(update);
   cri::UpdateContainerResourcesResponse response;
-  return Judge(
-             "update " + container.name,
-             options_.node->runtime().UpdateContainerResources(Context().get(), request, &response),
-             {Code::FAILED_PRECONDITION}) != Answer::kCutOff;
+  const Answer answer =
+      Judge(absl::StrCat("update ", container.name, ": ", request.linux().ShortDebugString()),
+            options_.node->runtime().UpdateContainerResources(Context().get(), request, &response),
+            {Code::FAILED_PRECONDITION});
+  if (answer == Answer::kCutOff) {
+    container.cut = update;
+    return false;
+  }
+  const std::optional<Limits> now = LimitsOf(*options_.node, container.id);
+  container.held.reset();
+  if (now.has_value()) container.held = now->held;
+  if (now.has_value() && answer == Answer::kOk && !Holds(now->held, update) &&
+      (LifeOf(container) & (kCreated | kRunning)) != 0) {
+    Fault(absl::StrCat(container.name, " does not hold ", request.linux().ShortDebugString()));
+  }
+  return true;
 }
 
 bool Actor::ImportImage() {

@@ -85,7 +85,10 @@ class Actor {
   bool RemoveContainer(ContainerModel& container);
   bool Exec(ContainerModel& container);
   bool ExecUntilTimeout(ContainerModel& container);
+  // Several updates, one after the other: what the first leave is what the next begin with.
   bool Update(ContainerModel& container);
+  bool UpdateOnce(ContainerModel& container);
+  void VerifyLimits(ContainerModel& container);
   bool StepContainer(ContainerModel& container);
   bool ImportImage();
   bool RemoveImage();

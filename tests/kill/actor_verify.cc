@@ -6,6 +6,8 @@
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "kill/actor.h"
+#include "kill/limits.h"
+#include "runtime/spec/json.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -97,6 +99,26 @@ void Actor::CheckExit(const cri::ContainerStatus& status, ContainerModel& contai
   }
 }
 
+// An update that was answered holds, one that was cut off whole or not at all; and the kernel holds
+// what is on record, from which the daemon goes on.
+void Actor::VerifyLimits(ContainerModel& container) {
+  const std::optional<Limits> now = LimitsOf(*options_.node, container.id);
+  // One that has just ended loses its groups, one after the other.
+  if (!now.has_value() || (LifeOf(container) & (kCreated | kRunning)) == 0) return;
+  if (!Holds(now->held, now->row)) {
+    Fault(absl::StrCat(container.name, " holds ", runtime::ToJson(now->held),
+                       ", on record is: ", runtime::ToJson(now->row)));
+  }
+  if (container.held.has_value() && now->held != *container.held &&
+      !(container.cut.has_value() && Holds(now->held, *container.cut))) {
+    Fault(absl::StrCat(container.name, " holds ", runtime::ToJson(now->held), ", it had ",
+                       runtime::ToJson(*container.held), " and was cut off with ",
+                       container.cut.has_value() ? runtime::ToJson(*container.cut) : "nothing"));
+  }
+  container.held = now->held;
+  container.cut.reset();
+}
+
 void Actor::VerifyContainer(const Observed& observed, ContainerModel& container) {
   const auto found = observed.containers.find(container.name);
   if (found != observed.containers.end()) {
@@ -143,6 +165,7 @@ void Actor::VerifyContainer(const Observed& observed, ContainerModel& container)
       CheckExit(response.status(), container);
     }
   }
+  if (life == kCreated || life == kRunning) VerifyLimits(container);
   if (life == kAbsent && !ProcessesWith(Token(container)).empty()) {
     Fault(container.name + " is gone, its process is not");
   }

@@ -7,9 +7,12 @@
 #define PLIMSOLL_TESTS_KILL_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "linux/cgroup_settings.h"
 
 namespace plimsoll::testing {
 
@@ -47,6 +50,9 @@ struct ContainerModel {
   bool exit_seen = false;
   int exit_code = 0;
   int64_t finished_at = 0;
+  // What the kernel held of its limits when the last update had been answered; nullopt: not known.
+  std::optional<linux::CgroupSettings> held;
+  std::optional<linux::CgroupSettings> cut;  // an update since then, which was cut off
   // Nanoseconds since the epoch between which it ended while no daemon lived; 0: not known.
   int64_t ended_after = 0;
   int64_t ended_before = 0;
