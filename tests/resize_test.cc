@@ -1,6 +1,7 @@
 // Containers resized in place: the rows of docs/resize.md, on this machine's kernel.
 #include <sys/sysinfo.h>
 
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -203,6 +204,37 @@ TEST_F(ResizeTest, RawFilesAreThoseOfVersionTwo) {
   (*update.mutable_unified())["cgroup.freeze"] = "1";
   EXPECT_EQ(TryUpdate(id, update).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(ExecOutput(id, "echo it runs"), "it runs\n");
+}
+
+// As the kernel has it now, whoever wrote it: of files that were asked for at the creation or by an
+// update, and of an ended one the last. Where limits are in v1 there are no such files.
+TEST_F(ResizeTest, RawFilesAreReadBack) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = Sleeper();
+  (*config.mutable_linux()->mutable_resources()->mutable_unified())["memory.low"] = "4194304";
+  const std::string id = Start(pod, config);
+  cri::LinuxContainerResources update;
+  (*update.mutable_unified())["memory.high"] = "64M";
+  ASSERT_TRUE(TryUpdate(id, update).ok());
+  const auto shown = [&] {
+    const auto unified = Held(id).unified();
+    return std::map<std::string, std::string>(unified.begin(), unified.end());
+  };
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) {
+    EXPECT_THAT(shown(), ::testing::IsEmpty());
+    return;
+  }
+  std::map<std::string, std::string> expected = {{"memory.low", "4194304"},
+                                                 {"memory.high", "67108864"}};
+  EXPECT_EQ(shown(), expected);
+  ASSERT_TRUE(Cgroups().WriteFile(CgroupOf(pod, id), "", "memory.low", "8192").ok());
+  expected["memory.low"] = "8192";
+  EXPECT_EQ(shown(), expected);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  EXPECT_EQ(shown(), expected) << "its last values";
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(shown(), expected);
 }
 
 // A kernel with cgroup v1 takes no quota above the parent's, one with v2 gives no more than that.

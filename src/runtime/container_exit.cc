@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_settings.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
@@ -53,7 +54,8 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   // Before the group goes, and with it the count.
   const absl::StatusOr<uint64_t> oom_kills = options_.cgroups->OomKills(before.cgroup_path);
   const bool oom = oom_kills.ok() && *oom_kills > 0;
-  const absl::StatusOr<linux::CgroupSettings> last = options_.cgroups->Read(before.cgroup_path);
+  const absl::StatusOr<linux::CgroupSettings> last =
+      ReadGroup(*options_.cgroups, before.cgroup_path, before.spec.resources);
   SeeOomScore(*container);  // the monitor may have ended before its init
   // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
   // for long, since other exits wait for this one.

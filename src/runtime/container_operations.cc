@@ -9,6 +9,7 @@
 #include "linux/cgroup_merge.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_settings.h"
 #include "runtime/oci/fit.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -147,7 +148,7 @@ absl::Status EngineImpl::SettleProcess(const Created& created, const CreateReque
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record->init);
   if (adj.ok()) record->last_resources.oom_score_adj = *adj;
   if (options_.cgroups->EndsWithProcesses()) {
-    const auto group = options_.cgroups->Read(record->cgroup_path);
+    const auto group = ReadGroup(*options_.cgroups, record->cgroup_path, record->spec.resources);
     if (group.ok()) record->last_resources.cgroup = *group;
   }
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "linux/process.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_settings.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
@@ -65,10 +66,7 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
 // Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
 void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
              const linux::CgroupSettings& written, linux::CgroupSettings* before) {
-  for (const auto& [file, unused] : written.unified) {
-    const absl::StatusOr<std::string> now = cgroups.ReadFile(group, "", file);
-    if (now.ok() && !now->empty()) before->unified[file] = *now;
-  }
+  linux::MergeUpdate({.unified = ReadRawFiles(cgroups, group, written)}, cgroups.layout(), before);
   if (written.cpuset_cpus && !before->cpuset_cpus) before->cpuset_cpus = "";
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
@@ -125,7 +123,8 @@ bool EngineImpl::SeeOomScore(Container& container) {
 
 bool EngineImpl::SeeGroup(Container& container) {
   if (!options_.cgroups->EndsWithProcesses()) return false;
-  const auto now = options_.cgroups->Read(container.Snapshot().cgroup_path);
+  const ContainerRecord record = container.Snapshot();
+  const auto now = ReadGroup(*options_.cgroups, record.cgroup_path, record.spec.resources);
   if (!now.ok()) return false;
   absl::MutexLock lock(&container.mutex);
   linux::CgroupSettings& last = container.record.last_resources.cgroup;
@@ -141,7 +140,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
   // As it was asked for, while there is nothing that it holds for.
   if (IsRefused(record)) record.last_resources.cgroup = record.spec.resources;
   if (HasProcess(record)) {
-    now = options_.cgroups->Read(record.cgroup_path);
+    now = ReadGroup(*options_.cgroups, record.cgroup_path, record.spec.resources);
     SeeOomScore(*container);
     // Once more: its group goes when the exit is on record. Before that, what was read of it is all
     // there was; after it, a part of its files may have been gone.
@@ -164,12 +163,14 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string
   const SandboxRecord record = sandbox->Snapshot();
   EffectiveResources effective;
   if (record.state != SandboxState::kReady) return effective;
-  absl::StatusOr<linux::CgroupSettings> now = options_.cgroups->Read(record.cgroup_path);
+  const linux::CgroupSettings asked = PodGroupSettings(record.spec);
+  absl::StatusOr<linux::CgroupSettings> now =
+      ReadGroup(*options_.cgroups, record.cgroup_path, asked);
   if (absl::IsNotFound(now.status())) return effective;
   PLIMSOLL_RETURN_IF_ERROR(now.status());
   effective.cgroup = *std::move(now);
   effective.live = true;
-  KeepAskedShares(options_.cgroups->layout(), PodGroupSettings(record.spec), &effective.cgroup);
+  KeepAskedShares(options_.cgroups->layout(), asked, &effective.cgroup);
   return effective;
 }
 

@@ -216,6 +216,23 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
   EXPECT_EQ(rdt_.members[id], "silver");
 }
 
+// A file that is written by its name and the members for it are one thing: the kernel's side
+// refuses both at once.
+TEST_F(EngineClassesTest, ARawFileIsPutBackInPlaceOfItsMembers) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_quota_us = 50000}}).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  cgroups_.files[group + "/cpu.max"] = "50000 100000\n";
+  ResourceUpdate update;
+  update.cgroup.unified = {{"cpu.max", "max"}};
+  update.classes = {{"rdt", "silver"}};
+  rdt_.refuse_after = 0;
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  const linux::CgroupSettings put_back = *cgroups_.Read(group);
+  EXPECT_EQ(put_back.unified.at("cpu.max"), "50000 100000\n");
+  EXPECT_EQ(put_back.cpu_quota_us, std::nullopt);
+}
+
 TEST_F(EngineClassesTest, OnlyWhatLivesChangesItsClass) {
   const std::string pod = Pod({{"net", "gold"}});
   const std::string id = *Make(pod, "a", {{"rdt", "gold"}});

@@ -82,5 +82,30 @@ TEST_F(EngineLastValuesTest, WhatEndsWhileItIsReadShowsNoHalfOfIt) {
   EXPECT_EQ(read.cgroup.cpuset_cpus, "0");
 }
 
+// Of those that were asked for, as the kernel spells it.
+TEST_F(EngineLastValuesTest, RawFilesAreShownToo) {
+  ContainerSpec spec = Spec();
+  spec.resources.unified = {{"memory.low", "4k"}, {"memory.none", "1"}};
+  const std::string id = *engine_->CreateContainer(*engine_->RunSandbox(PodSpec(), ""), spec, "");
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.unified = {{"memory.high", "1G"}}}}).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  cgroups_.files = {{group + "/memory.low", "4096"},
+                    {group + "/memory.high", "max"},
+                    {group + "/memory.max", "max"}};
+  const auto shown = [&] { return engine_->ReadResources(id)->cgroup.unified; };
+  const std::map<std::string, std::string> expected = {{"memory.low", "4096"},
+                                                       {"memory.high", "max"}};
+  EXPECT_EQ(shown(), expected);
+  cgroups_.machine = linux::CgroupLayout::kHybrid;
+  EXPECT_THAT(shown(), ::testing::IsEmpty());
+  cgroups_.machine = linux::CgroupLayout::kV2;
+  End(id);
+  Wait(id);
+  cgroups_.files.clear();
+  EXPECT_EQ(shown(), expected);
+  StartEngine();
+  EXPECT_EQ(shown(), expected);
+}
+
 }  // namespace
 }  // namespace plimsoll::runtime

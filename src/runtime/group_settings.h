@@ -1,0 +1,27 @@
+// What a control group holds now, raw files included.
+#ifndef PLIMSOLL_RUNTIME_GROUP_SETTINGS_H_
+#define PLIMSOLL_RUNTIME_GROUP_SETTINGS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "linux/cgroup.h"
+
+namespace plimsoll::runtime {
+
+// The kernel's text of the raw files of `asked`, which CgroupManager::Read leaves out. A file that
+// can't be read, or holds nothing, is left out. None where limits are in v1: nobody writes them
+// there.
+std::map<std::string, std::string> ReadRawFiles(const linux::CgroupManager& cgroups,
+                                                const std::string& group,
+                                                const linux::CgroupSettings& asked);
+
+// CgroupManager::Read with the raw files that were asked for. Errors as it has them.
+absl::StatusOr<linux::CgroupSettings> ReadGroup(const linux::CgroupManager& cgroups,
+                                                const std::string& group,
+                                                const linux::CgroupSettings& asked);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_GROUP_SETTINGS_H_
