@@ -116,6 +116,23 @@ TEST_F(EngineLatestWordTest, AttemptsAreHeldToTheUpdateOfOneBefore) {
   EXPECT_TRUE(absl::IsFailedPrecondition(engine_->CreateContainer(pod, grown, "").status()));
 }
 
+// The word about resources, whatever else an attempt comes with.
+TEST_F(EngineLatestWordTest, AnUpdateOutlivesAnAttemptWithAnotherDevice) {
+  const std::string pod = Pod(Spec(""));
+  const std::string first = Attempt(pod, 0, "1");
+  ASSERT_TRUE(engine_->UpdateResources(first, To("250m", "1Gi")).ok());
+  ContainerSpec other = Web("250m");
+  other.attempt = 1;
+  other.devices = {{"/dev/fuse", "/dev/fuse", "rw"}};
+  Create(pod, other);
+  EXPECT_THAT(Warnings(), ElementsAre(HasSubstr("device at /dev/fuse was not announced")));
+  Attempt(pod, 2, "250m");
+  EXPECT_THAT(Warnings(), ElementsAre(HasSubstr("device at /dev/fuse was not announced")))
+      << "it is as the update said";
+  Attempt(pod, 3, "1");
+  EXPECT_THAT(Warnings(), Contains(HasSubstr("limit of cpu is 1, announced was 250m")));
+}
+
 // One that was made otherwise is no measure for the next.
 TEST_F(EngineLatestWordTest, AnAttemptThatDiffersDoesNotMakeTheNextDiffer) {
   const std::string pod = Pod(Spec(""));

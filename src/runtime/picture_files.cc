@@ -96,10 +96,12 @@ std::string EngineImpl::CompareWithAnnounced(const SandboxRecord& sandbox, Conta
   const auto found =
       absl::c_find_if(there, [&](const ContainerSpec& each) { return each.name == made->name; });
   const ContainerSpec* last = found == there.end() ? nullptr : &*found;
-  const std::vector<std::string> differences =
-      DifferencesOf(*made, ExpectedOf(sandbox.spec, made->name, last));
-  // Made as an update of the attempt before says: that stays the word that attempts are held to.
-  const bool follows = differences.empty() && last != nullptr && IsUpdated(sandbox.spec, *last);
+  const AnnouncedContainer expected = ExpectedOf(sandbox.spec, made->name, last);
+  const std::vector<std::string> differences = DifferencesOf(*made, expected);
+  // With the resources that an update of the attempt before says: that stays the word that attempts
+  // are held to, whatever else is different.
+  const bool follows = last != nullptr && IsUpdated(sandbox.spec, *last) &&
+                       ResourceDifferencesOf(*made, expected).empty();
   if (follows && made->said.resources != 0) made->said.resources = NextWord();
   if (differences.empty()) return "";
   return absl::StrCat("container ", made->name,

@@ -115,15 +115,20 @@ AnnouncedContainer ExpectedOf(const SandboxSpec& pod, const std::string& name,
   return expected;
 }
 
+std::vector<std::string> ResourceDifferencesOf(const ContainerSpec& made,
+                                               const AnnouncedContainer& announced) {
+  Sentences differences;
+  if (made.kubernetes_resources.empty()) return differences;
+  const resources::Requirements before = Meant(announced.kubernetes_resources);
+  const resources::Requirements after = Meant(made.kubernetes_resources);
+  Compare("request of", Amounts(before.requests), Amounts(after.requests), &differences);
+  Compare("limit of", Amounts(before.limits), Amounts(after.limits), &differences);
+  return differences;
+}
+
 std::vector<std::string> DifferencesOf(const ContainerSpec& made,
                                        const AnnouncedContainer& announced) {
-  Sentences differences;
-  if (!made.kubernetes_resources.empty()) {
-    const resources::Requirements before = Meant(announced.kubernetes_resources);
-    const resources::Requirements after = Meant(made.kubernetes_resources);
-    Compare("request of", Amounts(before.requests), Amounts(after.requests), &differences);
-    Compare("limit of", Amounts(before.limits), Amounts(after.limits), &differences);
-  }
+  Sentences differences = ResourceDifferencesOf(made, announced);
   Compare("mount at", Mounts(announced.mounts), Mounts(made.mounts), &differences);
   Compare("device at", Devices(announced.devices, made.devices),
           Devices(made.devices, announced.devices), &differences);

@@ -29,6 +29,9 @@ AnnouncedContainer ExpectedOf(const SandboxSpec& pod, const std::string& name,
 // name.
 std::vector<std::string> DifferencesOf(const ContainerSpec& made,
                                        const AnnouncedContainer& announced);
+// Those of resources among them.
+std::vector<std::string> ResourceDifferencesOf(const ContainerSpec& made,
+                                               const AnnouncedContainer& announced);
 
 }  // namespace plimsoll::runtime
 
