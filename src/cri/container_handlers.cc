@@ -76,7 +76,7 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
       ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list));
   WarnOfSelinux(spec.security.selinux, &warnings);
   const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
-  if (info_.pod_resources) {
+  if (info_.pod_resources && request.config().has_kubernetes_resources()) {
     PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,
                               KubernetesResourcesFrom(request.config().kubernetes_resources(),
                                                       "config.kubernetes_resources"));
@@ -175,7 +175,7 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::ContainerRecord& record,
                                          v1::ContainerStatus* status, Classes* classes) {
   const auto config = container_configs_.Get(record.id, record.client_config);
   FillContainerStatus(record, *config, status);
-  if (info_.pod_resources && !record.spec.kubernetes_resources.empty()) {
+  if (info_.pod_resources && record.spec.kubernetes_resources.is_given()) {
     FillKubernetesResources(record.spec.kubernetes_resources,
                             status->mutable_kubernetes_resources());
   }

@@ -94,8 +94,9 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
   if (record.state == runtime::SandboxState::kReady) {
     FillAddresses(engine_->Addresses(record.id), status);
   }
-  if (info_.pod_resources && !record.spec.pod_resources.empty()) {
-    FillPodResources(record.spec.pod_resources, status->mutable_pod_resources());
+  const runtime::PodResources& announced = record.spec.pod_resources;
+  if (info_.pod_resources && (!announced.empty() || announced.kubernetes_resources.is_given())) {
+    FillPodResources(announced, status->mutable_pod_resources());
   }
   const auto held = engine_->SandboxClasses(record.id, /*look=*/classes != nullptr);
   if (held.ok()) {

@@ -298,6 +298,45 @@ TEST_F(ServicesTest, WhatThePodsAuthorWroteIsKeptAndGivenBack) {
   EXPECT_EQ(seen.status().kubernetes_resources().limits().at("cpu").string(), "1.0");
 }
 
+TEST_F(ServicesTest, WhatIsThereAndEmptyIsGivenBackToo) {
+  runtime::ContainerRecord container = Main("a", "p", runtime::ContainerState::kRunning);
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod("p", runtime::SandboxState::kReady)));
+  ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(runtime::EffectiveResources()));
+  const auto is_shown = [&] {
+    ON_CALL(engine_, GetContainer(absl::string_view("a"))).WillByDefault(Return(container));
+    v1::ContainerStatusRequest look;
+    look.set_container_id("a");
+    v1::ContainerStatusResponse seen;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::ContainerStatus, look, &seen).ok());
+    return seen.status().has_kubernetes_resources();
+  };
+  EXPECT_FALSE(is_shown());
+  v1::CreateContainerRequest create;
+  create.set_pod_sandbox_id("p");
+  *create.mutable_config() = MainConfig();
+  for (const bool is_there : {false, true}) {
+    if (is_there) create.mutable_config()->mutable_kubernetes_resources();
+    EXPECT_CALL(engine_, CreateContainer(_, _, _))
+        .WillOnce(Invoke([&](auto, const auto& spec, auto) {
+          container.spec.kubernetes_resources = spec.kubernetes_resources;
+          return std::string("a");
+        }));
+    ASSERT_EQ(Code(runtime_, &RuntimeStub::CreateContainer, create), absl::StatusCode::kOk);
+    EXPECT_EQ(is_shown(), is_there);
+  }
+  container.spec.kubernetes_resources = {};
+  v1::UpdateContainerResourcesRequest update;
+  update.set_container_id("a");
+  update.mutable_kubernetes_resources();
+  EXPECT_CALL(engine_, UpdateResources(absl::string_view("a"), _))
+      .WillOnce(Invoke([&](auto, const runtime::ResourceUpdate& asked) {
+        container.spec.kubernetes_resources = asked.kubernetes_resources.value();
+        return absl::OkStatus();
+      }));
+  ASSERT_EQ(Code(runtime_, &RuntimeStub::UpdateContainerResources, update), absl::StatusCode::kOk);
+  EXPECT_TRUE(is_shown());
+}
+
 TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_CALL(engine_, ExecSync(absl::string_view("a"), _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {

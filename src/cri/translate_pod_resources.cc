@@ -37,8 +37,12 @@ void FillList(const std::map<std::string, std::string>& list, QuantityMap* out) 
   for (const auto& [name, text] : list) (*out)[name].set_string(text);
 }
 
-runtime::KubernetesResources Translate(const v1::KubernetesResources& message) {
-  return {ListFrom(message.requests()), ListFrom(message.limits())};
+runtime::KubernetesResources Translate(bool is_there, const v1::KubernetesResources& message) {
+  runtime::KubernetesResources resources;
+  resources.requests = ListFrom(message.requests());
+  resources.limits = ListFrom(message.limits());
+  resources.is_given_empty = is_there && resources.empty();
+  return resources;
 }
 
 absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount, absl::string_view field) {
@@ -85,7 +89,8 @@ absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerRes
   runtime::AnnouncedContainer container;
   container.name = config.name();
   container.type = static_cast<Type>(config.type());
-  container.kubernetes_resources = Translate(config.kubernetes_resources());
+  container.kubernetes_resources =
+      Translate(config.has_kubernetes_resources(), config.kubernetes_resources());
   for (const v1::Mount& mount : config.mounts()) {
     PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount announced,
                               MountFrom(mount, absl::StrCat(field, ".mounts")));
@@ -104,7 +109,9 @@ absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerRes
 void FillContainer(const runtime::AnnouncedContainer& container, v1::ContainerResourceConfig* out) {
   out->set_name(container.name);
   out->set_type(static_cast<v1::ContainerResourceConfig::ContainerType>(container.type));
-  FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
+  if (container.kubernetes_resources.is_given()) {
+    FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
+  }
   for (const runtime::Mount& mount : container.mounts) FillMount(mount, out->add_mounts());
   for (const runtime::Device& device : container.devices) {
     v1::Device* added = out->add_devices();
@@ -133,7 +140,8 @@ absl::StatusOr<runtime::PodResources> PodResourcesFrom(const v1::PodResourceConf
                                                        absl::string_view field,
                                                        std::vector<std::string>* warnings) {
   runtime::PodResources resources;
-  resources.kubernetes_resources = Translate(config.kubernetes_resources());
+  resources.kubernetes_resources =
+      Translate(config.has_kubernetes_resources(), config.kubernetes_resources());
   for (int i = 0; i < config.containers_size(); ++i) {
     PLIMSOLL_ASSIGN_OR_RETURN(
         runtime::AnnouncedContainer container,
@@ -173,7 +181,7 @@ absl::StatusOr<std::string> PictureDirectoryOf(const v1::PodSandboxConfig& confi
 
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const v1::KubernetesResources& message, absl::string_view field) {
-  runtime::KubernetesResources resources = Translate(message);
+  runtime::KubernetesResources resources = Translate(/*is_there=*/true, message);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(runtime::ParseResources(resources).status(), field));
   return resources;
 }
@@ -182,7 +190,7 @@ void FillPodResources(const runtime::PodResources& resources, v1::PodResourceCon
   for (const runtime::AnnouncedContainer& container : resources.containers) {
     FillContainer(container, out->add_containers());
   }
-  if (resources.kubernetes_resources.empty()) return;
+  if (!resources.kubernetes_resources.is_given()) return;
   FillKubernetesResources(resources.kubernetes_resources, out->mutable_kubernetes_resources());
 }
 

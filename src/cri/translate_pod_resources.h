@@ -27,6 +27,7 @@ absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSan
 // Where containers of the pod are to find its picture: annotation plimsoll.dev/pod-resources-mount,
 // an absolute path and not "/"; empty without it.
 absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxConfig& config);
+// Of a message that is there.
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const ::runtime::v1::KubernetesResources& message, absl::string_view field);
 

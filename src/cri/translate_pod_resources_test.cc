@@ -43,8 +43,10 @@ v1::PodResourceConfig Message() {
   device->set_permissions("rw");
   web->add_cdi_devices()->set_name("example.com/gpu=0");
   (*config.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("4");
-  // What is empty on the way out is empty on the way in.
-  config.mutable_containers(0)->mutable_kubernetes_resources();
+  // There and empty, which is not the same as absent.
+  config.add_containers()->set_name("best-effort");
+  config.mutable_containers(2)->mutable_kubernetes_resources();
+  config.mutable_containers(2)->set_type(v1::ContainerResourceConfig::CONTAINER);
   return config;
 }
 
@@ -59,6 +61,23 @@ TEST(PodResourcesTranslationTest, EveryFieldComesBackAsItWas) {
   MessageDifferencer differencer;
   differencer.ReportDifferencesToString(&difference);
   EXPECT_TRUE(differencer.Compare(Message(), back)) << difference;
+}
+
+// It is one of what is stored, and of what is shown to those without gRPC.
+TEST(PodResourcesTranslationTest, WhatIsEmptyStaysSoAsJson) {
+  std::vector<std::string> warnings;
+  v1::PodResourceConfig message = Message();
+  message.clear_kubernetes_resources();
+  message.mutable_kubernetes_resources();
+  const runtime::PodResources resources = *PodResourcesFrom(message, "pod_resources", &warnings);
+  const auto stored = runtime::PodResourcesFromJson(ToJson(resources));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(*stored, resources);
+  v1::PodResourceConfig back;
+  FillPodResources(*stored, &back);
+  EXPECT_FALSE(back.containers(0).has_kubernetes_resources());
+  EXPECT_TRUE(back.containers(2).has_kubernetes_resources());
+  EXPECT_TRUE(back.has_kubernetes_resources());
 }
 
 TEST(PodResourcesTranslationTest, ValuesOutsideOfEnumerationsAreRefused) {
@@ -94,7 +113,7 @@ TEST(PodResourcesTranslationTest, AnAnnotationStandsForAMessageThatIsNotThere) {
       PodResourcesOf(config, &warnings)->containers.at(0).kubernetes_resources.limits.at("cpu"),
       "2");
   *config.mutable_pod_resources() = Message();
-  EXPECT_EQ(PodResourcesOf(config, &warnings)->containers.size(), 2u);
+  EXPECT_EQ(PodResourcesOf(config, &warnings)->containers.size(), 3u);
   EXPECT_THAT(warnings, IsEmpty());
 }
 

@@ -184,6 +184,9 @@ void AnnounceAnew(PodResources update, uint64_t word, SandboxSpec* pod) {
       }
     };
     AnnouncedContainer& had = before[each.name];
+    if (had.kubernetes_resources.empty() && each.kubernetes_resources.is_given_empty) {
+      had.kubernetes_resources.is_given_empty = true;
+    }
     take(each.kubernetes_resources, had.kubernetes_resources, said.resources);
     take(each.mounts, had.mounts, said.mounts);
     take(each.devices, had.devices, said.devices);

@@ -61,6 +61,20 @@ bool IsLeftOut(const std::map<std::string, T>& values) {
   return values.empty();
 }
 
+// What is another word with no member than not at all.
+template <typename T>
+bool IsGivenEmpty(const T&) {
+  return false;
+}
+bool IsGivenEmpty(const KubernetesResources& resources) {
+  return resources.is_given_empty;
+}
+template <typename T>
+void NoteEmpty(T&) {}
+void NoteEmpty(KubernetesResources& resources) {
+  resources.is_given_empty = resources.empty();
+}
+
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
@@ -73,7 +87,7 @@ class Writer {
     const size_t key_end = out_.size();
     Write(value);
     // A struct of which nothing was written is empty too.
-    if (absl::string_view(out_).substr(key_end) == "{}") {
+    if (absl::string_view(out_).substr(key_end) == "{}" && !IsGivenEmpty(value)) {
       out_.resize(before);
       return;
     }
@@ -166,6 +180,7 @@ class Reader {
       Reader reader(json, path);
       const T* tag = nullptr;
       Fields(reader, value, tag);
+      NoteEmpty(value);
       if (reader.status_.ok()) reader.RefuseUnknown();
       return reader.status_;
     }

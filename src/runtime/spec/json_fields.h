@@ -52,7 +52,7 @@ void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const KubernetesResources*) {
-  auto& [requests, limits] = s;
+  auto& [requests, limits, is_given_empty] = s;  // the last: an object without members
   visit("requests", requests);
   visit("limits", limits);
 }

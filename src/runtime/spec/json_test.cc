@@ -27,7 +27,7 @@ linux::CgroupSettings FullSettings() {
 }
 
 PodResources FullPodResources() {
-  AnnouncedContainer init = {.name = "setup"};
+  AnnouncedContainer init = {.name = "setup", .kubernetes_resources = {.is_given_empty = true}};
   AnnouncedContainer web = {
       .name = "web",
       .type = AnnouncedContainer::Type::kContainer,

@@ -20,7 +20,9 @@ namespace plimsoll::runtime {
 struct KubernetesResources {
   std::map<std::string, std::string> requests;
   std::map<std::string, std::string> limits;
+  bool is_given_empty = false;  // the client's message was there, with nothing in it
   bool empty() const { return requests.empty() && limits.empty(); }
+  bool is_given() const { return is_given_empty || !empty(); }
   bool operator==(const KubernetesResources&) const = default;
 };
 
