@@ -82,6 +82,48 @@ TEST_F(PassDownTest, WhatIsAnnouncedIsKeptAndShown) {
   }
 }
 
+TEST_F(PassDownTest, WhatIsThereAndEmptyIsShownSo) {
+  cri::PodSandboxConfig config = PodConfig();
+  cri::PodResourceConfig announced = Announcing("1");
+  announced.add_containers()->set_name("best-effort");
+  announced.mutable_containers(1)->set_type(cri::ContainerResourceConfig::CONTAINER);
+  announced.mutable_containers(1)->mutable_kubernetes_resources();
+  *announced.add_containers() = announced.containers(1);
+  announced.mutable_containers(2)->set_name("silent");
+  announced.mutable_containers(2)->clear_kubernetes_resources();
+  cri::Mount* mount = announced.mutable_containers(2)->add_mounts();
+  mount->set_container_path("/image");
+  mount->set_readonly(true);
+  mount->mutable_image()->set_image("busybox");
+  mount->mutable_image()->set_user_specified_image("docker.io/library/busybox");
+  mount->mutable_image()->set_image_ref("sha256:1");
+  (*mount->mutable_image()->mutable_annotations())["key"] = "value";
+  announced.mutable_kubernetes_resources();
+  *config.mutable_pod_resources() = announced;
+  const std::string pod = RunPod(config);
+  cri::ContainerConfig web = Web();
+  const std::string silent = Start(pod, web);
+  web.mutable_metadata()->set_name("best-effort");
+  web.mutable_kubernetes_resources();
+  const std::string empty = Start(pod, web);
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(), announced.SerializeAsString());
+    EXPECT_FALSE(Status(silent).has_kubernetes_resources());
+    EXPECT_TRUE(Status(empty).has_kubernetes_resources());
+    EXPECT_THAT(PictureFile(pod),
+                HasSubstr(R"("user_specified_image":"docker.io/library/busybox")"));
+    node_.KillDaemon();
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
+  cri::UpdateContainerResourcesRequest update;
+  update.set_container_id(silent);
+  update.mutable_kubernetes_resources();
+  cri::UpdateContainerResourcesResponse updated;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, update, &updated).ok());
+  EXPECT_TRUE(Status(silent).has_kubernetes_resources());
+}
+
 TEST_F(PassDownTest, WhatCannotBeMeantIsRefused) {
   cri::PodSandboxConfig config = PodConfig();
   *config.mutable_pod_resources() = Announcing("-1");

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "cdi/names.h"
 #include "cri/translate_id_mappings.h"
+#include "cri/translate_mounted_image.h"
 #include "cri/translate_resources.h"
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"
@@ -142,6 +143,7 @@ absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
         CheckRelativePath("config.mounts.image_sub_path", mount.image_sub_path()));
   }
   out->image = mount.image().image();
+  out->image_spec = MountedImageSpecFrom(mount.image());
   out->image_sub_path = mount.image_sub_path();
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cri/translate_id_mappings.h"
+#include "cri/translate_mounted_image.h"
 #include "cri/validate.h"
 #include "runtime/spec/json.h"
 
@@ -60,6 +61,7 @@ absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount, absl::string_vi
   announced.uid_mappings = IdMappingsFrom(mount.uidmappings());
   announced.gid_mappings = IdMappingsFrom(mount.gidmappings());
   announced.image = mount.image().image();
+  announced.image_spec = MountedImageSpecFrom(mount.image());
   // Without an image it is nothing, as on a container's own mount.
   if (mount.has_image()) announced.image_sub_path = mount.image_sub_path();
   announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
@@ -75,7 +77,10 @@ void FillMount(const runtime::Mount& mount, v1::Mount* out) {
   out->set_propagation(static_cast<v1::MountPropagation>(mount.propagation));
   FillIdMappings(mount.uid_mappings, out->mutable_uidmappings());
   FillIdMappings(mount.gid_mappings, out->mutable_gidmappings());
-  if (!mount.image.empty()) out->mutable_image()->set_image(mount.image);
+  if (!mount.image.empty() || mount.image_spec != runtime::MountedImageSpec()) {
+    out->mutable_image()->set_image(mount.image);
+    FillMountedImageSpec(mount.image_spec, out->mutable_image());
+  }
   out->set_image_sub_path(mount.image_sub_path);
   for (const std::string& option : mount.mount_options) out->add_mount_options(option);
 }

@@ -35,6 +35,10 @@ v1::PodResourceConfig Message() {
   mapping->set_length(10);
   mount->add_gidmappings()->set_length(3);
   mount->mutable_image()->set_image("busybox");
+  mount->mutable_image()->set_user_specified_image("docker.io/busybox");
+  mount->mutable_image()->set_runtime_handler("vm");
+  mount->mutable_image()->set_image_ref("sha256:1");
+  (*mount->mutable_image()->mutable_annotations())["key"] = "value";
   mount->set_image_sub_path("bin");
   mount->add_mount_options("noexec");
   v1::Device* device = web->add_devices();

@@ -66,9 +66,18 @@ void Fields(Visitor& visit, auto& s, const IdMapping*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const MountedImageSpec*) {
+  auto& [annotations, user_specified_image, runtime_handler, image_ref] = s;
+  visit("annotations", annotations);
+  visit("user_specified_image", user_specified_image);
+  visit("runtime_handler", runtime_handler);
+  visit("image_ref", image_ref);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const Mount*) {
   auto& [container_path, host_path, readonly, recursive, relabel, propagation, uid_mappings,
-         gid_mappings, image, image_id, image_sub_path, mount_options] = s;
+         gid_mappings, image, image_id, image_sub_path, image_spec, mount_options] = s;
   visit("container_path", container_path);
   visit("host_path", host_path);
   visit("readonly", readonly);
@@ -80,6 +89,7 @@ void Fields(Visitor& visit, auto& s, const Mount*) {
   visit("image", image);
   visit("image_id", image_id);
   visit("image_sub_path", image_sub_path);
+  visit("image_spec", image_spec);
   visit("mount_options", mount_options);
 }
 

@@ -39,6 +39,10 @@ PodResources FullPodResources() {
                   .gid_mappings = {{1001, 1, 65535}},
                   .image = "docker.io/library/busybox:1",
                   .image_sub_path = "bin",
+                  .image_spec = {.annotations = {{"key", "value"}},
+                                 .user_specified_image = "busybox",
+                                 .runtime_handler = "vm",
+                                 .image_ref = "sha256:1"},
                   .mount_options = {"noexec"}}},
       .devices = {{"/dev/fuse", "/dev/fuse0", "rw"}},
       .cdi_devices = {"example.com/gpu=0"}};

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_SPEC_MOUNT_H_
 #define PLIMSOLL_RUNTIME_SPEC_MOUNT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,15 @@ namespace plimsoll::runtime {
 enum class MountPropagation { kPrivate, kHostToContainer, kBidirectional };
 
 using linux::IdMapping;
+
+// What a client says of a mount's image beside its name. Information: nothing is mounted by it.
+struct MountedImageSpec {
+  std::map<std::string, std::string> annotations;
+  std::string user_specified_image;
+  std::string runtime_handler;
+  std::string image_ref;
+  bool operator==(const MountedImageSpec&) const = default;
+};
 
 struct Mount {
   std::string container_path;
@@ -24,9 +34,10 @@ struct Mount {
   // none.
   std::vector<IdMapping> uid_mappings;
   std::vector<IdMapping> gid_mappings;
-  std::string image;                       // an image's content, read-only
-  std::string image_id;                    // of the image that `image` named when it was mounted
-  std::string image_sub_path;              // relative: what of it
+  std::string image;           // an image's content, read-only
+  std::string image_id;        // of the image that `image` named when it was mounted
+  std::string image_sub_path;  // relative: what of it
+  MountedImageSpec image_spec;
   std::vector<std::string> mount_options;  // "noexec" and the like
   bool operator==(const Mount&) const = default;
 };
