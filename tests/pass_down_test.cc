@@ -124,6 +124,25 @@ TEST_F(PassDownTest, WhatIsThereAndEmptyIsShownSo) {
   EXPECT_TRUE(Status(silent).has_kubernetes_resources());
 }
 
+TEST_F(PassDownTest, AnUpdatesAnnotationsAreShown) {
+  const std::string pod = RunAnnounced();
+  cri::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id(pod);
+  (*request.mutable_annotations())["example.com/option"] = "fast";
+  ASSERT_TRUE(Update(request).ok());
+  cri::PodSandboxStatusRequest look;
+  look.set_pod_sandbox_id(pod);
+  look.set_verbose(true);
+  cri::PodSandboxStatusResponse shown;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().PodSandboxStatus(&context, look, &shown).ok());
+  EXPECT_THAT(shown.info().at("info"),
+              HasSubstr(R"("update_annotations":{"example.com/option":"fast"})"));
+  EXPECT_FALSE(shown.status().annotations().contains("example.com/option"));
+  // They are no option of a container's OCI spec.
+  EXPECT_THAT(OciConfig(Start(pod, Web())), Not(HasSubstr("example.com/option")));
+}
+
 TEST_F(PassDownTest, WhatCannotBeMeantIsRefused) {
   cri::PodSandboxConfig config = PodConfig();
   *config.mutable_pod_resources() = Announcing("-1");

@@ -212,17 +212,16 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(
-    const v1::UpdateContainerResourcesRequest& request) {
+absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(const std::string& sandbox_id,
+                                                   const Annotations& annotations) {
   Annotations of_pod;
-  // That one isn't there the update itself tells.
-  const auto container = engine_->GetContainer(request.container_id());
-  const auto sandbox = container.ok() ? engine_->GetSandbox(container->sandbox_id)
-                                      : absl::StatusOr<runtime::SandboxRecord>(container.status());
+  // That it isn't there the update itself tells.
+  const absl::StatusOr<runtime::SandboxRecord> sandbox =
+      sandbox_id.empty() ? absl::NotFoundError("not known") : engine_->GetSandbox(sandbox_id);
   if (sandbox.ok()) {
     of_pod = sandbox_configs_.Get(sandbox->id, sandbox->client_config)->annotations();
   }
-  return cri::AsksToShrink(request.annotations(), of_pod);
+  return cri::AsksToShrink(annotations, of_pod);
 }
 
 absl::Status RuntimeHandlers::UpdateContainerResources(
@@ -238,7 +237,10 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
         update.kubernetes_resources,
         KubernetesResourcesFrom(request.kubernetes_resources(), "kubernetes_resources"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(update.shrink_memory, AsksToShrink(request));
+  const auto container = engine_->GetContainer(request.container_id());
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      update.shrink_memory,
+      AsksToShrink(container.ok() ? container->sandbox_id : "", request.annotations()));
   return engine_->UpdateResources(request.container_id(), update);
 }
 

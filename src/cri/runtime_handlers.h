@@ -146,7 +146,10 @@ class RuntimeHandlers {
   static constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
 
   absl::StatusOr<std::string> Admit(streaming::StreamRequest request);
-  absl::StatusOr<bool> AsksToShrink(const ::runtime::v1::UpdateContainerResourcesRequest& request);
+  // Whether an update with these annotations does, of that pod or of a container in it.
+  absl::StatusOr<bool> AsksToShrink(
+      const std::string& sandbox_id,
+      const google::protobuf::Map<std::string, std::string>& annotations);
   // Puts what was left out of a request into the event log.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);

@@ -175,6 +175,9 @@ absl::Status RuntimeHandlers::UpdatePodSandboxResources(
   runtime::SandboxUpdate update;
   PLIMSOLL_ASSIGN_OR_RETURN(update.resources, CgroupSettingsFrom(request.resources(), "resources"));
   PLIMSOLL_ASSIGN_OR_RETURN(update.overhead, CgroupSettingsFrom(request.overhead(), "overhead"));
+  update.annotations = {request.annotations().begin(), request.annotations().end()};
+  PLIMSOLL_ASSIGN_OR_RETURN(update.shrink_memory,
+                            AsksToShrink(request.pod_sandbox_id(), request.annotations()));
   std::vector<std::string> warnings;
   if (info_.pod_resources && request.has_pod_resources()) {
     PLIMSOLL_ASSIGN_OR_RETURN(update.pod_resources, PodResourcesFrom(request.pod_resources(),

@@ -337,6 +337,33 @@ TEST_F(ServicesTest, WhatIsThereAndEmptyIsGivenBackToo) {
   EXPECT_TRUE(is_shown());
 }
 
+TEST_F(ServicesTest, AnUpdateOfAPodHasItsAnnotationsToo) {
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod("p", runtime::SandboxState::kReady)));
+  v1::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id("p");
+  (*request.mutable_annotations())["example.com/option"] = "fast";
+  const std::map<std::string, std::string> sent = {{"example.com/option", "fast"}};
+  EXPECT_CALL(engine_, UpdateSandboxResources(absl::string_view("p"), _))
+      .WillOnce(Invoke([&](auto, const runtime::SandboxUpdate& update) {
+        EXPECT_EQ(update.annotations, sent);
+        EXPECT_FALSE(update.shrink_memory);
+        return absl::OkStatus();
+      }))
+      .WillOnce(Invoke([](auto, const runtime::SandboxUpdate& update) {
+        EXPECT_TRUE(update.shrink_memory);
+        return absl::OkStatus();
+      }));
+  const auto update = [&] {
+    return Code(runtime_, &RuntimeStub::UpdatePodSandboxResources, request);
+  };
+  EXPECT_EQ(update(), absl::StatusCode::kOk);
+  std::string& shrink = (*request.mutable_annotations())["plimsoll.dev/memory-shrink"];
+  shrink = "please";
+  EXPECT_EQ(update(), absl::StatusCode::kInvalidArgument);
+  shrink = "best-effort";
+  EXPECT_EQ(update(), absl::StatusCode::kOk);
+}
+
 TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_CALL(engine_, ExecSync(absl::string_view("a"), _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {

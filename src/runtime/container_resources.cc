@@ -71,31 +71,6 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
-// For a limit of `bytes`. The update's mark says what is to be put back after a kill in between, or
-// when it can't be at once.
-absl::Status MakeRoom(linux::CgroupManager& cgroups, const std::string& group, int64_t bytes,
-                      UpdateMark* mark) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string limit, ReadShrinkLimit(cgroups, group));
-  PLIMSOLL_RETURN_IF_ERROR(mark->Set(limit));
-  bool lowered = false;
-  const absl::Status shrunk = ShrinkMemory(cgroups, group, bytes, &lowered);
-  if (!lowered) return shrunk;
-  mark->Keep();
-  return Annotate(shrunk, "(the next update or start of the daemon tries again)");
-}
-
-// What an update before this one could not put back.
-absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run,
-                          const ContainerRecord& record) {
-  const absl::StatusOr<std::string> limit = run.Read(UpdateMarkOf(record.id));
-  if (absl::IsNotFound(limit.status())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(limit.status());
-  if (limit->empty()) return absl::OkStatus();
-  const absl::Status written = WriteShrinkLimit(cgroups, record.cgroup_path, *limit);
-  if (absl::IsNotFound(written)) return absl::OkStatus();  // it has just ended
-  return Annotate(written, "put back what an update before this one has lowered");
-}
-
 }  // namespace
 
 absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
@@ -287,7 +262,8 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   if (!confined.ok()) return Annotate(confined.status(), what);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(PutLimitBack(*options_.cgroups, options_.run, record), what));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
   UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));

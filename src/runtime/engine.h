@@ -104,7 +104,9 @@ struct ResourceUpdate {
 struct SandboxUpdate {
   linux::CgroupSettings resources;
   linux::CgroupSettings overhead;
-  std::optional<PodResources> pod_resources;  // replaced whole; for the record alone
+  std::optional<PodResources> pod_resources;       // replaced whole; for the record alone
+  std::map<std::string, std::string> annotations;  // replaced whole, by none too; for the record
+  bool shrink_memory = false;                      // as of a container's, in the pod's own group
 };
 
 class Engine {

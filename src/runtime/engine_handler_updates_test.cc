@@ -33,6 +33,17 @@ TEST_F(EngineHandlerUpdatesTest, TheHandlerIsToldBeforeAnUpdate) {
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":3,"memory_bytes":1610612736)"));
 }
 
+TEST_F(EngineHandlerUpdatesTest, TheHandlerIsToldTheAnnotationsOfThePodsLastUpdate) {
+  SetUpdateCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {}).ok());
+  EXPECT_THAT(Told(), Not(HasSubstr("annotations")));
+  SandboxUpdate update;
+  update.annotations = {{"example.com/option", "fast"}};
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
+  EXPECT_THAT(Told(), HasSubstr(R"("annotations":{"example.com/option":"fast"})"));
+}
+
 TEST_F(EngineHandlerUpdatesTest, WhatTheHandlerRefusesIsNotDone) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));

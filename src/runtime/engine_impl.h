@@ -240,6 +240,9 @@ class EngineImpl : public Engine {
   absl::Status FinishUpdate(const SandboxRecord& record);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
   absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
+  // In the pod's own group, for a memory limit below what is in use.
+  absl::Status MakeRoomInPod(const SandboxRecord& record, const linux::CgroupSettings& settings,
+                             UpdateMark* mark);
   // Of each container of the pod its newest attempt. `also`: one that is being made or changed; may
   // be null.
   std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,

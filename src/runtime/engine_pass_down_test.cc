@@ -334,6 +334,56 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   EXPECT_FALSE(run_.Exists(mark));
 }
 
+// The pod's own group, and no group of a client's making.
+TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutOfAPodLeavesNoLimit) {
+  const std::string pod = Pod();
+  const std::string group = engine_->GetSandbox(pod)->cgroup_path;
+  const std::string high = group + "/memory.high";
+  const std::string mark = "updates/" + pod + ".room";
+  cgroups_.files = {{group + "/memory.current", "2147483648\n"}, {high, "max\n"}};
+  std::vector<std::string> writes;
+  std::string marked;
+  cgroups_.on_write = [&] {
+    marked = run_.Read(mark).value_or("no mark");
+    writes.push_back(marked);
+  };
+  SandboxUpdate update = {.resources = {.memory_limit_bytes = 1 << 30}};
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
+  EXPECT_EQ(writes.size(), 0u) << "nobody asked for it";
+  update.shrink_memory = true;
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
+  EXPECT_EQ(writes.size(), 2u) << "down, and back";
+  EXPECT_EQ(marked, "max");
+  EXPECT_EQ(cgroups_.files[high], "max");
+  EXPECT_FALSE(run_.Exists(mark));
+  // As after a kill in between.
+  for (const bool by_update : {true, false}) {
+    cgroups_.files[high] = "1073741824";
+    ASSERT_TRUE(run_.ReplaceFile(mark, marked).ok());
+    if (by_update) {
+      EXPECT_TRUE(engine_->UpdateSandboxResources(pod, {}).ok());
+    } else {
+      StartEngine();
+    }
+    EXPECT_EQ(cgroups_.files[high], "max");
+    EXPECT_FALSE(run_.Exists(mark));
+  }
+}
+
+TEST_F(EnginePassDownTest, AnUpdatesAnnotationsAreKeptUntilTheNext) {
+  const std::string pod = Pod();
+  const std::map<std::string, std::string> annotations = {{"example.com/option", "fast"}};
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.annotations = annotations}).ok());
+  EXPECT_EQ(SpecOf(pod).update_annotations, annotations);
+  StartEngine();
+  EXPECT_EQ(SpecOf(pod).update_annotations, annotations);
+  cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("cpu.weight: no"));
+  EXPECT_FALSE(engine_->UpdateSandboxResources(pod, {.resources = {.cpu_shares = 2}}).ok());
+  EXPECT_EQ(SpecOf(pod).update_annotations, annotations);
+  ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {}).ok());
+  EXPECT_TRUE(SpecOf(pod).update_annotations.empty()) << "they are the last update's";
+}
+
 TEST_F(EnginePassDownTest, ALimitThatCouldNotBePutBackIsByTheNextUpdateOrStart) {
   const std::string id = Create(Pod(), Spec());
   ASSERT_TRUE(engine_->StartContainer(id).ok());

@@ -31,6 +31,9 @@ std::string WantedText(const SandboxRecord& sandbox, const PodSize& size,
                {"namespace", sandbox.spec.pod_namespace},
                {"uid", sandbox.spec.uid},
                {"runtime_handler", sandbox.spec.runtime_handler}};
+  if (!sandbox.spec.update_annotations.empty()) {
+    told["annotations"] = sandbox.spec.update_annotations;
+  }
   told["size"] = Parsed(ToJson(size));
   told.update(Parsed(ToJson(picture)));
   return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -64,4 +64,26 @@ absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group
                                          " now and could not be put back to ", before));
 }
 
+absl::Status MakeRoom(linux::CgroupManager& cgroups, const std::string& group, int64_t bytes,
+                      UpdateMark* mark) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string limit, ReadShrinkLimit(cgroups, group));
+  PLIMSOLL_RETURN_IF_ERROR(mark->Set(limit));
+  bool lowered = false;
+  const absl::Status shrunk = ShrinkMemory(cgroups, group, bytes, &lowered);
+  if (!lowered) return shrunk;
+  mark->Keep();
+  return Annotate(shrunk, "(the next update or start of the daemon tries again)");
+}
+
+absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run, absl::string_view mark,
+                          const std::string& group) {
+  const absl::StatusOr<std::string> limit = run.Read(UpdateMarkOf(mark));
+  if (absl::IsNotFound(limit.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(limit.status());
+  if (limit->empty()) return absl::OkStatus();
+  const absl::Status written = WriteShrinkLimit(cgroups, group, *limit);
+  if (absl::IsNotFound(written)) return absl::OkStatus();  // it has just ended
+  return Annotate(written, "put back what an update before this one has lowered");
+}
+
 }  // namespace plimsoll::runtime

@@ -8,7 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fs_root.h"
 #include "linux/cgroup.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 
@@ -27,6 +29,14 @@ absl::StatusOr<std::string> ReadShrinkLimit(const linux::CgroupManager& cgroups,
                                             absl::string_view group);
 absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view group,
                               absl::string_view limit);
+
+// ShrinkMemory for a limit of `bytes` in an update, of which the mark says what is to be put back
+// after a kill in between, or when it can't be at once.
+absl::Status MakeRoom(linux::CgroupManager& cgroups, const std::string& group, int64_t bytes,
+                      UpdateMark* mark);
+// What an update before this one could not put back, by its mark of that id.
+absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run, absl::string_view mark,
+                          const std::string& group);
 
 }  // namespace plimsoll::runtime
 

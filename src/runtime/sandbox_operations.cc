@@ -362,8 +362,10 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     record = sandbox->record;
     PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   }
-  const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
-  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
+  for (const std::string& mark : {record.id, RoomMarkIdOf(record.id)}) {
+    const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(mark));
+    if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
+  }
   // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
   call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));

@@ -12,6 +12,7 @@
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/spec/json.h"
@@ -60,6 +61,7 @@ absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
   record.spec.overhead = asked.overhead;
   record.spec.pod_resources = asked.pod_resources;
   record.spec.announced = asked.announced;
+  record.spec.update_annotations = asked.update_annotations;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   sandbox.record = std::move(record);
   return absl::OkStatus();
@@ -82,7 +84,18 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
   return absl::OkStatus();
 }
 
+absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
+                                       const linux::CgroupSettings& settings, UpdateMark* mark) {
+  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path) ||
+      settings.memory_limit_bytes.value_or(-1) < 0) {
+    return absl::OkStatus();
+  }
+  return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);
+}
+
 absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
+  PLIMSOLL_RETURN_IF_ERROR(
+      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path));
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   constexpr char kWhat[] = "finish a pod's update that was cut off";
@@ -119,6 +132,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   linux::MergeUpdate(update.resources, options_.cgroups->layout(), &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
   if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
+  asked.update_annotations = update.annotations;
   const std::string what = absl::StrCat("update sandbox ", record.id);
   SandboxRecord wanted = record;
   wanted.spec = asked;
@@ -132,11 +146,17 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   }
   const linux::CgroupSettings changed =
       ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(
+      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path),
+      what));
+  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes what was put back
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
-  absl::Status done = ApplyToPod(record, changed);
+  absl::Status done;
+  if (update.shrink_memory) done = MakeRoomInPod(record, changed, &room);
+  if (done.ok()) done = ApplyToPod(record, changed);
   if (ErrnoOf(done) == EBUSY) {
     done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
   }

@@ -18,6 +18,11 @@ inline std::string UpdateMarkOf(absl::string_view id) {
   return absl::StrCat(kUpdates, "/", id);
 }
 
+// The id of the mark by which a pod's memory limit is put back: its own says other things.
+inline std::string RoomMarkIdOf(absl::string_view sandbox_id) {
+  return absl::StrCat(sandbox_id, ".room");
+}
+
 // A file that is there while the object lives: what of the update's row is in the kernel by then is
 // not known. A pod's says what was to be written: its row also holds what is only for information.
 // A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h);

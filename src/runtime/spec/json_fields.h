@@ -165,7 +165,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         pod_resources, announced, picture_directory, network, selinux] = s;
+         update_annotations, pod_resources, announced, picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -183,6 +183,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("dns_searches", searches);
   visit("dns_options", options);
   visit("classes", classes);
+  visit("update_annotations", update_annotations);
   visit("pod_resources", pod_resources);
   visit("announced", announced);
   visit("picture_directory", picture_directory);

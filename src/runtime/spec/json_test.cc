@@ -72,6 +72,7 @@ SandboxSpec FullSandbox() {
           .dns_servers = {"10.0.0.10", "fd00::a"},
           .dns_searches = {"shop.svc.cluster.local"},
           .dns_options = {"ndots:5"},
+          .update_annotations = {{"example.com/option", "fast"}},
           .pod_resources = FullPodResources(),
           .picture_directory = "/etc/pod",
           .network = {.port_mappings = {{.protocol = "udp",

@@ -54,7 +54,9 @@ struct SandboxSpec {
   std::vector<std::string> dns_searches;
   std::vector<std::string> dns_options;
 
-  qos::ClassNames classes;     // that are asked for by name (KEP-3008 "PodSandboxConfig")
+  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "PodSandboxConfig")
+  // Of the last update of the pod (KEP-1287 "UpdatePodSandboxResources"), as the client sent them.
+  std::map<std::string, std::string> update_annotations;
   PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
   std::map<std::string, AnnouncedWords> announced;  // by container; the engine's to count
   // Where containers find a directory with the pod's picture; empty: nowhere.
