@@ -156,6 +156,10 @@ class RuntimeHandlers {
   // Clients send the options of pods to nodes of every kind.
   void WarnOfSelinux(const linux::SelinuxOptions& options,
                      std::vector<std::string>* warnings) const;
+  // A pod has no process of its own whose score could be set. Once of each pod.
+  void WarnOfOomScore(const std::string& sandbox_id,
+                      const ::runtime::v1::LinuxContainerResources& resources,
+                      const ::runtime::v1::LinuxContainerResources& overhead);
   // Messages of containers that another way than RemoveContainer took away.
   void ForgetRemovedContainers();
   absl::Status CheckRuntimeHandler(const std::string& name) const;
@@ -213,6 +217,8 @@ class RuntimeHandlers {
   MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
   ContainerConfigs container_configs_;
   CpuRates cpu_rates_;
+  absl::Mutex told_mutex_;
+  absl::flat_hash_set<std::string> told_of_score_ ABSL_GUARDED_BY(told_mutex_);  // sandboxes
   absl::Mutex unreadable_mutex_;
   absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of
 };

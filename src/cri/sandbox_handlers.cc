@@ -67,8 +67,26 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
   Warn(id, "", warnings);
+  WarnOfOomScore(id, request.config().linux().resources(), request.config().linux().overhead());
   response->set_pod_sandbox_id(id);
   return absl::OkStatus();
+}
+
+void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
+                                     const v1::LinuxContainerResources& resources,
+                                     const v1::LinuxContainerResources& overhead) {
+  const bool is_of_resources = resources.oom_score_adj() != 0;
+  const int64_t score = is_of_resources ? resources.oom_score_adj() : overhead.oom_score_adj();
+  if (score == 0) return;
+  {
+    absl::MutexLock lock(&told_mutex_);
+    if (!told_of_score_.insert(sandbox_id).second) return;
+  }
+  Warn(sandbox_id, "",
+       {absl::StrCat("oom_score_adj ", score, " of the pod's ",
+                     is_of_resources ? "resources" : "overhead",
+                     " has no effect: it is a process's, and a pod has none of its own; each "
+                     "container's is in its own resources")});
 }
 
 absl::Status RuntimeHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
@@ -83,7 +101,7 @@ absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->RemoveSandbox(request.pod_sandbox_id());
   if (!status.ok() && !absl::IsNotFound(status)) return status;
-  sandbox_configs_.Forget(request.pod_sandbox_id());
+  Forget(request.pod_sandbox_id(), "");
   return absl::OkStatus();
 }
 
@@ -141,11 +159,10 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
 }
 
 void RuntimeHandlers::Forget(const std::string& sandbox_id, const std::string& container_id) {
-  if (container_id.empty()) {
-    sandbox_configs_.Forget(sandbox_id);
-  } else {
-    container_configs_.Forget(container_id);
-  }
+  if (!container_id.empty()) return container_configs_.Forget(container_id);
+  sandbox_configs_.Forget(sandbox_id);
+  absl::MutexLock lock(&told_mutex_);
+  told_of_score_.erase(sandbox_id);
 }
 
 void RuntimeHandlers::ForgetRemoved() {
@@ -153,6 +170,10 @@ void RuntimeHandlers::ForgetRemoved() {
   absl::flat_hash_set<absl::string_view> ids;
   for (const runtime::SandboxRecord& record : records) ids.insert(record.id);
   sandbox_configs_.Retain(ids);
+  {
+    absl::MutexLock lock(&told_mutex_);
+    absl::erase_if(told_of_score_, [&](const std::string& id) { return !ids.contains(id); });
+  }
   ForgetRemovedContainers();
 }
 
@@ -185,6 +206,7 @@ absl::Status RuntimeHandlers::UpdatePodSandboxResources(
   }
   PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateSandboxResources(request.pod_sandbox_id(), update));
   Warn(request.pod_sandbox_id(), "", warnings);
+  WarnOfOomScore(request.pod_sandbox_id(), request.resources(), request.overhead());
   return absl::OkStatus();
 }
 

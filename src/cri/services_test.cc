@@ -364,6 +364,41 @@ TEST_F(ServicesTest, AnUpdateOfAPodHasItsAnnotationsToo) {
   EXPECT_EQ(update(), absl::StatusCode::kOk);
 }
 
+// Where it is lost, the client's is told; once, since clients repeat their updates.
+TEST_F(ServicesTest, APodsOomScoreIsWarnedOfOnce) {
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod("p", runtime::SandboxState::kReady)));
+  EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Return("p")).WillOnce(Return("q"));
+  EXPECT_CALL(engine_, UpdateSandboxResources(_, _)).WillRepeatedly(Return(absl::OkStatus()));
+  const auto warnings = [&](const std::string& pod) {
+    std::vector<std::string> messages;
+    for (const runtime::Event& event : events_.Since(0)) {
+      if (event.type == runtime::EventType::kWarning && event.sandbox_id == pod) {
+        messages.push_back(event.message);
+      }
+    }
+    return messages;
+  };
+  v1::RunPodSandboxRequest run;
+  *run.mutable_config() = PodConfig();
+  ASSERT_EQ(Code(runtime_, &RuntimeStub::RunPodSandbox, run), absl::StatusCode::kOk);
+  v1::UpdatePodSandboxResourcesRequest update;
+  update.set_pod_sandbox_id("p");
+  const auto updated = [&] {
+    return Code(runtime_, &RuntimeStub::UpdatePodSandboxResources, update);
+  };
+  ASSERT_EQ(updated(), absl::StatusCode::kOk);
+  EXPECT_THAT(warnings("p"), IsEmpty());
+  update.mutable_resources()->set_oom_score_adj(500);
+  ASSERT_EQ(updated(), absl::StatusCode::kOk);
+  ASSERT_EQ(updated(), absl::StatusCode::kOk);
+  EXPECT_THAT(warnings("p"),
+              ElementsAre(HasSubstr("oom_score_adj 500 of the pod's resources has no effect")));
+  run.mutable_config()->mutable_linux()->mutable_overhead()->set_oom_score_adj(-5);
+  ASSERT_EQ(Code(runtime_, &RuntimeStub::RunPodSandbox, run), absl::StatusCode::kOk);
+  EXPECT_THAT(warnings("q"),
+              ElementsAre(HasSubstr("oom_score_adj -5 of the pod's overhead has no effect")));
+}
+
 TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_CALL(engine_, ExecSync(absl::string_view("a"), _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
