@@ -1,6 +1,5 @@
 #include "topology/normalise.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -12,12 +11,11 @@
 namespace plimsoll::topology {
 namespace {
 
-constexpr const char* kHideable[] = {kPackage, kNumaNode, kCacheGroup, kCore};
 constexpr const char* kIds[] = {kMachineId, kBootId, kSystemUuid};
 
 void SpellType(Zone& zone) {
   if (IsOfType(zone, kMachine)) zone.type = kMachine;
-  for (const char* type : kHideable) {
+  for (const char* type : {kPackage, kNumaNode, kCacheGroup, kCore}) {
     if (IsOfType(zone, type)) zone.type = type;
   }
 }
@@ -28,25 +26,10 @@ void AddId(Zone& zone) {
   if (number) zone.attributes.emplace(kId, absl::StrCat(*number));
 }
 
-// Zones that are in none.
-std::vector<size_t> Tops(const ZoneTree& tree) {
-  std::vector<size_t> tops;
-  for (size_t i = 0; i < tree.topology().zones.size(); ++i) {
-    if (!tree.Parent(i)) tops.push_back(i);
-  }
-  return tops;
-}
-
-// Whether it can be what is around all others. A zone with the root's name has nothing beside it.
-bool CanBeRoot(const Zone& zone) {
-  return zone.name == kRootName || std::none_of(std::begin(kHideable), std::end(kHideable),
-                                                [&](auto type) { return IsOfType(zone, type); });
-}
-
 // Each zone after that which it is in, else in the order that they had.
-std::vector<size_t> OutermostFirst(const ZoneTree& tree, const std::vector<size_t>& tops) {
+std::vector<size_t> OutermostFirst(const ZoneTree& tree) {
   std::vector<size_t> order;
-  std::vector<size_t> waiting(tops.rbegin(), tops.rend());
+  std::vector<size_t> waiting(tree.Tops().rbegin(), tree.Tops().rend());
   while (!waiting.empty()) {
     const size_t at = waiting.back();
     waiting.pop_back();
@@ -66,14 +49,13 @@ bool IsOutermostFirst(const ZoneTree& tree) {
 
 // Its outermost zone comes first.
 Topology WithOneRoot(const ZoneTree& tree) {
-  const std::vector<size_t> tops = Tops(tree);
-  const bool has_root = tops.size() == 1 && CanBeRoot(tree.zone(tops[0]));
+  const bool has_root = tree.HasRoot();
   Topology made;
   if (!has_root) made.zones.push_back({.name = kRootName, .type = kMachine});
-  if (IsOutermostFirst(tree) && (!has_root || tops[0] == 0)) {
+  if (IsOutermostFirst(tree) && (!has_root || tree.Tops()[0] == 0)) {
     made.zones.insert(made.zones.end(), tree.topology().zones.begin(), tree.topology().zones.end());
   } else {
-    for (const size_t index : OutermostFirst(tree, tops)) made.zones.push_back(tree.zone(index));
+    for (const size_t index : OutermostFirst(tree)) made.zones.push_back(tree.zone(index));
   }
   const std::string root = made.zones[0].name;
   for (Zone& zone : made.zones) {

@@ -117,6 +117,27 @@ core-1-1 Core in numa-1 cpu-ids=1
   EXPECT_EQ(made, kernels);
 }
 
+// What is accepted must still be a tree when it has a root.
+TEST(NormaliseTest, TheRootThatIsAddedCountsInTheBounds) {
+  Topology deep;
+  for (size_t i = 0; i < ZoneTree::kMaxDepth - 1; ++i) {
+    deep.zones.push_back({.name = absl::StrCat("p", i),
+                          .type = kPackage,
+                          .parent = i == 0 ? "root" : absl::StrCat("p", i - 1)});
+  }
+  EXPECT_TRUE(ZoneTree::Build(*Normalise(deep, nullptr)).ok());
+  deep.zones.push_back({.name = "low", .type = kPackage, .parent = deep.zones.back().name});
+  EXPECT_THAT(ZoneTree::Build(deep).status().message(),
+              HasSubstr("zone \"low\" is within more than 99 others"));
+  Topology many;
+  for (size_t i = 0; i < ZoneTree::kMaxZones - 1; ++i) {
+    many.zones.push_back({.name = absl::StrCat("p", i), .type = kPackage});
+  }
+  EXPECT_TRUE(ZoneTree::Build(*Normalise(many, nullptr)).ok());
+  many.zones.push_back({.name = "more", .type = kPackage});
+  EXPECT_THAT(ZoneTree::Build(many).status().message(), HasSubstr("at most 100000 are read"));
+}
+
 TEST(NormaliseTest, WhatIsNoTreeIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(Normalise({}, nullptr).status()));
   EXPECT_TRUE(

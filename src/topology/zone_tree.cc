@@ -64,6 +64,19 @@ bool HasCpus(const Zone& zone) {
   return capacity != nullptr && !capacity->IsZero();
 }
 
+// What `show` may hide, and so is around nothing for certain.
+bool MayBeHidden(const Zone& zone) {
+  for (const char* level : {kPackage, kNumaNode, kCacheGroup, kCore}) {
+    if (IsOfType(zone, level)) return true;
+  }
+  return false;
+}
+
+std::string TooMany(size_t zones) {
+  return absl::StrCat("a topology of ", zones, " zones; at most ", ZoneTree::kMaxZones,
+                      " are read, with the root that is added where there is none");
+}
+
 }  // namespace
 
 CpuSet CpuIdsOf(const Zone& zone) {
@@ -77,8 +90,7 @@ absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology, std::vector<std::str
   found.clear();
   if (topology.zones.empty()) Add(found, "a topology without zones");
   if (topology.zones.size() > kMaxZones) {
-    Add(found, absl::StrCat("a topology of ", topology.zones.size(), " zones; at most ", kMaxZones,
-                            " are read"));
+    Add(found, TooMany(topology.zones.size()));
     return absl::InvalidArgumentError(found.front());
   }
   CheckTexts(topology, found);
@@ -86,6 +98,7 @@ absl::StatusOr<ZoneTree> ZoneTree::Build(Topology topology, std::vector<std::str
   tree.IndexNames(found);
   tree.CheckResources(found);
   tree.LinkParents(found);
+  if (tree.shapes_.size() == kMaxZones && !tree.HasRoot()) Add(found, TooMany(kMaxZones));
   if (tree.Walk(found)) tree.GatherCpus(found);
   if (!found.empty()) return absl::InvalidArgumentError(found.front());
   return tree;
@@ -135,12 +148,20 @@ void ZoneTree::LinkParents(Faults& faults) {
       shapes_[parent->second].children.push_back(i);
     }
   }
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (!shapes_[i].parent) tops_.push_back(i);
+  }
+}
+
+bool ZoneTree::HasRoot() const {
+  return tops_.size() == 1 && (zone(tops_[0]).name == kRootName || !MayBeHidden(zone(tops_[0])));
 }
 
 bool ZoneTree::Walk(Faults& faults) {
+  const size_t max_depth = HasRoot() ? kMaxDepth : kMaxDepth - 1;
   size_t place = 0;
-  for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (!shapes_[i].parent && !WalkFrom(i, place, faults)) return false;
+  for (const size_t top : tops_) {
+    if (!WalkFrom(top, max_depth, place, faults)) return false;
   }
   if (place == shapes_.size()) return true;
   for (size_t i = 0; i < shapes_.size(); ++i) {
@@ -149,16 +170,17 @@ bool ZoneTree::Walk(Faults& faults) {
   return false;
 }
 
-bool ZoneTree::WalkFrom(size_t top, size_t& place, Faults& faults) {
+bool ZoneTree::WalkFrom(size_t top, size_t max_depth, size_t& place, Faults& faults) {
   std::vector<std::pair<size_t, size_t>> way;  // a zone, and how many of its children are done
   const auto enter = [&](size_t zone) {
     shapes_[zone].first = place++;
     way.emplace_back(zone, 0);
   };
   for (enter(top); !way.empty();) {
-    if (way.size() > kMaxDepth) {
+    if (way.size() > max_depth) {
       AddBad(faults, zone(way.back().first),
-             absl::StrCat("is within more than ", kMaxDepth - 1, " others"));
+             absl::StrCat("is within more than ", kMaxDepth - 1,
+                          " others, with the root that is added where there is none"));
       return false;
     }
     auto& [at, done] = way.back();

@@ -23,7 +23,8 @@ namespace plimsoll::topology {
 // A value; zones are known by their index in topology().zones.
 class ZoneTree {
  public:
-  // What one machine can have, many times over: no node has a hundredth of it.
+  // What one machine can have, many times over: no node has a hundredth of it. The root that
+  // Normalise would add counts in both.
   static constexpr size_t kMaxZones = 100000;
   // Zones within one another.
   static constexpr size_t kMaxDepth = 100;
@@ -46,6 +47,10 @@ class ZoneTree {
   // nullopt: directly below the machine, or the machine's own zone.
   std::optional<size_t> Parent(size_t index) const { return shapes_[index].parent; }
   const std::vector<size_t>& Children(size_t index) const { return shapes_[index].children; }
+  // Zones that are in none, and whether one of them is around all others: a single one that is of
+  // no level that may be hidden, or has the root's name.
+  const std::vector<size_t>& Tops() const { return tops_; }
+  bool HasRoot() const;
   // The nearest of a type, the zone itself included.
   std::optional<size_t> Enclosing(size_t index, absl::string_view type) const;
 
@@ -74,7 +79,7 @@ class ZoneTree {
   void LinkParents(Faults& faults);
   // Gives the zones their places. What it doesn't come by hangs on itself. False: not all have one.
   bool Walk(Faults& faults);
-  bool WalkFrom(size_t top, size_t& place, Faults& faults);
+  bool WalkFrom(size_t top, size_t max_depth, size_t& place, Faults& faults);
   void GatherCpus(Faults& faults);
   // Zones by the CPUs that they have: `innermost` is by CPU. Returns a CPU that another zone has.
   std::optional<uint32_t> Take(size_t index, const resources::CpuSet& cpus,
@@ -84,6 +89,7 @@ class ZoneTree {
 
   Topology topology_;
   std::vector<Shape> shapes_;
+  std::vector<size_t> tops_;
   std::map<std::string, size_t> by_name_;
   // The place of the innermost zone that has a CPU, and the CPU; sorted.
   std::vector<std::pair<size_t, uint32_t>> cpus_at_;
