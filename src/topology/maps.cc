@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,9 @@ absl::Status Bad(const Zone& zone, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
 }
 
-// Zones of one type, and which of them is a CPU's: the one around its zone, else one that names it
-// beside that, else the only one that is in the nearest zone around it with any.
+// Zones of one type, and which of them is a CPU's: the one around its zone, else of those that name
+// it beside that the one that names the fewest (then that with the lowest number, then the first),
+// else the only one that is in the nearest zone around it with any.
 class Level {
  public:
   Level(const ZoneTree& tree, absl::string_view type) : tree_(tree), counts_(ZoneCount(tree)) {
@@ -42,10 +44,9 @@ class Level {
   // Without a guess.
   std::optional<size_t> NearTo(uint32_t cpu, size_t index) const {
     if (const auto around = Around(index)) return around;
-    for (const size_t zone : zones_) {
-      if (CpusOf(zone).Contains(cpu)) return zone;
-    }
-    return std::nullopt;
+    if (!named_) named_ = Named();
+    const auto zone = named_->find(cpu);
+    return zone == named_->end() ? std::nullopt : std::optional(zone->second);
   }
   std::optional<size_t> Around(size_t index) const {
     for (std::optional<size_t> at = index; at; at = tree_.Parent(*at)) {
@@ -64,17 +65,29 @@ class Level {
   }
 
  private:
-  const CpuSet& CpusOf(size_t zone) const {
-    const auto [cpus, is_new] = cpus_.try_emplace(zone);
-    if (is_new) cpus->second = tree_.Cpus(zone);
-    return cpus->second;
+  std::map<uint32_t, size_t> Named() const {
+    using Order = std::tuple<size_t, uint32_t, size_t>;  // the lowest is chosen
+    std::vector<std::pair<Order, CpuSet>> choices;
+    for (const size_t zone : zones_) {
+      CpuSet cpus = tree_.Cpus(zone);
+      const uint32_t number =
+          NumberOf(tree_.zone(zone)).value_or(std::numeric_limits<uint32_t>::max());
+      choices.emplace_back(Order(cpus.Size(), number, zone), std::move(cpus));
+    }
+    std::sort(choices.begin(), choices.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::map<uint32_t, size_t> named;
+    for (const auto& [order, cpus] : choices) {
+      for (const uint32_t cpu : cpus.ToVector()) named.emplace(cpu, std::get<2>(order));
+    }
+    return named;
   }
   static size_t ZoneCount(const ZoneTree& tree) { return tree.topology().zones.size(); }
 
   const ZoneTree& tree_;
   std::vector<size_t> zones_;                      // ascending
   std::vector<std::pair<size_t, size_t>> counts_;  // by zone: how many are in it, and the last
-  mutable std::map<size_t, CpuSet> cpus_;          // of those that were asked for
+  mutable std::optional<std::map<uint32_t, size_t>> named_;  // zone by CPU, once it was asked for
 };
 
 // Page size, from "hugepages-2Mi". nullopt: another resource.

@@ -5,6 +5,10 @@
 // "node" for NUMANode, "cache" for CacheGroup; levels may be missing, CPUs be beside their NUMA
 // node instead of in it (its cpu-ids then say which they are), capacities be bare numbers,
 // attributes be anywhere.
+//
+// A CPU is one node's, also where several beside it name it, as the memories of different kinds
+// next to it may: it is that node's which names the fewest, and of these the one with the lowest
+// number, which is mostly the ordinary memory's. Packages and cache groups are chosen alike.
 #ifndef PLIMSOLL_TOPOLOGY_MAPS_H_
 #define PLIMSOLL_TOPOLOGY_MAPS_H_
 

@@ -165,6 +165,24 @@ zones:
   EXPECT_THAT(maps->nodes.at(9).distances, ElementsAre(Pair(7, 21), Pair(9, 10)));
 }
 
+// DRAM and HBM of a package, in whatever order they are told.
+TEST(OthersMapsTest, OfNodesThatNameTheSameCpusTheNearestAndThenTheLowestHasThem) {
+  const std::string core = "- {name: c, type: Core, attributes: {cpu-ids: 0-1}}\n";
+  const std::string dram = "- {name: numa-0, type: NUMANode, attributes: {cpu-ids: 0-1}}\n";
+  const std::string hbm = "- {name: numa-2, type: NUMANode, attributes: {cpu-ids: 0-1}}\n";
+  for (const std::string& nodes : {dram + hbm, hbm + dram}) {
+    const auto maps = MapsOf("zones:\n" + nodes + core);
+    ASSERT_TRUE(maps.ok()) << maps.status();
+    EXPECT_EQ(maps->nodes.at(0).cpus.ToString(), "0-1") << nodes;
+    EXPECT_TRUE(maps->nodes.at(2).cpus.Empty());
+  }
+  const std::string near = "- {name: numa-3, type: NUMANode, attributes: {cpu-ids: 1}}\n";
+  const auto maps = MapsOf("zones:\n" + dram + hbm + near + core);
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->nodes.at(0).cpus.ToString(), "0");
+  EXPECT_EQ(maps->nodes.at(3).cpus.ToString(), "1");
+}
+
 TEST(OthersMapsTest, ErrorsNameTheZone) {
   EXPECT_THAT(Why("zones: [{name: east, type: NUMANode}]"), HasSubstr("zone \"east\" is a NUMA"));
   EXPECT_THAT(Why("zones: [{name: a1, type: NUMANode}, {name: b1, type: NUMANode}]"),
