@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "topology/kernel_files.h"
+#include "topology/lxcfs.h"
 #include "topology/machine_file.h"
 #include "topology/node_memory.h"
 #include "topology/zone.h"
@@ -189,11 +190,21 @@ class Capturer {
                                 : absl::StrCat("Architecture: ", architecture->second, "\n")));
   }
 
+  // Those that say whose files these are.
+  absl::Status PutMounts() const {
+    std::string mounts = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n";
+    for (const char* file : {"/proc/cpuinfo", "/proc/meminfo"}) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const bool is_by_lxcfs, IsByLxcfs(host_, file));
+      if (is_by_lxcfs) absl::StrAppend(&mounts, "lxcfs ", file, " fuse.lxcfs rw 0 0\n");
+    }
+    return Put("proc/mounts", mounts);
+  }
+
   // Of all cgroups the one that limits, as a v2 hierarchy of its own.
   absl::Status PutLimits(const Machine& machine) const {
     resources::CpuSet nodes;
     for (const NumaNode& node : machine.nodes) nodes.Add(node.id);
-    PLIMSOLL_RETURN_IF_ERROR(Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"));
+    PLIMSOLL_RETURN_IF_ERROR(PutMounts());
     PLIMSOLL_RETURN_IF_ERROR(Put("proc/self/cgroup", "0::/\n"));
     const std::string cpus = machine.cpus.ToString() + "\n";
     const std::string memory = nodes.ToString() + "\n";

@@ -98,6 +98,28 @@ TEST(CaptureTest, WhatDecidesWhereHwlocFallsShortIsCaptured) {
   EXPECT_EQ(*out.root().List("proc/driver/nvidia/gpus"), std::vector<std::string>{"gpu0"});
 }
 
+// Its files mean something else than the kernel's.
+TEST(CaptureTest, AContainerOfLxcsIsCapturedAsSuch) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddNode({0, "0-3", 16 << 20, "10", {}});
+  files.Put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse2\n");
+  files.Put("proc/mounts",
+            "secret /srv/tenant ext4 rw 0 0\nlxcfs /proc/cpuinfo fuse.lxcfs rw 0 0\n"
+            "lxcfs /proc/meminfo fuse.lxcfs rw 0 0\n");
+  files.Put("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+  files.PutMemTotal(4 << 20);
+  const Machine machine = *Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  EXPECT_THAT(machine.missing, ::testing::Contains(::testing::HasSubstr("LXCFS")));
+  TestDir out;
+  ASSERT_TRUE(Capture(files.root(), machine, out.root()).ok());
+  const auto again = Discover(out.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
+  EXPECT_EQ(again->missing, machine.missing);
+  EXPECT_THAT(*out.root().Read("proc/mounts"), ::testing::Not(::testing::HasSubstr("secret")));
+}
+
 TEST(CaptureTest, WhatAMachineDoesNotTellIsNotMadeUp) {
   MachineFiles files;
   ASSERT_TRUE(files.root().RemoveTree("sys/class").ok());

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status.h"
 #include "topology/kernel_files.h"
+#include "topology/lxcfs.h"
 #include "topology/machine_file.h"
 
 namespace plimsoll::topology {
@@ -28,8 +29,11 @@ uint32_t PartOf(uint64_t midr) {
   return static_cast<uint32_t>((midr >> 24 & 0xff) << 12 | (midr >> 4 & 0xfff));
 }
 
-// Part numbers by CPU as /proc/cpuinfo has them, for kernels that don't show the register.
+// Part numbers by CPU as /proc/cpuinfo has them, for kernels that don't show the register. None
+// where LXCFS has numbered the CPUs anew.
 absl::StatusOr<std::map<uint32_t, uint32_t>> ReadParts(const FsRoot& root) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_by_lxcfs, IsByLxcfs(root, "/proc/cpuinfo"));
+  if (is_by_lxcfs) return std::map<uint32_t, uint32_t>();
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile info,
                             ReadMachineFile(root, "proc/cpuinfo", 64 * 1024 * 1024));
   std::map<uint32_t, uint32_t> parts;

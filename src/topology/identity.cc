@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
+#include "topology/lxcfs.h"
 #include "topology/machine_file.h"
 #include "topology/zone.h"
 
@@ -66,6 +67,16 @@ CpuFeatures ParseCpuInfo(absl::string_view text) {
   return found;
 }
 
+// To what all CPUs have: of which one each is, is not known.
+void Level(CpuFeatures& found) {
+  bool is_first = found.of_all.empty();
+  for (const auto& [cpu, features] : found.by_cpu) {
+    found.of_all = is_first ? features : Common(found.of_all, features);
+    is_first = false;
+  }
+  found.by_cpu.clear();
+}
+
 }  // namespace
 
 absl::Status ReadIdentity(const FsRoot& root, Machine& machine) {
@@ -92,7 +103,14 @@ absl::Status ReadIdentity(const FsRoot& root, Machine& machine) {
 absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile info,
                             ReadMachineFile(root, "proc/cpuinfo", 64 * 1024 * 1024));
-  const CpuFeatures found = ParseCpuInfo(info.text);
+  CpuFeatures found = ParseCpuInfo(info.text);
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_by_lxcfs, IsByLxcfs(root, "/proc/cpuinfo"));
+  if (is_by_lxcfs) {
+    Level(found);
+    machine.missing.emplace_back(
+        "LXCFS numbers the CPUs of /proc/cpuinfo anew: of each package those features are shown "
+        "that all CPUs there have");
+  }
   for (Package& package : machine.packages) {
     std::optional<Features> common;
     for (const uint32_t cpu : package.cpus.ToVector()) {

@@ -16,7 +16,8 @@ absl::Status ReadIdentity(const FsRoot& root, Machine& machine);
 
 // Attribute cpu-features of each package: the features that all its CPUs have, sorted, separated by
 // commas, as /proc/cpuinfo names them ("flags" on x86, "Features" on arm64, "features" on s390x).
-// Absent where /proc/cpuinfo names none.
+// Absent where /proc/cpuinfo names none. Where LXCFS tells /proc/cpuinfo, with numbers of its own,
+// each package has those that all CPUs there have, and `missing` says so.
 absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine);
 
 // SwapTotal of /proc/meminfo.

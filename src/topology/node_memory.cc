@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "topology/kernel_files.h"
+#include "topology/lxcfs.h"
 #include "topology/machine_file.h"
 
 namespace plimsoll::topology {
@@ -19,6 +20,7 @@ namespace {
 using resources::CpuSet;
 
 constexpr double kTolerance = 0.03;
+constexpr uint64_t kPage = 4096;
 
 // Their order of size, for people: a sentence that changed with each page would be told each time.
 std::string Gib(uint64_t bytes) {
@@ -65,14 +67,22 @@ absl::StatusOr<std::map<uint32_t, uint64_t>> BlocksOfNodes(const FsRoot& root,
   return blocks;
 }
 
-void ShareOut(uint64_t total, const std::map<uint32_t, uint64_t>& blocks, Machine& machine) {
+// A container's limit that LXCFS tells in place of what the machine has.
+absl::StatusOr<bool> IsLimitByLxcfs(const FsRoot& root, uint64_t total, const Machine& machine) {
+  uint64_t memory = 0;
+  for (const NumaNode& node : machine.nodes) memory += node.memory_bytes;
+  if (total >= memory) return false;
+  return IsByLxcfs(root, "/proc/meminfo");
+}
+
+// In proportion to what each node has of something.
+void ShareOut(uint64_t total, const std::map<uint32_t, uint64_t>& shares, Machine& machine) {
   uint64_t all = 0;
-  for (const auto& [node, count] : blocks) all += count;
+  for (const auto& [node, count] : shares) all += count;
   // In pages, and what does not divide goes to the last.
-  constexpr uint64_t kPage = 4096;
   uint64_t left = total / kPage;
   for (NumaNode& node : machine.nodes) {
-    const uint64_t count = blocks.at(node.id);
+    const uint64_t count = shares.at(node.id);
     const uint64_t share = all == 0 ? 0 : left * count / all;
     node.memory_bytes = share * kPage;
     left -= share;
@@ -103,6 +113,17 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
   if (!disagree) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> total, MemTotal(root));
   if (!total) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_limit, IsLimitByLxcfs(root, *total, machine));
+  if (is_limit) {
+    std::map<uint32_t, uint64_t> shares;
+    for (const NumaNode& node : machine.nodes) shares[node.id] = node.memory_bytes >> 20;
+    ShareOut(*total, shares, machine);
+    machine.missing.push_back(absl::StrCat(
+        "LXCFS tells MemTotal of /proc/meminfo, ", Gib(*total),
+        ", which is what this container may use: it is shared out among the NUMA nodes as their "
+        "own files have it"));
+    return absl::OkStatus();
+  }
   const std::string what =
       absl::StrCat("the NUMA nodes' files don't add up to MemTotal of /proc/meminfo, which is ",
                    Gib(*total), ", as where memory was added after boot: ");

@@ -16,8 +16,9 @@ absl::StatusOr<bool> NodeFilesDisagree(const FsRoot& root);
 
 // Where they disagree MemTotal decides: it is the only node's memory, or shared out among the nodes
 // by the memory blocks that each has online (nodeN/memoryM), since some kernels don't count memory
-// that was added after boot in the node's file. Without blocks the nodes' files stand. `missing`
-// says what was done.
+// that was added after boot in the node's file. Without blocks the nodes' files stand. A MemTotal
+// that LXCFS tells, and that is less than they have, is what a container may use: it is shared out
+// by the nodes' own files. `missing` says what was done.
 absl::Status DecideMemory(const FsRoot& root, Machine& machine);
 
 }  // namespace plimsoll::topology

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "topology/discover.h"
 #include "topology/kernel_files.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/read_machine_for_test.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -38,7 +38,7 @@ TEST(NodeMemoryTest, OfTheOnlyNodeMemTotalDecides) {
   AddCpus(files, 1, 2, 1);
   files.AddNode({0, "0-1", 8 << 20, "10", {}});
   files.PutMemTotal(24 << 20);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes, 24 * kGib);
   EXPECT_THAT(machine.missing, Contains(AllOf(HasSubstr("MemTotal"), HasSubstr("24.0Gi"))));
 }
@@ -51,7 +51,7 @@ TEST(NodeMemoryTest, OfSeveralTheBlocksDecide) {
   files.AddBlocks(1, 16, 8, "online");
   files.AddBlocks(1, 24, 100, "offline");
   files.PutMemTotal(24 << 20);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes, 16 * kGib);
   EXPECT_EQ(machine.nodes[1].memory_bytes, 8 * kGib);
   EXPECT_THAT(machine.missing, Contains(AllOf(HasSubstr("24.0Gi"), HasSubstr("blocks"))));
@@ -64,7 +64,7 @@ TEST(NodeMemoryTest, SharesAddUpToMemTotal) {
   files.AddBlocks(0, 0, 1, "online");
   files.AddBlocks(1, 1, 2, "online");
   files.PutMemTotal((10 << 20) + 4);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes + machine.nodes[1].memory_bytes, 10 * kGib + 4096);
 }
 
@@ -72,7 +72,7 @@ TEST(NodeMemoryTest, WithoutBlocksNodesKeepTheirsAndItIsSaid) {
   MachineFiles files;
   AddTwoNodes(files, 4, 8);
   files.PutMemTotal(24 << 20);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes, 4 * kGib);
   EXPECT_EQ(machine.nodes[1].memory_bytes, 8 * kGib);
   EXPECT_THAT(machine.missing, Contains(HasSubstr("no memory blocks to decide by")));
@@ -85,7 +85,7 @@ TEST(NodeMemoryTest, MemoryOfANodeThatIsNotSeenIsNotAnothers) {
   files.AddNode({1, "0-1", 8 << 20, "10", {}});
   files.Put("sys/devices/system/node/has_memory", "0-1\n");
   files.PutMemTotal(16 << 20);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes, 8 * kGib);
   EXPECT_THAT(machine.missing, Contains(HasSubstr("nodes 0 have memory and no files")));
 }
@@ -97,7 +97,7 @@ TEST(NodeMemoryTest, AFewPerCentAreNothing) {
   files.AddBlocks(0, 0, 1, "online");
   files.AddBlocks(1, 1, 9, "online");
   files.PutMemTotal(98 << 20);
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_EQ(machine.nodes[0].memory_bytes, 50 * kGib);
   EXPECT_THAT(machine.missing, IsEmpty());
 }

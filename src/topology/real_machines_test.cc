@@ -6,10 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/discover.h"
-#include "topology/draw.h"
-#include "topology/machine_files_for_test.h"
-#include "topology/make_zones.h"
+#include "topology/read_machine_for_test.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
@@ -21,18 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-Machine Read(MachineFiles& files) {
-  auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  EXPECT_TRUE(machine.ok()) << machine.status();
-  return machine.ok() ? *std::move(machine) : Machine();
-}
-
-// The tree without the root's line.
-std::string Tree(const Machine& machine) {
-  const std::string text = TopologyText(MakeZones(machine));
-  return "\n" + text.substr(text.find('\n') + 1);
-}
 
 // "0: 0-3" for each node with CPUs.
 std::vector<std::string> CpusOfNodes(const Machine& machine) {
@@ -75,8 +60,8 @@ TEST(RealMachinesTest, FakeNodesKeepTheirMemory) {
   for (uint32_t node = 0; node < 4; ++node) {
     files.AddNode({node, "0-1", 2 << 20, "10 10 10 10", {}});
   }
-  const Machine machine = Read(files);
-  EXPECT_EQ(Tree(machine), R"(
+  const Machine machine = ReadMachine(files);
+  EXPECT_EQ(TreeText(machine), R"(
 ├─ package-0 Package
 │  └─ numa-0 NUMANode  memory 2Gi
 │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
@@ -99,7 +84,7 @@ TEST(RealMachinesTest, FakeNodesHaveTheCpusThatTheKernelCountsToThem) {
   }
   files.LinkToNode(0, 2);
   files.LinkToNode(1, 1);
-  EXPECT_THAT(CpusOfNodes(Read(files)), ElementsAre("0: ", "1: 1", "2: 0"));
+  EXPECT_THAT(CpusOfNodes(ReadMachine(files)), ElementsAre("0: ", "1: 1", "2: 0"));
 }
 
 TEST(RealMachinesTest, ANodeWithinAnotherKeepsItsCpus) {
@@ -108,7 +93,7 @@ TEST(RealMachinesTest, ANodeWithinAnotherKeepsItsCpus) {
   files.AddNode({0, "0-5", 1 << 20, "10 20 30", {}});
   files.AddNode({1, "2-5", 1 << 20, "20 10 30", {}});
   files.AddNode({2, "4-5", 1 << 20, "30 30 10", {}});
-  EXPECT_THAT(CpusOfNodes(Read(files)), ElementsAre("0: 0-1", "1: 2-3", "2: 4-5"));
+  EXPECT_THAT(CpusOfNodes(ReadMachine(files)), ElementsAre("0: 0-1", "1: 2-3", "2: 4-5"));
 }
 
 // cpuset.mems of a cgroup lists nodes with memory only, the root group's too.
@@ -128,7 +113,7 @@ TEST(RealMachinesTest, NodesWithoutMemoryKeepTheirCpus) {
   for (const char* file : {"cpuset.cpus", "cpuset.effective_cpus"}) {
     files.Put(absl::StrCat("sys/fs/cgroup/cpuset/", file), "0-1\n");
   }
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_THAT(CpusOfNodes(machine), ElementsAre("0: 0", "1: 1", "2: ", "3: "));
   EXPECT_EQ(machine.nodes[2].memory_bytes, uint64_t{8} << 30);
   EXPECT_EQ(machine.nodes[0].distances.at(3), 28u);
@@ -145,8 +130,8 @@ TEST(RealMachinesTest, MemoryOfGpusIsANode) {
             "Node: 255\nNUMA initialized: 1\nStatus: online\n");
   // Not a node of its own.
   files.Put("proc/driver/nvidia/gpus/0004:05:00.0/numa_status", "Node: 8\nStatus: offline\n");
-  const Machine machine = Read(files);
-  EXPECT_EQ(Tree(machine), R"(
+  const Machine machine = ReadMachine(files);
+  EXPECT_EQ(TreeText(machine), R"(
 ├─ package-0 Package
 │  └─ numa-0 NUMANode  memory 64Gi
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
@@ -163,7 +148,7 @@ TEST(RealMachinesTest, TheOnlyNodeHasADistanceToItself) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
   files.AddNode({0, "0-1", 8 << 20, "10", {}});
-  EXPECT_EQ(Read(files).nodes[0].distances, (std::map<uint32_t, uint32_t>{{0, 10}}));
+  EXPECT_EQ(ReadMachine(files).nodes[0].distances, (std::map<uint32_t, uint32_t>{{0, 10}}));
 }
 
 TEST(RealMachinesTest, ARowOfDistancesWithoutAllNodesIsLeftOut) {
@@ -171,7 +156,7 @@ TEST(RealMachinesTest, ARowOfDistancesWithoutAllNodesIsLeftOut) {
   AddCpus(files, 2, 1, 1);
   files.AddNode({0, "0", 8 << 20, "10", {}});
   files.AddNode({1, "1", 8 << 20, "20 10 30", {}});
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_THAT(machine.nodes[0].distances, IsEmpty());
   EXPECT_THAT(machine.nodes[1].distances, IsEmpty());
 }
@@ -196,7 +181,7 @@ TEST(RealMachinesTest, BigCoresAreFastByTheirPartNumber) {
     files.Put(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/regs/identification/midr_el1"),
               cpu % 10 >= 5 ? "0x00000000410fd851\n" : "0x00000000410fd871\n");
   }
-  EXPECT_EQ(CoreTypes(Read(files)), kTwoClusters);
+  EXPECT_EQ(CoreTypes(ReadMachine(files)), kTwoClusters);
 }
 
 TEST(RealMachinesTest, BigCoresAreFastByCpuinfo) {
@@ -209,13 +194,13 @@ TEST(RealMachinesTest, BigCoresAreFastByCpuinfo) {
                     "\n\n");
   }
   files.Put("proc/cpuinfo", info);
-  EXPECT_EQ(CoreTypes(Read(files)), kTwoClusters);
+  EXPECT_EQ(CoreTypes(ReadMachine(files)), kTwoClusters);
 }
 
 TEST(RealMachinesTest, BigCoresAreFastByNearlyEqualCapacity) {
   MachineFiles files("aarch64");
   AddTwoClusters(files);
-  EXPECT_EQ(CoreTypes(Read(files)), kTwoClusters);
+  EXPECT_EQ(CoreTypes(ReadMachine(files)), kTwoClusters);
 }
 
 // Of three sorts, the little ones are far behind.
@@ -232,7 +217,7 @@ TEST(RealMachinesTest, PrimeAndBigCoresAreFastLittleOnesAreNot) {
               : cpu < 7 ? "0x00000000411fd470\n"
                         : "0x00000000411fd480\n");
   }
-  EXPECT_EQ(CoreTypes(Read(files)),
+  EXPECT_EQ(CoreTypes(ReadMachine(files)),
             (std::map<std::string, std::string>{{"efficiency", "0-3"}, {"performance", "4-7"}}));
 }
 
@@ -246,7 +231,7 @@ TEST(RealMachinesTest, CoresOfOnePartAreOfOneSort) {
     files.Put(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/regs/identification/midr_el1"),
               "0x00000000410fd0c1\n");
   }
-  EXPECT_THAT(CoreTypes(Read(files)), IsEmpty());
+  EXPECT_THAT(CoreTypes(ReadMachine(files)), IsEmpty());
 }
 
 // "Favoured cores": hwloc takes 5.2 for 5.0.
@@ -257,7 +242,7 @@ TEST(RealMachinesTest, FrequenciesAreTheKernels) {
     files.Frequencies(cpu, 2100000, cpu == 2 ? 5200000 : 5000000);
   }
   std::vector<std::string> most;
-  for (const Zone& zone : MakeZones(Read(files)).zones) {
+  for (const Zone& zone : MakeZones(ReadMachine(files)).zones) {
     if (zone.type == kCore) most.push_back(zone.attributes.at("max-frequency-mhz"));
   }
   EXPECT_THAT(most, ElementsAre("5000", "5000", "5200", "5000"));
@@ -270,7 +255,7 @@ TEST(RealMachinesTest, LowPowerCoresAreEfficient) {
   files.Put("sys/devices/cpu_core/cpus", "0-1\n");
   files.Put("sys/devices/cpu_atom/cpus", "2-3\n");
   files.Put("sys/devices/cpu_lowpower/cpus", "4-5\n");
-  EXPECT_EQ(CoreTypes(Read(files)),
+  EXPECT_EQ(CoreTypes(ReadMachine(files)),
             (std::map<std::string, std::string>{{"efficiency", "2-5"}, {"performance", "0-1"}}));
 }
 
@@ -286,7 +271,7 @@ TEST(RealMachinesTest, PackagesWithOneNumberAreAllThere) {
                .siblings = self,
                .package_cpus = self});
   }
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   ASSERT_EQ(machine.packages.size(), 4u);
   const auto tree = ZoneTree::Build(MakeZones(machine));
   ASSERT_TRUE(tree.ok()) << tree.status();
@@ -308,7 +293,7 @@ TEST(RealMachinesTest, MasksThatContradictEachOtherGiveWayToNumbers) {
                .siblings = absl::StrCat(cpu),
                .package_cpus = cpu < 2 ? "0-2" : "2-3"});
   }
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   ASSERT_EQ(machine.packages.size(), 2u);
   EXPECT_EQ(machine.packages[0].cpus.ToString(), "0-1");
   EXPECT_EQ(machine.packages[1].cpus.ToString(), "2-3");
@@ -321,7 +306,7 @@ TEST(RealMachinesTest, ACacheThatContradictsOthersIsNamed) {
   AddCpus(files, 2, 2, 1);
   files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1-2", 1}, {3, 8192, "3", 2}});
   files.AddNode({0, "0-3", 8 << 20, "10", {}});
-  EXPECT_THAT(Read(files).missing,
+  EXPECT_THAT(ReadMachine(files).missing,
               Contains(AllOf(HasSubstr("caches"), HasSubstr("L3 of CPUs 1-2"))));
 }
 
@@ -333,7 +318,7 @@ TEST(RealMachinesTest, ACacheThatItsCpusAgreeOnIsKept) {
   files.AddCaches({{3, 8192, "0-2", 0}, {3, 8192, "3-5", 1}});
   files.Put("sys/devices/system/cpu/cpu0/cache/index0/shared_cpu_map", "00000009\n");
   files.Put("sys/devices/system/cpu/cpu0/cache/index0/shared_cpu_list", "0,3\n");
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   std::vector<std::string> caches;
   for (const Cache& cache : machine.caches) {
     caches.push_back(absl::StrCat(cache.cpus.ToString(), " ", cache.size_bytes >> 20));
@@ -347,7 +332,7 @@ TEST(RealMachinesTest, PackagesAndNodesThatCrossAreNamed) {
   AddCpus(files, 2, 2, 1);
   files.AddNode({0, "0", 4 << 20, "10 20", {}});
   files.AddNode({1, "1-3", 4 << 20, "20 10", {}});
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_THAT(machine.missing, Contains(HasSubstr("overlap, and neither is within the other")));
   const auto tree = ZoneTree::Build(MakeZones(machine));
   ASSERT_TRUE(tree.ok()) << tree.status();

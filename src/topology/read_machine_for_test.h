@@ -1,0 +1,30 @@
+// For tests: what a machine that is written by hand is taken for.
+#ifndef PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
+#define PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
+
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "topology/discover.h"
+#include "topology/draw.h"
+#include "topology/machine_files_for_test.h"
+#include "topology/make_zones.h"
+
+namespace plimsoll::topology {
+
+inline Machine ReadMachine(MachineFiles& files) {
+  auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  EXPECT_TRUE(machine.ok()) << machine.status();
+  return machine.ok() ? *std::move(machine) : Machine();
+}
+
+// The tree without the root's line, which is the same in most tests.
+inline std::string TreeText(const Machine& machine) {
+  const std::string text = TopologyText(MakeZones(machine));
+  return "\n" + text.substr(text.find('\n') + 1);
+}
+
+}  // namespace plimsoll::topology
+
+#endif  // PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
