@@ -11,10 +11,11 @@
 
 namespace plimsoll::runtime {
 
-// As the Confine of node_share.h, with `told`: all that ever was in a share. What is outside and
-// was never told is refused with kRefuse; also with kClip when nothing would be left. Where all has
-// gone that was told, all of the share is given. Of a whole share's nothing is outside, it is only
-// clipped.
+// For a new container or an update: members of `asked` that are absent are filled in only when
+// `is_new`. `told` is all that ever was in a share. FAILED_PRECONDITION names what is outside and
+// was never told, with kRefuse; also with kClip when nothing would be left. Where all has gone that
+// was told, all of the share is given. Of a whole share's nothing is outside, it is only clipped.
+// INVALID_ARGUMENT for lists that can't be read.
 absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
                                  const NodeShare& told, OutsideShare outside, bool is_new);
 

@@ -84,11 +84,18 @@ bool EngineImpl::HasCpusets() const {
 
 EngineImpl::ShareNow EngineImpl::CurrentShare() const {
   absl::MutexLock lock(&share_mutex_);
-  return {share_, told_.sum(), outside_, share_epoch_};
+  // Of a whole share nothing is refused: what went of one that stood in for it is clipped too.
+  return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, share_epoch_};
+}
+
+void EngineImpl::KeepTold() {
+  absl::MutexLock lock(&share_mutex_);
+  told_.Retry().IgnoreError();  // said when it failed first
 }
 
 absl::StatusOr<Confined> EngineImpl::ConfineAsked(const linux::CgroupSettings& asked,
-                                                  const ShareNow& now, bool is_new) const {
+                                                  const ShareNow& now, bool is_new) {
+  KeepTold();
   // What this machine lacks is clipped as well; else it is a mistake.
   if (now.share.is_whole || now.outside == OutsideShare::kRefuse) {
     PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked, now.told));

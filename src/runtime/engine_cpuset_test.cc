@@ -17,7 +17,8 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 NodeShare Share(const char* cpus, const char* nodes = "0", bool is_whole = false) {
-  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), is_whole};
+  return {
+      .cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = is_whole};
 }
 
 class EngineCpusetTest : public EngineTest {
@@ -111,6 +112,52 @@ TEST_F(EngineCpusetTest, AClientMayGoOnSendingWhatItWasToldAtItsStart) {
     EXPECT_TRUE(absl::IsInvalidArgument(never)) << never;
     engine_->RemoveSandbox(pod).IgnoreError();
   }
+}
+
+// The kernel's whole machine, until the provider of another topology has come.
+TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
+  NodeShare whole = Share("0-1", "0", /*is_whole=*/true);
+  whole.is_told = false;
+  engine_->RefuseOutsideShare(true);
+  engine_->SetNodeShare(whole);
+  const std::string pod = Pod();
+  Create(pod, {.cpuset_cpus = "0-1"}, "before");
+  engine_->SetNodeShare(Share("0"));
+  const absl::Status refused = TryCreate(pod, {.cpuset_cpus = "0-1"}, "after").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("CPUs 1 are outside"));
+  // Somebody is sent the kernel's topology when the provider has gone.
+  whole.is_told = true;
+  engine_->SetNodeShare(whole);
+  engine_->SetNodeShare(Share("0"));
+  const std::string id = Create(pod, {.cpuset_cpus = "0-1"}, "told");
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+  EXPECT_EQ(Told(EventType::kWarning, id).size(), 1u);
+}
+
+// A stock kubelet reads CPUs from /sys, told or not.
+TEST_F(EngineCpusetTest, WhatWentWhileAnotherShareStandsInIsClipped) {
+  NodeShare whole = Share("0,2000", "0", /*is_whole=*/true);
+  whole.is_told = false;
+  engine_->SetNodeShare(whole);
+  whole.cpus = *CpuSet::Parse("0");
+  engine_->SetNodeShare(whole);
+  Create(Pod(), {.cpuset_cpus = "0,2000"});
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+}
+
+// The run directory was full when clients were told.
+TEST_F(EngineCpusetTest, WhatWasToldIsStoredByTheNextCreate) {
+  ASSERT_TRUE(run_.MakeDirs("told-share/in-the-way").ok());
+  engine_->SetNodeShare(Share("0,2000", "0", /*is_whole=*/true));
+  EXPECT_EQ(Told(EventType::kWarning, "").size(), 1u);
+  ASSERT_TRUE(run_.RemoveTree("told-share").ok());
+  const std::string pod = Pod();
+  Create(pod, {}, "a");
+  StartEngine();
+  engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
+  Create(pod, {.cpuset_cpus = "0,2000"}, "b");
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
 }
 
 // It asks the next daemon as well.

@@ -322,16 +322,18 @@ class EngineImpl : public Engine {
   // Cpusets (container_cpuset.cc).
   struct ShareNow {
     NodeShare share;
-    NodeShare told;  // the sum of all shares up to now
+    NodeShare told;  // the sum of all shares up to now that clients may count on
     OutsideShare outside;
     int64_t epoch;  // of the share: another one has been set when it differs
   };
   ShareNow CurrentShare() const;
+  // Stores what clients were told, if that could not be stored when they were.
+  void KeepTold();
   bool HasCpusets() const;
   // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
   // what this machine lacks and no client was told of.
   absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
-                                        bool is_new) const;
+                                        bool is_new);
   // The same for a container that is there already.
   void PutIntoShare(linux::CgroupSettings* asked) const;
   // An event when what it lost of what it asked for is other than before.

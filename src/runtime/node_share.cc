@@ -95,12 +95,6 @@ absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeS
   return confined;
 }
 
-// Before anything has gone.
-absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
-                                 OutsideShare outside, bool is_new) {
-  return Confine(asked, share, NodeShare(), outside, is_new);
-}
-
 Confined Follow(const linux::CgroupSettings& asked, const NodeShare& share) {
   Confined confined;
   linux::CgroupSettings settings = asked;

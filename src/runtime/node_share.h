@@ -8,7 +8,6 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "linux/cgroup_settings.h"
 #include "resources/cpu_set.h"
 
@@ -19,6 +18,8 @@ struct NodeShare {
   resources::CpuSet memory_nodes;  // as `cpus`
   // All that the node has: nobody is confined, but who asks for CPUs loses those that went.
   bool is_whole = true;
+  // Clients may count on it. False: it stands in for another that is to come.
+  bool is_told = true;
   bool operator==(const NodeShare&) const = default;
 };
 
@@ -29,12 +30,6 @@ struct Confined {
   // "CPUs 4-7 and memory nodes 1": what is not given of what was asked for. Empty: nothing.
   std::string lost;
 };
-
-// For a new container or an update: members of `asked` that are absent are filled in only when
-// `is_new`. FAILED_PRECONDITION names what is outside, with kRefuse; also with kClip when nothing
-// would be left. INVALID_ARGUMENT for lists that can't be read.
-absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
-                                 OutsideShare outside, bool is_new);
 
 // For a container that is there already, whatever it was given: what is left of what it asked for;
 // where nothing is left, all of the share. Only cpuset_cpus and cpuset_mems are set.

@@ -11,11 +11,14 @@ using linux::CgroupSettings;
 using resources::CpuSet;
 
 NodeShare Share(const char* cpus, const char* nodes, bool is_whole = false) {
-  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), is_whole};
+  return {
+      .cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = is_whole};
 }
 
-absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside) {
-  return Confine(asked, Share("2-5", "0"), outside, /*is_new=*/true);
+// Before anything has gone.
+absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside,
+                             bool is_new = true) {
+  return Confine(asked, Share("2-5", "0"), NodeShare(), outside, is_new);
 }
 
 // CPUs 6-7 and node 1 were in the share once.
@@ -45,13 +48,13 @@ TEST(ConfineTest, WhatIsInsideStays) {
 
 TEST(ConfineTest, AnUpdateThatSaysNothingOfItChangesNothing) {
   const CgroupSettings asked = {.cpu_shares = 5};
-  const auto confined = Confine(asked, Share("2-5", "0"), OutsideShare::kRefuse, false);
+  const auto confined = New(asked, OutsideShare::kRefuse, /*is_new=*/false);
   ASSERT_TRUE(confined.ok()) << confined.status();
   EXPECT_EQ(confined->settings, asked);
   // One that takes the limit away gives the share.
-  EXPECT_EQ(*Confine({.cpuset_cpus = ""}, Share("2-5", "0"), OutsideShare::kRefuse, false)
-                 ->settings.cpuset_cpus,
-            "2-5");
+  EXPECT_EQ(
+      *New({.cpuset_cpus = ""}, OutsideShare::kRefuse, /*is_new=*/false)->settings.cpuset_cpus,
+      "2-5");
 }
 
 TEST(ConfineTest, WhatIsOutsideIsRefusedByName) {

@@ -25,6 +25,16 @@ CpuSet ListOf(absl::string_view line, absl::string_view key) {
   return CpuSet::Parse(line).value_or(CpuSet());
 }
 
+// False: all of it is in the sum already.
+bool AddTo(NodeShare& sum, const NodeShare& share) {
+  if (share.cpus.IsSubsetOf(sum.cpus) && share.memory_nodes.IsSubsetOf(sum.memory_nodes)) {
+    return false;
+  }
+  sum.cpus = sum.cpus.Union(share.cpus);
+  sum.memory_nodes = sum.memory_nodes.Union(share.memory_nodes);
+  return true;
+}
+
 }  // namespace
 
 void ToldShare::Load(const FsRoot& run, const std::string& boot_id) {
@@ -36,16 +46,20 @@ void ToldShare::Load(const FsRoot& run, const std::string& boot_id) {
   if (lines.size() < 3 || lines[0] != absl::StrCat(kBoot, boot_id_)) return;
   sum_.cpus = ListOf(lines[1], kCpus);
   sum_.memory_nodes = ListOf(lines[2], kMemoryNodes);
+  in_force_ = sum_;
 }
 
 absl::Status ToldShare::Add(const NodeShare& share) {
-  if (share.cpus.IsSubsetOf(sum_.cpus) && share.memory_nodes.IsSubsetOf(sum_.memory_nodes)) {
-    return absl::OkStatus();
-  }
-  sum_.cpus = sum_.cpus.Union(share.cpus);
-  sum_.memory_nodes = sum_.memory_nodes.Union(share.memory_nodes);
-  if (!run_) return absl::OkStatus();
-  return Annotate(Store(), "keep what clients were told of the node");
+  AddTo(in_force_, share);
+  if (share.is_told && AddTo(sum_, share)) is_stored_ = false;
+  return Retry();
+}
+
+absl::Status ToldShare::Retry() {
+  if (is_stored_ || !run_) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Store(), "keep what clients were told of the node"));
+  is_stored_ = true;
+  return absl::OkStatus();
 }
 
 absl::Status ToldShare::Store() const {

@@ -9,7 +9,7 @@ namespace {
 using resources::CpuSet;
 
 NodeShare Share(const char* cpus, const char* nodes) {
-  return {*CpuSet::Parse(cpus), *CpuSet::Parse(nodes), false};
+  return {.cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = false};
 }
 
 TEST(ToldShareTest, IsTheSumOfAllSharesOverDaemonsUntilAReboot) {
@@ -36,6 +36,40 @@ TEST(ToldShareTest, WhatCannotBeKeptIsKnownAllTheSame) {
   ASSERT_TRUE(run.root().MakeDirs("told-share/in-the-way").ok());
   EXPECT_FALSE(told.Add(Share("0-3", "0")).ok());
   EXPECT_EQ(told.sum().cpus.ToString(), "0-3");
+}
+
+// A disk that was full has room again.
+TEST(ToldShareTest, WhatCouldNotBeKeptIsTriedAgain) {
+  TestDir run;
+  ToldShare told;
+  told.Load(run.root(), "boot");
+  EXPECT_TRUE(told.Retry().ok()) << "nothing to be stored";
+  ASSERT_TRUE(run.root().MakeDirs("told-share/in-the-way").ok());
+  EXPECT_FALSE(told.Add(Share("0-3", "0")).ok());
+  EXPECT_FALSE(told.Retry().ok());
+  ASSERT_TRUE(run.root().RemoveTree("told-share").ok());
+  // Nothing new is in it.
+  EXPECT_TRUE(told.Add(Share("0-2", "0")).ok());
+  ToldShare next;
+  next.Load(run.root(), "boot");
+  EXPECT_EQ(next.sum().cpus.ToString(), "0-3");
+}
+
+TEST(ToldShareTest, WhatStandsInForAnotherIsInForceAndNotTold) {
+  TestDir run;
+  ToldShare told;
+  told.Load(run.root(), "boot");
+  NodeShare stand_in = Share("0-3", "0");
+  stand_in.is_told = false;
+  ASSERT_TRUE(told.Add(stand_in).ok());
+  EXPECT_TRUE(told.sum().cpus.Empty());
+  EXPECT_EQ(told.in_force().cpus.ToString(), "0-3");
+  ASSERT_TRUE(told.Add(Share("1", "0")).ok());
+  EXPECT_EQ(told.sum().cpus.ToString(), "1");
+  ToldShare next;
+  next.Load(run.root(), "boot");
+  EXPECT_EQ(next.sum().cpus.ToString(), "1");
+  EXPECT_EQ(next.in_force().cpus.ToString(), "1");
 }
 
 TEST(ToldShareTest, GarbageCountsAsNothing) {
