@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -30,6 +31,40 @@ absl::StatusOr<std::optional<CpuSet>> FirstList(const FsRoot& root, const std::s
   return std::nullopt;
 }
 
+// kubelet's group for all pods, with its driver cgroupfs and with systemd.
+constexpr const char* kPodsGroups[] = {"kubepods", "kubepods.slice"};
+
+// What the kernel takes for no partition says "root invalid (<why>)", and is a member.
+absl::StatusOr<bool> IsPartition(const FsRoot& root, const std::string& group) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile state,
+                            ReadMachineFile(root, absl::StrCat(group, "/cpuset.cpus.partition")));
+  const absl::string_view text = absl::StripAsciiWhitespace(state.text);
+  return text == "root" || text == "isolated";
+}
+
+// The CPUs that partitions have are in no list of the groups around them.
+absl::Status FollowPartitions(const FsRoot& root, const std::string& mount, Limits& limits) {
+  CpuSet own;
+  CpuSet set_aside;
+  for (const char* name : kPodsGroups) {
+    const std::string group = absl::StrCat(mount, "/", name);
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const std::optional<CpuSet> exclusive,
+        ReadList(root, absl::StrCat(group, "/cpuset.cpus.exclusive.effective")));
+    if (exclusive) set_aside = set_aside.Union(*exclusive);
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_partition, IsPartition(root, group));
+    if (!is_partition) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<CpuSet> cpus,
+                              ReadList(root, absl::StrCat(group, "/cpuset.cpus.effective")));
+    if (!cpus) continue;
+    own = own.Union(*cpus);
+    limits.partition = name;
+  }
+  if (limits.partition.empty()) own = *limits.cpus;
+  limits.cpus = own.Union(set_aside);
+  return absl::OkStatus();
+}
+
 // By the names of v2, v1 and v1 mounted with noprefix.
 absl::StatusOr<Limits> LimitsAt(const FsRoot& root, const std::string& mount) {
   Limits limits;
@@ -41,6 +76,7 @@ absl::StatusOr<Limits> LimitsAt(const FsRoot& root, const std::string& mount) {
                             FirstList(root, mount,
                                       {"cpuset.mems.effective", "cpuset.effective_mems",
                                        "cpuset.mems", "effective_mems", "mems"}));
+  if (limits.cpus) PLIMSOLL_RETURN_IF_ERROR(FollowPartitions(root, mount, limits));
   return limits;
 }
 
@@ -133,8 +169,11 @@ absl::Status Confine(const FsRoot& root, Machine& machine) {
     TakeCpus(lost_cpus, machine);
     machine.missing.push_back(absl::StrCat(
         "CPUs ", lost_cpus.ToString(),
-        " are online but outside of the outermost cpuset group that is to be seen here: they are "
-        "left out"));
+        limits.partition.empty()
+            ? " are online but outside of the outermost cpuset group that is to be seen here"
+            : absl::StrCat(" are online but outside of the cpuset partition of group ",
+                           limits.partition),
+        ": they are left out"));
   }
   if (!lost_nodes.Empty()) {
     TakeMemory(lost_nodes, machine);

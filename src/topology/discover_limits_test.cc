@@ -5,10 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/discover.h"
-#include "topology/draw.h"
-#include "topology/machine_files_for_test.h"
-#include "topology/make_zones.h"
+#include "topology/read_machine_for_test.h"
 #include "topology/topology_file.h"
 #include "topology/zone_tree.h"
 
@@ -74,10 +71,9 @@ std::vector<Zone> ZonesOf512() {
 TEST(DiscoverLimitsTest, AMachineOf512Cpus) {
   MachineFiles files;
   AddMachineOf512Cpus(files);
-  const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  ASSERT_TRUE(machine.ok()) << machine.status();
-  EXPECT_THAT(machine->missing, ::testing::IsEmpty());
-  const Topology topology = MakeZones(*machine);
+  const Machine machine = ReadMachine(files);
+  EXPECT_THAT(machine.missing, ::testing::IsEmpty());
+  const Topology topology = MakeZones(machine);
   const std::vector<Zone> expected = ZonesOf512();
   ASSERT_EQ(expected.size(), 1u + 2 + 8 + 32 + 256);
   ASSERT_EQ(topology.zones.size(), expected.size());
@@ -107,18 +103,79 @@ TEST(DiscoverLimitsTest, AContainerWithACpuset) {
   files.Put("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n");
   files.Put("sys/fs/cgroup/cpuset.cpus.effective", "2-3\n");
   files.Put("sys/fs/cgroup/cpuset.mems.effective", "1\n");
-  const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  ASSERT_TRUE(machine.ok()) << machine.status();
-  EXPECT_EQ(machine->cpus.ToString(), "2-3");
-  EXPECT_THAT(machine->missing, IsSupersetOf({HasSubstr("CPUs 0-1 are online but outside"),
-                                              HasSubstr("memory of NUMA nodes 0 is outside")}));
-  const std::string text = TopologyText(MakeZones(*machine));
-  EXPECT_EQ("\n" + text.substr(text.find('\n') + 1), R"(
+  const Machine machine = ReadMachine(files);
+  EXPECT_EQ(machine.cpus.ToString(), "2-3");
+  EXPECT_THAT(machine.missing, IsSupersetOf({HasSubstr("CPUs 0-1 are online but outside"),
+                                             HasSubstr("memory of NUMA nodes 0 is outside")}));
+  EXPECT_EQ(TreeText(machine), R"(
 └─ package-0 Package  cache-level=3  cache-size=8Mi
    └─ numa-1 NUMANode  memory 8Gi
       ├─ core-0-2 Core  cpu 1  cpu-ids=2
       └─ core-0-3 Core  cpu 1  cpu-ids=3
 )");
+}
+
+// Partitions of cgroup v2 on a machine of four CPUs.
+class PartitionLimitsTest : public ::testing::Test {
+ protected:
+  PartitionLimitsTest() {
+    AddCpus(files_, 1, 4, 1);
+    files_.AddNode({0, "0-3", 8 << 20, "10", {}});
+    files_.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
+    PutCpus("", "0-3");
+  }
+  // Of the outermost group or, with a name that ends in a slash, of one below it.
+  void PutCpus(const std::string& group, const std::string& effective) {
+    files_.Put(absl::StrCat("sys/fs/cgroup/", group, "cpuset.cpus.effective"), effective + "\n");
+  }
+  void PutState(const std::string& group, const std::string& state) {
+    files_.Put(absl::StrCat("sys/fs/cgroup/", group, "cpuset.cpus.partition"), state + "\n");
+  }
+  MachineFiles files_;
+};
+
+// The outermost group then lists what pods can't have.
+TEST_F(PartitionLimitsTest, WherePodsAreOneItsCpusAreTheirs) {
+  for (const char* group : {"kubepods/", "kubepods.slice/"}) {
+    for (const char* state : {"root", "isolated"}) {
+      PutCpus("", "0");
+      PutCpus(group, "1-3");
+      PutState(group, state);
+      const Machine machine = ReadMachine(files_);
+      EXPECT_EQ(machine.cpus.ToString(), "1-3") << group << state;
+      EXPECT_THAT(machine.missing, Contains(HasSubstr("CPUs 0 are online but outside of the cpuset "
+                                                      "partition of group kubepods")));
+    }
+    PutState(group, "member");
+    PutCpus("", "0-3");
+    EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-3") << "no partition any more";
+  }
+}
+
+TEST_F(PartitionLimitsTest, OneThatIsInvalidIsNone) {
+  PutCpus("kubepods/", "0-3");
+  PutState("kubepods/", "root invalid (Cpu list in cpuset.cpus not exclusive)");
+  EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-3");
+}
+
+// A pod with a partition of its own, deep below: its CPUs are in no effective list above it.
+TEST_F(PartitionLimitsTest, PodsPartitionsArePods) {
+  PutCpus("", "0-1");
+  PutCpus("kubepods/", "0-1");
+  PutState("kubepods/", "member");
+  files_.Put("sys/fs/cgroup/kubepods/cpuset.cpus.exclusive.effective", "2-3\n");
+  EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-3");
+  PutCpus("", "0");
+  PutCpus("kubepods/", "1");
+  PutState("kubepods/", "root");
+  EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "1-3");
+}
+
+TEST_F(PartitionLimitsTest, AnothersPartitionIsNotPods) {
+  PutCpus("", "0-2");
+  PutCpus("batch/", "3");
+  PutState("batch/", "root");
+  EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-2");
 }
 
 // CPUs of a node whose memory is others' stay.
@@ -130,13 +187,12 @@ TEST(DiscoverLimitsTest, AContainerWithoutTheMemoryOfItsCpus) {
   files.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
   files.Put("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
   files.Put("sys/fs/cgroup/cpuset.mems.effective", "1\n");
-  const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  ASSERT_TRUE(machine.ok()) << machine.status();
-  ASSERT_EQ(machine->nodes.size(), 2u);
-  EXPECT_EQ(machine->nodes[0].cpus.ToString(), "0-1");
-  EXPECT_EQ(machine->nodes[0].memory_bytes, 0u);
-  EXPECT_EQ(machine->nodes[0].hugepages.at(2 << 20), 0u);
-  EXPECT_EQ(machine->nodes[1].memory_bytes, uint64_t{8} << 30);
+  const Machine machine = ReadMachine(files);
+  ASSERT_EQ(machine.nodes.size(), 2u);
+  EXPECT_EQ(machine.nodes[0].cpus.ToString(), "0-1");
+  EXPECT_EQ(machine.nodes[0].memory_bytes, 0u);
+  EXPECT_EQ(machine.nodes[0].hugepages.at(2 << 20), 0u);
+  EXPECT_EQ(machine.nodes[1].memory_bytes, uint64_t{8} << 30);
 }
 
 // AllowedCPUs= and AllowedMemoryNodes= of the daemon's unit: containers are in other groups.
@@ -164,13 +220,12 @@ TEST(DiscoverLimitsTest, TheDaemonsOwnGroupIsNotTheNode) {
     for (const std::string& file : {mems, std::string("cpuset.mems")}) {
       files.Put(absl::StrCat(root, own, "/", file), "0\n");
     }
-    const auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-    ASSERT_TRUE(machine.ok()) << machine.status();
-    EXPECT_EQ(machine->cpus.ToString(), "0-3");
-    EXPECT_EQ(machine->cores.size(), 4u);
-    ASSERT_EQ(machine->nodes.size(), 2u);
-    EXPECT_EQ(machine->nodes[1].memory_bytes, uint64_t{8} << 30);
-    EXPECT_THAT(machine->missing, Not(Contains(HasSubstr("outside"))));
+    const Machine machine = ReadMachine(files);
+    EXPECT_EQ(machine.cpus.ToString(), "0-3");
+    EXPECT_EQ(machine.cores.size(), 4u);
+    ASSERT_EQ(machine.nodes.size(), 2u);
+    EXPECT_EQ(machine.nodes[1].memory_bytes, uint64_t{8} << 30);
+    EXPECT_THAT(machine.missing, Not(Contains(HasSubstr("outside"))));
   }
 }
 
@@ -189,6 +244,49 @@ TEST(DiscoverLimitsTest, ACpusetIsInTheSignature) {
   const std::string three = limited("1-3");
   files.Put("proc/self/status", "Cpus_allowed_list:\t1\n");
   EXPECT_EQ(*Signature(files.root()), three);
+}
+
+// What is told of limits, memory and swap is read again without the processors.
+TEST(DiscoverLimitsTest, ACpusetAndMemoryAreNoMatterOfTheProcessors) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddNode({0, "0-3", 8 << 20, "10", {{2048, 0}}});
+  const std::string before = Signature(files.root())->processors;
+  files.Put("sys/fs/cgroup/cpuset.cpus.effective", "1-3\n");
+  files.Put("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 4096 kB\n");
+  files.Put("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");
+  files.PutMemTotal(4096);
+  EXPECT_EQ(Signature(files.root())->processors, before);
+  files.Cpus("0-2", "0-3");
+  EXPECT_NE(Signature(files.root())->processors, before);
+}
+
+// hwloc tells such a machine's memory.
+TEST(DiscoverLimitsTest, WithoutNumaAllIsReadAgain) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  const std::string before = Signature(files.root())->processors;
+  files.PutMemTotal(4 << 20);
+  EXPECT_NE(Signature(files.root())->processors, before);
+}
+
+// The two halves of a discovery are all of it, whatever was there before the second.
+TEST(DiscoverLimitsTest, MemoryCanBeReadAgainAlone) {
+  MachineFiles files;
+  AddCpus(files, 1, 4, 1);
+  files.AddNode({0, "0-3", 8 << 20, "10", {{2048, 4}}});
+  const auto processors = DiscoverProcessors(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(processors.ok()) << processors.status();
+  files.Put("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 4194304 kB\n");
+  files.Put("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");
+  files.PutMemTotal(4 << 20);
+  files.Put("sys/fs/cgroup/cpuset.cpus.effective", "1-3\n");
+  Machine machine = *processors;
+  ASSERT_TRUE(AddMemory(files.root(), machine).ok());
+  EXPECT_EQ(TopologyYaml(MakeZones(machine)), TopologyYaml(MakeZones(ReadMachine(files))));
+  EXPECT_EQ(machine.nodes[0].memory_bytes, uint64_t{4} << 30);
+  EXPECT_EQ(machine.nodes[0].hugepages.at(2 << 20), 7u);
+  EXPECT_EQ(machine.cpus.ToString(), "1-3");
 }
 
 }  // namespace

@@ -9,17 +9,21 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/topology_stream.h"
+#include "resources/cpu_set.h"
 #include "topology_sums.h"
 
 namespace plimsoll::testing {
 namespace {
 
 constexpr char kCpu7[] = "sys/devices/system/cpu/cpu7/online";
+constexpr char kPods[] = "/kubepods";
 
 class TopologyChangesTest : public NodeTest {
  protected:
   void TearDown() override {
     EXPECT_TRUE(Host().Write(kCpu7, "1").ok());
+    RemoveAllPods();
+    Cgroups().Remove(kPods).IgnoreError();
     NodeTest::TearDown();
   }
 };
@@ -74,6 +78,78 @@ TEST_F(TopologyChangesTest, ACpuGoesAndComesBack) {
   }
   EXPECT_TRUE(
       Eventually([&] { return Status(container).resources().linux().cpuset_cpus() == "7"; }));
+}
+
+// As kubelet does, which reads the CPUs once, when it starts.
+TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
+  const std::string pod = RunPod();
+  const auto pinned = [this](const std::string& cpus) {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    config.mutable_linux()->mutable_resources()->set_cpuset_cpus(cpus);
+    return config;
+  };
+  const auto allowed = [&](const std::string& id) {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2");
+  };
+  const std::string before = Start(pod, pinned("6-7"));
+  TopologyStream stream(node_);
+  cri::ResourceTopology topology;
+  ASSERT_TRUE(stream.Next(&topology));
+  ASSERT_TRUE(Host().Write(kCpu7, "0").ok());
+  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
+  ASSERT_EQ(Sum(topology, "cpu"), 7);
+  EXPECT_TRUE(Eventually([&] { return Status(before).resources().linux().cpuset_cpus() == "6"; }))
+      << Status(before).resources().linux().cpuset_cpus();
+  EXPECT_EQ(allowed(before), "6\n");
+  const std::string both = Start(pod, pinned("6-7"));
+  EXPECT_EQ(allowed(both), "6\n") << "what went is taken away, though a client has the topology";
+  const std::string gone = Start(pod, pinned("7"));
+  EXPECT_EQ(allowed(gone), "0-6\n") << "nothing is left of what was asked for";
+  cri::LinuxContainerResources update;
+  update.set_cpuset_cpus("5,7");
+  ASSERT_TRUE(TryUpdate(before, update).ok());
+  EXPECT_EQ(allowed(before), "5\n");
+  // A CPU that never was there is a mistake.
+  std::string none;
+  const grpc::Status refused = TryCreate(pod, pinned("6,4000"), &none);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << refused.error_message();
+  ASSERT_TRUE(Host().Write(kCpu7, "1").ok());
+  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
+  EXPECT_TRUE(Eventually([&] { return allowed(both) == "6-7\n"; })) << allowed(both);
+  EXPECT_TRUE(Eventually([&] { return allowed(gone) == "7\n"; })) << allowed(gone);
+  EXPECT_TRUE(Eventually([&] { return allowed(before) == "5,7\n"; })) << allowed(before);
+}
+
+// The root group's effective CPUs are then all but pods'.
+TEST_F(TopologyChangesTest, WherePodsAreACpusetPartitionItsCpusAreTold) {
+  TopologyStream stream(node_);
+  cri::ResourceTopology whole;
+  ASSERT_TRUE(stream.Next(&whole));
+  ASSERT_TRUE(Cgroups().Create(kPods).ok());
+  const std::string group = absl::StrCat("sys/fs/cgroup", kPods);
+  ASSERT_TRUE(Host().Write(group + "/cpuset.cpus", "4-7").ok());
+  ASSERT_TRUE(Host().Write(group + "/cpuset.cpus.partition", "root").ok());
+  ASSERT_EQ(*Host().Read(group + "/cpuset.cpus.partition"), "root\n");
+  ASSERT_EQ(*Host().Read("sys/fs/cgroup/cpuset.cpus.effective"), "0-3\n");
+  cri::ResourceTopology topology;
+  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
+  EXPECT_EQ(Sum(topology, "cpu"), 4);
+  resources::CpuSet cpus;
+  for (const auto& zone : topology.zones()) {
+    const auto ids = zone.attributes().find("cpu-ids");
+    if (ids == zone.attributes().end()) continue;
+    cpus = cpus.Union(*resources::CpuSet::Parse(ids->second));
+  }
+  EXPECT_EQ(cpus.ToString(), "4-7");
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->set_cgroup_parent(absl::StrCat(kPods, "/pod1"));
+  const std::string id = Start(RunPod(config), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2"), "4-7\n");
+  RemoveAllPods();
+  ASSERT_TRUE(Host().Write(group + "/cpuset.cpus.partition", "member").ok());
+  ASSERT_TRUE(Cgroups().Remove(kPods).ok());
+  ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
+  EXPECT_EQ(topology.DebugString(), whole.DebugString());
 }
 
 TEST_F(TopologyChangesTest, HugePagesAreSeenByThePoll) {
