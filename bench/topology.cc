@@ -71,8 +71,7 @@ absl::Status MeasureEvents(const std::string& hwloc) {
     absl::MutexLock lock(&mutex);
     newest = edition.number;
   });
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto tracker,
-                            topology::Tracker::Start(options, &publisher, nullptr));
+  const auto tracker = topology::Tracker::Start(options, &publisher, nullptr);
   uint64_t awaited = 1;
   const auto change = [&]() -> absl::Status {
     const bool goes = ++awaited % 2 == 0;

@@ -153,12 +153,19 @@ TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
 // examples/topology-provider, which sends what it reads.
 class ProviderTest : public NodeTest {
  protected:
-  explicit ProviderTest(const std::string& hold = "1h")
-      : NodeTest(absl::StrCat("nodeResources: {source: {provider: {hold: ", hold, "}}}\n")) {}
+  explicit ProviderTest(const std::string& hold = "1h", const std::string& more = "")
+      : NodeTest(
+            absl::StrCat("nodeResources: {source: {provider: {hold: ", hold, "}}", more, "}\n")) {}
   void SetUp() override {
     NodeTest::SetUp();
+    OpenStream();
+    StartProvider();
+  }
+  void OpenStream() {
     ASSERT_TRUE(stream_.emplace(node_).Next(&topology_));
     EXPECT_EQ(topology_.zones(0).type(), "Machine") << "the kernel's, until there is another";
+  }
+  void StartProvider() {
     int input[2];
     int output[2];
     ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
@@ -175,7 +182,9 @@ class ProviderTest : public NodeTest {
   }
   void TearDown() override {
     input_.Reset();
-    EXPECT_TRUE(provider_->Wait(absl::Now() + Patience(absl::Seconds(60))).ok());
+    if (provider_) {
+      EXPECT_TRUE(provider_->Wait(absl::Now() + Patience(absl::Seconds(60))).ok());
+    }
     NodeTest::TearDown();
   }
   // What the provider prints of it.
@@ -280,6 +289,48 @@ TEST_F(ProviderGroupTest, WhoIsInTheGroupMayConnectAndNobodyElse) {
   EXPECT_EQ(ConnectAs(kNobody, {gid}), 0);
   EXPECT_EQ(ConnectAs(kNobody, {}), EACCES);
   EXPECT_EQ(ConnectAs(0, {}), EACCES) << "root's group is not root";
+}
+
+// The kernel's topology stands in until a provider has come.
+class RefusingProviderTest : public ProviderTest {
+ protected:
+  RefusingProviderTest() : ProviderTest("1h", ", outsidePartition: refuse") {}
+  void SetUp() override {
+    if (LastCpu() == 0) GTEST_SKIP() << "needs two CPUs";
+    NodeTest::SetUp();
+  }
+  static std::string Both() { return absl::StrCat(LastCpu() - 1, "-", LastCpu()); }
+  cri::ContainerConfig OnBoth() {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    config.mutable_linux()->mutable_resources()->set_cpuset_cpus(Both());
+    return config;
+  }
+  std::string Allowed(const std::string& id) {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2");
+  }
+};
+
+TEST_F(RefusingProviderTest, WhatNobodyWasToldIsRefusedOnceOneHasCome) {
+  const std::string pod = RunPod();
+  const std::string before = Start(pod, OnBoth());
+  StartProvider();
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  EXPECT_TRUE(Eventually([&] { return Allowed(before) == absl::StrCat(LastCpu(), "\n"); }));
+  std::string id;
+  const grpc::Status refused = TryCreate(pod, OnBoth(), &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("are outside of what this node gives to pods"));
+}
+
+TEST_F(RefusingProviderTest, WhatAClientWasToldIsClipped) {
+  OpenStream();
+  // The daemon counts it when the message has left. A pod's start takes longer than that.
+  const std::string pod = RunPod();
+  StartProvider();
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  ASSERT_TRUE(stream_->Next(&topology_));
+  const std::string id = Start(pod, OnBoth());
+  EXPECT_TRUE(Eventually([&] { return Allowed(id) == absl::StrCat(LastCpu(), "\n"); }));
 }
 
 class ForgottenProviderTest : public ProviderTest {

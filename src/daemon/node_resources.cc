@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "daemon/find_group.h"
-#include "runtime/node_share.h"
 #include "topology/discover.h"
 #include "topology/kept_topology.h"
 #include "topology/make_zones.h"
@@ -80,17 +79,9 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   options.partition = config.partition;
   options.poll_interval = config.poll_interval;
   options.ids_of_source = config.source.own_ids;
-  auto tracker = topology::Tracker::Start(
+  node->tracker_ = topology::Tracker::Start(
       std::move(options), &node->publisher_,
       [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
-  if (tracker.ok()) {
-    node->tracker_ = *std::move(tracker);
-  } else if (MustBeRead(config)) {
-    return Annotate(tracker.status(), "nodeResources");
-  } else {
-    log->Write(LogLevel::kError, "the node's topology is not told",
-               {{"error", std::string(tracker.status().message())}});
-  }
   if (providers != nullptr) {
     PLIMSOLL_ASSIGN_OR_RETURN(node->providers_, ServeProvider(*config.source.provider,
                                                               run_directory, std::move(providers)));
@@ -106,10 +97,6 @@ absl::Status NodeResources::Reload(const NodeResourcesConfig& config) {
 }
 
 absl::Status NodeResources::TryReload(const NodeResourcesConfig& config) {
-  if (tracker_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "the machine could not be watched at the daemon's start; restart it");
-  }
   PLIMSOLL_RETURN_IF_ERROR(tracker_->Reload(config.partition));
   absl::MutexLock lock(&mutex_);
   outside_ = config.outside;
@@ -118,9 +105,13 @@ absl::Status NodeResources::TryReload(const NodeResourcesConfig& config) {
 }
 
 void NodeResources::ClientTakes(bool is_there) {
-  absl::MutexLock lock(&mutex_);
-  clients_ += is_there ? 1 : -1;
-  SetPolicy();
+  {
+    absl::MutexLock lock(&mutex_);
+    clients_ += is_there ? 1 : -1;
+    SetPolicy();
+  }
+  absl::MutexLock lock(&news_mutex_);
+  if (is_there && is_stand_in_) TellEngine();
 }
 
 void NodeResources::SetPolicy() {
@@ -128,21 +119,13 @@ void NodeResources::SetPolicy() {
                               (outside_ == OutsidePartition::kByClient && clients_ > 0));
 }
 
-topology::Publisher* NodeResources::publisher() {
-  return tracker_ == nullptr ? nullptr : &publisher_;
-}
-
 std::vector<std::string> NodeResources::Misfits() const {
-  std::vector<std::string> misfits;
-  if (tracker_ != nullptr) misfits = tracker_->Misfits();
+  std::vector<std::string> misfits = tracker_->Misfits();
   AddRefusal(misfits);
   return misfits;
 }
 
 std::vector<std::string> NodeResources::Troubles() const {
-  if (tracker_ == nullptr) {
-    return {"the node's topology is not told: the machine could not be watched at start"};
-  }
   std::vector<std::string> troubles = tracker_->Troubles();
   AddRefusal(troubles);
   return troubles;
@@ -155,10 +138,6 @@ void NodeResources::AddRefusal(std::vector<std::string>& sentences) const {
 }
 
 absl::Status NodeResources::Ready() const {
-  if (tracker_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "NotTold: the machine could not be watched at the daemon's start");
-  }
   const std::vector<std::string> misfits = Misfits();
   if (misfits.empty()) return absl::OkStatus();
   const char* reason = !tracker_->IsTold()                               ? "NotTold"
@@ -175,7 +154,23 @@ void NodeResources::Tell(const topology::TrackerNews& news) {
                  {"memory_nodes", partition.memory_nodes.ToString()},
                  {"all_of_it", partition.is_whole ? "true" : "false"}});
   }
-  engine_->SetNodeShare({partition.cpus, partition.memory_nodes, partition.is_whole});
+  absl::MutexLock lock(&news_mutex_);
+  share_ = {.cpus = partition.cpus,
+            .memory_nodes = partition.memory_nodes,
+            .is_whole = partition.is_whole};
+  is_stand_in_ = news.is_stand_in;
+  TellEngine();
+}
+
+void NodeResources::TellEngine() {
+  bool has_client = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    has_client = clients_ > 0;
+  }
+  // What stands in for another topology is nothing to rely on, unless somebody was sent it.
+  share_.is_told = !is_stand_in_ || has_client;
+  engine_->SetNodeShare(share_);
 }
 
 absl::Status CheckNodeResources(const NodeResourcesConfig& config) {

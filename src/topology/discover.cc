@@ -1,13 +1,13 @@
 #include "topology/discover.h"
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "topology/confinement.h"
@@ -63,70 +63,88 @@ absl::StatusOr<std::string> PoolsSignature(const FsRoot& root, const std::string
   return signature;
 }
 
-absl::StatusOr<std::string> NodesSignature(const FsRoot& root,
-                                           const std::vector<std::string>& nodes) {
+absl::StatusOr<std::string> NodesSignature(const FsRoot& root, const std::vector<uint32_t>& nodes) {
   std::string signature;
-  for (const std::string& node : nodes) {
-    if (!absl::StartsWith(node, "node") || node.size() < 5 || !absl::ascii_isdigit(node[4]))
-      continue;
-    const std::string directory = absl::StrCat(kNodeFiles, "/", node);
+  for (const uint32_t node : nodes) {
+    const std::string directory = absl::StrCat(kNodeFiles, "/node", node);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string memory,
                               Line(root, directory + "/meminfo", "MemTotal:"));
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
                               PoolsSignature(root, directory + "/hugepages"));
-    absl::StrAppend(&signature, node, " ", memory, pools, "\n");
+    absl::StrAppend(&signature, "node", node, " ", memory, pools, "\n");
   }
   return signature;
 }
 
-}  // namespace
-
-absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine) {
-  // Where hwloc tells less than the kernel's files, these decide.
-  PLIMSOLL_RETURN_IF_ERROR(RestorePackages(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(RestoreCaches(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadKernelNodes(root, machine));
-  TellOverlaps(machine);
-  PLIMSOLL_RETURN_IF_ERROR(DecideMemory(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadCoreKinds(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(Confine(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadIdentity(root, machine));
-  PLIMSOLL_RETURN_IF_ERROR(ReadCpuFeatures(root, machine));
-  return ReadSwap(root, machine);
-}
-
-absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program) {
+absl::StatusOr<Machine> ReadHwlocsPart(const FsRoot& root, const std::string& hwloc_program) {
   // Before and after, since it can't be seen in between: hwloc passes over what it can't open.
   PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
   auto machine = root.path() == "/" ? ReadWithHwloc() : ReadCaptured(root, hwloc_program);
   PLIMSOLL_RETURN_IF_ERROR(machine.status());
   PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
-  PLIMSOLL_RETURN_IF_ERROR(CompleteFromFiles(root, *machine));
   return machine;
 }
 
-absl::StatusOr<std::string> Signature(const FsRoot& root) {
-  std::string signature;
+// Where hwloc tells less than the kernel's files, these decide.
+absl::Status CompleteProcessors(const FsRoot& root, Machine& machine) {
+  PLIMSOLL_RETURN_IF_ERROR(RestorePackages(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(RestoreCaches(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadCoreKinds(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(ReadIdentity(root, machine));
+  return ReadCpuFeatures(root, machine);
+}
+
+}  // namespace
+
+absl::Status AddMemory(const FsRoot& root, Machine& machine) {
+  PLIMSOLL_RETURN_IF_ERROR(ReadKernelNodes(root, machine));
+  TellOverlaps(machine);
+  PLIMSOLL_RETURN_IF_ERROR(DecideMemory(root, machine));
+  PLIMSOLL_RETURN_IF_ERROR(Confine(root, machine));
+  return ReadSwap(root, machine);
+}
+
+absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine) {
+  PLIMSOLL_RETURN_IF_ERROR(CompleteProcessors(root, machine));
+  return AddMemory(root, machine);
+}
+
+absl::StatusOr<Machine> DiscoverProcessors(const FsRoot& root, const std::string& hwloc_program) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, ReadHwlocsPart(root, hwloc_program));
+  PLIMSOLL_RETURN_IF_ERROR(CompleteProcessors(root, machine));
+  return machine;
+}
+
+absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, DiscoverProcessors(root, hwloc_program));
+  PLIMSOLL_RETURN_IF_ERROR(AddMemory(root, machine));
+  return machine;
+}
+
+absl::StatusOr<MachineSignature> Signature(const FsRoot& root) {
+  MachineSignature signature;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string online, Part(root, "sys/devices/system/cpu/online"));
-  absl::StrAppend(&signature, "online ", online);
+  absl::StrAppend(&signature.processors, "online ", online);
   PLIMSOLL_ASSIGN_OR_RETURN(const Limits limits, ReadLimits(root));
   for (const auto& limit : {limits.cpus, limits.memory_nodes}) {
-    absl::StrAppend(&signature, "allowed ", limit ? limit->ToString() : "all", "\n");
+    absl::StrAppend(&signature.memory, "allowed ", limit ? limit->ToString() : "all", "\n");
   }
-  for (const char* word : {"MemTotal:", "SwapTotal:"}) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string line, Line(root, "proc/meminfo", word));
-    absl::StrAppend(&signature, line, "\n");
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
-                            ListMachineFiles(root, kNodeFiles));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string swap, Line(root, "proc/meminfo", "SwapTotal:"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string total, Line(root, "proc/meminfo", "MemTotal:"));
+  absl::StrAppend(&signature.memory, swap, "\n", total, "\n");
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<uint32_t> nodes,
+                            ListNumbered(root, kNodeFiles, "node"));
   if (!nodes.empty()) {
+    absl::StrAppend(&signature.processors, "nodes ", absl::StrJoin(nodes, ","), "\n");
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string all, NodesSignature(root, nodes));
-    return signature + all;
+    signature.memory += all;
+    return signature;
   }
-  // A kernel without NUMA.
+  // A kernel without NUMA: hwloc alone tells its memory.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
                             PoolsSignature(root, "sys/kernel/mm/hugepages"));
-  return signature + pools;
+  absl::StrAppend(&signature.processors, total, "\n", pools);
+  return signature;
 }
 
 }  // namespace plimsoll::topology

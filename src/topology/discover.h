@@ -17,14 +17,27 @@ namespace plimsoll::topology {
 // say) is one: look again. Thread-safe.
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program);
 
-// The second half of Discover: what the kernel's files below `root` tell beyond what hwloc has told
-// of the same machine. An error as Discover's.
+// Discover's two halves. The first tells packages, caches, cores, what they can do, and which
+// machine it is: hwloc's thousands of reads, and some for each core.
+absl::StatusOr<Machine> DiscoverProcessors(const FsRoot& root, const std::string& hwloc_program);
+// The second adds NUMA nodes with their memory and huge pages, and swap, and takes away what limits
+// of cpusets leave to others: some dozens of reads. `machine` is as the first has told it, so that
+// memory that moves is read again at that price.
+absl::Status AddMemory(const FsRoot& root, Machine& machine);
+
+// All of Discover beyond what hwloc has told of the same machine, from the kernel's files. An error
+// as Discover's.
 absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine);
 
-// Of the same files those that a change shows in, as text to be compared: CPUs online and allowed,
-// nodes, their memory and huge pages, swap. Costs some dozens of reads, not hwloc's thousands;
-// equal text means that nothing of that has changed. An error as Discover's.
-absl::StatusOr<std::string> Signature(const FsRoot& root);
+// Of the same files those that a change shows in, as text to be compared. Costs some dozens of
+// reads; equal text means that nothing of that has changed.
+struct MachineSignature {
+  std::string processors;  // what DiscoverProcessors tells: CPUs online, and which nodes there are
+  std::string memory;      // what AddMemory tells: memory and huge pages of nodes, swap, limits
+  bool operator==(const MachineSignature&) const = default;
+};
+// An error as Discover's.
+absl::StatusOr<MachineSignature> Signature(const FsRoot& root);
 
 }  // namespace plimsoll::topology
 

@@ -238,10 +238,10 @@ TEST(DiscoverLimitsTest, ACpusetIsInTheSignature) {
     files.Put("sys/fs/cgroup/cpuset.cpus.effective", cpus + "\n");
     return *Signature(files.root());
   };
-  const std::string two = limited("2-3");
+  const MachineSignature two = limited("2-3");
   EXPECT_EQ(limited("2-3"), two);
   EXPECT_NE(limited("1-3"), two);
-  const std::string three = limited("1-3");
+  const MachineSignature three = limited("1-3");
   files.Put("proc/self/status", "Cpus_allowed_list:\t1\n");
   EXPECT_EQ(*Signature(files.root()), three);
 }

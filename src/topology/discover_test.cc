@@ -8,10 +8,8 @@
 #include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/draw.h"
 #include "topology/identity.h"
-#include "topology/machine_files_for_test.h"
-#include "topology/make_zones.h"
+#include "topology/read_machine_for_test.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -22,27 +20,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-Machine Read(MachineFiles& files) {
-  auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  EXPECT_TRUE(machine.ok()) << machine.status();
-  return machine.ok() ? *std::move(machine) : Machine();
-}
-
-// The tree without the root's line, which is the same in most tests.
-std::string Tree(const Machine& machine) {
-  const std::string text = TopologyText(MakeZones(machine));
-  return "\n" + text.substr(text.find('\n') + 1);
-}
+// Of a machine that tells all.
 std::string Tree(MachineFiles& files) {
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   EXPECT_THAT(machine.missing, IsEmpty());
-  return Tree(machine);
+  return TreeText(machine);
 }
 
 // The firmware's distances, a line a node.
 std::string Costs(MachineFiles& files) {
   std::string text = "\n";
-  for (const Zone& zone : MakeZones(Read(files)).zones) {
+  for (const Zone& zone : MakeZones(ReadMachine(files)).zones) {
     if (zone.costs.empty()) continue;
     absl::StrAppend(&text, zone.name, ":");
     for (const Cost& cost : zone.costs) absl::StrAppend(&text, " ", cost.name, "=", cost.value);
@@ -209,7 +197,7 @@ TEST(DiscoverTest, CoresAboveAndBelowTheirCaches) {
   files.Add({.cpu = 4, .package = 1, .core = 0, .siblings = "3-4", .package_cpus = "3-4"});
   files.AddCaches({{1, 32, "0"}, {1, 32, "1"}, {1, 32, "2"}, {1, 32, "3"}, {1, 32, "4"}});
   files.AddNode({0, "0-4", 8 << 20, "10", {}});
-  EXPECT_EQ(Tree(Read(files)), R"(
+  EXPECT_EQ(TreeText(ReadMachine(files)), R"(
 └─ numa-0 NUMANode  memory 8Gi
    ├─ package-0 Package
    │  └─ core-0-0 Core  cpu 2  cpu-ids=0-1
@@ -226,7 +214,7 @@ TEST(DiscoverTest, APackageNamesItsModelAndFeatures) {
   files.Put("proc/cpuinfo",
             "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Fast 1000\n"
             "flags\t: fpu sse2 avx\n\n");
-  const Machine machine = Read(files);
+  const Machine machine = ReadMachine(files);
   ASSERT_EQ(machine.packages.size(), 1u);
   EXPECT_EQ(machine.packages[0].attributes,
             (std::map<std::string, std::string>{{"cpu-features", "avx,fpu,sse2"},
@@ -448,8 +436,8 @@ TEST(DiscoverTest, AMachineThatTellsLittle) {
   }
   ASSERT_TRUE(files.root().RemoveTree("sys/class").ok());
   ASSERT_TRUE(files.root().RemoveTree("etc").ok());
-  const Machine machine = Read(files);
-  EXPECT_EQ(Tree(machine), R"(
+  const Machine machine = ReadMachine(files);
+  EXPECT_EQ(TreeText(machine), R"(
 └─ package-cpu0 Package
    └─ numa-0 NUMANode  memory 16Gi
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
@@ -466,7 +454,7 @@ TEST(DiscoverTest, WrongCaches) {
   AddCpus(files, 2, 2, 1);
   files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1-2", 1}, {3, 8192, "3", 2}});
   files.AddNode({0, "0-3", 8 << 20, "10", {}});
-  EXPECT_EQ(Tree(Read(files)), R"(
+  EXPECT_EQ(TreeText(ReadMachine(files)), R"(
 └─ numa-0 NUMANode  memory 8Gi
    ├─ package-0 Package
    │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
@@ -517,11 +505,12 @@ TEST(DiscoverTest, WhatCanNeverBeReadIsMissing) {
     ASSERT_TRUE(files.root().RemoveFile(file).ok());
     ASSERT_TRUE(files.root().MakeDirs(file).ok());
   }
-  EXPECT_THAT(Read(files).missing, Contains(AllOf(HasSubstr("no system-uuid"),
-                                                  HasSubstr("product_uuid: Is a directory"))));
+  EXPECT_THAT(
+      ReadMachine(files).missing,
+      Contains(AllOf(HasSubstr("no system-uuid"), HasSubstr("product_uuid: Is a directory"))));
   const auto signature = Signature(files.root());
   ASSERT_TRUE(signature.ok()) << signature.status();
-  EXPECT_THAT(*signature, HasSubstr("Is a directory"));
+  EXPECT_THAT(signature->memory, HasSubstr("Is a directory"));
 }
 
 }  // namespace

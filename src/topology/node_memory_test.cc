@@ -5,7 +5,6 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/discover.h"
 #include "topology/kernel_files.h"
 #include "topology/read_machine_for_test.h"
 
@@ -18,12 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr uint64_t kGib = uint64_t{1} << 30;
-
-Machine Read(MachineFiles& files) {
-  auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
-  EXPECT_TRUE(machine.ok()) << machine.status();
-  return machine.ok() ? *std::move(machine) : Machine();
-}
 
 void AddTwoNodes(MachineFiles& files, uint64_t gib0, uint64_t gib1) {
   AddCpus(files, 2, 1, 1);
@@ -124,7 +117,7 @@ TEST(NodeMemoryTest, ThisMachinesMemoryIsItsMemTotal) {
 TEST(NodeMemoryTest, MemTotalIsInTheSignature) {
   MachineFiles files;
   AddTwoNodes(files, 4, 8);
-  const std::string before = *Signature(files.root());
+  const MachineSignature before = *Signature(files.root());
   files.PutMemTotal(13 << 20);
   EXPECT_NE(*Signature(files.root()), before);
 }

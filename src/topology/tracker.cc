@@ -30,26 +30,18 @@ bool IsSame(const Partition& a, const Partition& b) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Start(
-    TrackerOptions options, Publisher* publisher,
-    std::function<void(const TrackerNews&)> on_partition) {
-  // Before the first look, so that nothing is missed in between.
-  if (options.events == nullptr) {
-    PLIMSOLL_ASSIGN_OR_RETURN(linux::UeventSocket events,
-                              linux::UeventSocket::Open({.subsystems = {"cpu", "memory", "node"}}));
-    options.events = std::make_shared<linux::UeventSocket>(std::move(events));
-  }
+std::unique_ptr<Tracker> Tracker::Start(TrackerOptions options, Publisher* publisher,
+                                        std::function<void(const TrackerNews&)> on_partition) {
   // A kernel without swap has no such file.
   auto swaps = options.host.OpenFile("proc/swaps", O_RDONLY);
   std::unique_ptr<Tracker> tracker(new Tracker(std::move(options), publisher,
                                                std::move(on_partition),
                                                swaps.ok() ? *std::move(swaps) : UniqueFd()));
-  {
-    absl::MutexLock lock(&tracker->look_mutex_);
-    tracker->Look().IgnoreError();  // kept for Misfits
-    tracker->TellTroubles();
-  }
-  PLIMSOLL_RETURN_IF_ERROR(tracker->Watch());
+  absl::MutexLock lock(&tracker->look_mutex_);
+  tracker->OpenEvents();          // before the first look, so that nothing is missed in between
+  tracker->Look().IgnoreError();  // kept for Misfits
+  tracker->Watch();
+  tracker->TellTroubles();
   return tracker;
 }
 
@@ -63,39 +55,61 @@ Tracker::Tracker(TrackerOptions options, Publisher* publisher,
   if (options_.source != nullptr) source_status_ = absl::UnavailableError("not looked at yet");
 }
 
-absl::Status Tracker::Watch() {
+void Tracker::OpenEvents() {
+  Note(&Tracker::deaf_, absl::OkStatus());
+  events_ = options_.events;
+  if (events_ != nullptr) return;
+  auto events = linux::UeventSocket::Open({.subsystems = {"cpu", "memory", "node"}});
+  if (events.ok()) {
+    events_ = std::make_shared<linux::UeventSocket>(*std::move(events));
+    return;
+  }
+  Note(&Tracker::deaf_,
+       Annotate(events.status(),
+                absl::StrCat("the kernel's events can't be heard: CPUs and memory that come and go "
+                             "are seen when they are looked at, every ",
+                             absl::FormatDuration(options_.poll_interval))));
+}
+
+void Tracker::Watch() {
+  if (watch_ != nullptr) return;
+  auto watch = StartWatch();
+  if (watch.ok()) {
+    watch_ = *std::move(watch);
+    return;
+  }
+  Note(&Tracker::deaf_, Annotate(watch.status(),
+                                 "the machine can't be watched: changes of it are not seen until "
+                                 "the configuration is loaded again"));
+}
+
+absl::StatusOr<std::unique_ptr<linux::QuietWatch>> Tracker::StartWatch() {
   std::vector<linux::QuietWatch::Watched> watched = {
-      {.fd = options_.events->fd(),
-       .events = POLLIN,
-       .heard = [this](short) { return ReadEvents(); }},
       {.fd = swaps_.get(), .events = POLLPRI, .heard = [](short found) {
          return (found & POLLPRI) != 0;
        }}};
+  if (events_ != nullptr) {
+    watched.push_back(
+        {.fd = events_->fd(), .events = POLLIN, .heard = [this](short) { return ReadEvents(); }});
+  }
   if (options_.source != nullptr) {
     watched.push_back({.fd = options_.source->fd(), .events = POLLIN, .heard = [this](short) {
                          return options_.source->Heard();
                        }});
   }
-  absl::Time first;
-  {
-    absl::MutexLock lock(&look_mutex_);
-    first = NextLook();
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      watch_, linux::QuietWatch::Start(
-                  {.quiet = options_.quiet,
-                   .at_most = options_.at_most,
-                   .first = first,
-                   .more_to_come = [this] { return memory_blocks_.AreMoving(options_.host); },
-                   .wait_at_most = options_.module_at_most},
-                  std::move(watched), [this] { return LookAndRest(); }));
-  return absl::OkStatus();
+  return linux::QuietWatch::Start(
+      {.quiet = options_.quiet,
+       .at_most = options_.at_most,
+       .first = NextLook(),
+       .more_to_come = [this] { return memory_blocks_.AreMoving(options_.host); },
+       .wait_at_most = options_.module_at_most},
+      std::move(watched), [this] { return LookAndRest(); });
 }
 
 bool Tracker::ReadEvents() {
   linux::UeventNews news;
   // What was lost by an error, the look finds.
-  const bool failed = !options_.events->Read(&news).ok();
+  const bool failed = !events_->Read(&news).ok();
   if (failed) absl::SleepFor(options_.quiet);
   for (const linux::Uevent& event : news.events) memory_blocks_.Heard(event);
   return failed || news.overrun || !news.events.empty();
@@ -103,6 +117,10 @@ bool Tracker::ReadEvents() {
 
 absl::Status Tracker::Reload(PartitionConfig partition) {
   absl::MutexLock lock(&look_mutex_);
+  if (watch_ == nullptr) {
+    OpenEvents();
+    Watch();
+  }
   PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
   std::swap(config_, partition);
   if (SourceHasNothing()) {
@@ -162,7 +180,9 @@ std::vector<std::string> Tracker::Troubles() const {
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> troubles = missing_;
   std::move(misfits.begin(), misfits.end(), std::back_inserter(troubles));
-  if (!source_trouble_.empty()) troubles.push_back(source_trouble_);
+  for (const std::string* each : {&source_trouble_, &deaf_}) {
+    if (!each->empty()) troubles.push_back(*each);
+  }
   return troubles;
 }
 
@@ -235,23 +255,29 @@ absl::Status Tracker::ReadSource() {
 
 absl::Status Tracker::ReadMachine() {
   // The signature comes first: what changes meanwhile is seen as a change by the next look.
-  absl::StatusOr<std::string> signature = Signature(options_.host);
+  absl::StatusOr<MachineSignature> signature = Signature(options_.host);
   const bool changed = signature.ok() && (!machine_ || *signature != signature_);
-  absl::Status status = signature.status();
-  if (changed) {
-    absl::StatusOr<Machine> machine = Discover(options_.host, options_.hwloc_program);
-    status = machine.status();
-    if (machine.ok()) {
-      signature_ = *std::move(signature);
-      machine_ = *std::move(machine);
-      is_stale_ = true;
-      absl::MutexLock lock(&mutex_);
-      missing_ = machine_->missing;
-    }
-  }
+  const absl::Status status = changed ? ReadAnew(*std::move(signature)) : signature.status();
   Note(&Tracker::blind_, status);
   blind_looks_ = status.ok() ? 0 : blind_looks_ + 1;
   return status;
+}
+
+absl::Status Tracker::ReadAnew(MachineSignature signature) {
+  std::optional<Machine> processors = processors_;
+  if (!processors || signature.processors != signature_.processors) {
+    PLIMSOLL_ASSIGN_OR_RETURN(processors,
+                              DiscoverProcessors(options_.host, options_.hwloc_program));
+  }
+  Machine machine = *processors;
+  PLIMSOLL_RETURN_IF_ERROR(AddMemory(options_.host, machine));
+  signature_ = std::move(signature);
+  processors_ = std::move(processors);
+  machine_ = std::move(machine);
+  is_stale_ = true;
+  absl::MutexLock lock(&mutex_);
+  missing_ = machine_->missing;
+  return absl::OkStatus();
 }
 
 absl::Status Tracker::Apply() {
@@ -298,7 +324,10 @@ void Tracker::MakeDo() {
 void Tracker::TellNews(Partition partition) {
   const bool changed = !IsSame(partition, news_);
   news_ = std::move(partition);
-  if (on_partition_) on_partition_({.partition = news_, .changed = changed});
+  const bool is_stand_in = options_.source != nullptr && !told_;
+  if (on_partition_) {
+    on_partition_({.partition = news_, .changed = changed, .is_stand_in = is_stand_in});
+  }
 }
 
 void Tracker::TellWhatIsLeft() {

@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "linux/quiet_watch.h"
 #include "linux/uevents.h"
+#include "topology/discover.h"
 #include "topology/machine.h"
 #include "topology/memory_blocks.h"
 #include "topology/partition.h"
@@ -39,7 +40,8 @@ struct TrackerOptions {
   absl::Duration module_at_most = absl::Seconds(10);
   // For what the kernel has no event of: huge page pools, and memory that a balloon takes or gives.
   absl::Duration poll_interval = absl::Seconds(5);
-  // Null: the kernel's. A test has its own.
+  // Null: the kernel's. A test has its own. Where the kernel's can't be heard, Troubles says so,
+  // and changes are found by the poll.
   std::shared_ptr<linux::UeventSocket> events;
   // Null: the kernel's topology. Another's is what the partition is cut from, and is held against
   // the machine at each look.
@@ -58,6 +60,9 @@ struct TrackerNews {
   // are still there: nobody can be kept to others.
   Partition partition;
   bool changed = false;  // the partition's CPUs or memory nodes, since the last time
+  // Cut from the kernel's topology for want of the source's, which has told nothing yet or tells
+  // nothing any more.
+  bool is_stand_in = false;
 };
 
 // What of the configuration is in force.
@@ -68,7 +73,8 @@ enum class InForce {
 };
 
 // Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
-// for a passing reason (no descriptors left) leaves everything as it was and is made again soon.
+// for a passing reason (no descriptors left) leaves everything as it was and is made again soon. Of
+// a machine whose memory moves, memory alone is read again.
 //
 // A partition that doesn't fit is no reason not to be there: what was in force stays. Where nothing
 // was, as after a reboot, what is left of the partition is told and kept to. A source without a
@@ -77,10 +83,10 @@ enum class InForce {
 class Tracker {
  public:
   // Makes the first look before it returns, however that ends: see Misfits. `publisher` outlives
-  // it; `on_partition` may be null. An error when nothing can be watched.
-  static absl::StatusOr<std::unique_ptr<Tracker>> Start(
-      TrackerOptions options, Publisher* publisher,
-      std::function<void(const TrackerNews&)> on_partition);
+  // it; `on_partition` may be null. Where nothing can be watched, what the first look saw stays,
+  // Troubles says so, and each Reload looks and tries to watch again.
+  static std::unique_ptr<Tracker> Start(TrackerOptions options, Publisher* publisher,
+                                        std::function<void(const TrackerNews&)> on_partition);
   // Its end waits for a look under way.
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
@@ -103,13 +109,20 @@ class Tracker {
   Tracker(TrackerOptions options, Publisher* publisher,
           std::function<void(const TrackerNews&)> on_partition, UniqueFd swaps);
 
-  absl::Status Watch();
+  // Begins to watch, if that has not succeeded yet.
+  void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  absl::StatusOr<std::unique_ptr<linux::QuietWatch>> StartWatch()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  // Opens what the kernel tells its events by; null where that can't be.
+  void OpenEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   bool ReadEvents();
   // In the watch's thread: looks, and says when to look again at the latest.
   absl::Time LookAndRest();
   // All that changes anything is in here.
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  // What differs from what was read last, or all of it at first.
+  absl::Status ReadAnew(MachineSignature signature) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   bool SourceHasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_) {
     return !told_ && !source_status_.ok();
@@ -136,7 +149,8 @@ class Tracker {
   // Held over a look, which may take long. Taken before mutex_.
   absl::Mutex look_mutex_;
   PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
-  std::string signature_ ABSL_GUARDED_BY(look_mutex_);
+  MachineSignature signature_ ABSL_GUARDED_BY(look_mutex_);
+  std::optional<Machine> processors_ ABSL_GUARDED_BY(look_mutex_);  // before AddMemory
   std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
   std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
   absl::Status source_status_ ABSL_GUARDED_BY(look_mutex_);
@@ -155,10 +169,14 @@ class Tracker {
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
   std::string source_error_ ABSL_GUARDED_BY(mutex_);
   std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
+  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or not at all
 
   MemoryBlocks memory_blocks_;  // of the watch's thread
 
-  std::unique_ptr<linux::QuietWatch> watch_;  // last, so that it ends first
+  // Null: the kernel can't be heard. Of the watch's thread, once that runs.
+  std::shared_ptr<linux::UeventSocket> events_;
+  // Set once at most. Last, so that it ends first.
+  std::unique_ptr<linux::QuietWatch> watch_;
 };
 
 }  // namespace plimsoll::topology
