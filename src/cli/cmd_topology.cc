@@ -20,6 +20,7 @@
 #include "topology/draw.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
+#include "topology/normalise.h"
 #include "topology/topology_file.h"
 #include "topology/validate.h"
 #include "topology/zone_tree.h"
@@ -146,7 +147,9 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
 
 absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, ReadMachine(arguments.machine));
-  const topology::Topology topology = topology::MakeZones(machine);
+  // As the daemon would tell it.
+  PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology,
+                            topology::Normalise(topology::MakeZones(machine), nullptr));
   if (!arguments.svg.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(
         WriteUserFile(arguments.svg, topology::TopologySvg(topology, machine.cpus, {})), "--svg"));

@@ -191,6 +191,11 @@ TEST(Command, AMachineMayBeXmlOfHwlocs) {
   const auto tree = topology::ZoneTree::Build(*told);
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->Cpus(), topology::ReadWithHwloc()->cpus);
+  // As the daemon tells them.
+  for (const topology::Zone& zone : told->zones) {
+    const bool has_id = zone.type == topology::kPackage || zone.type == topology::kNumaNode;
+    EXPECT_EQ(zone.attributes.contains(topology::kId), has_id) << zone.name;
+  }
   ASSERT_TRUE(dir.root().ReplaceFile("machine.xml", "zones: []\n").ok());
   const Printed none = RunMain({"topology", "--machine", file});
   EXPECT_EQ(none.code, kExitError);
