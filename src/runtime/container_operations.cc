@@ -154,63 +154,53 @@ absl::Status EngineImpl::SettleProcess(const Created& created, const CreateReque
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
-                                                        const ContainerSpec& spec,
-                                                        std::string client_config) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(sandbox_id));
-  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
-  const SandboxRecord sandbox_record = sandbox->Snapshot();
-  if (sandbox_record.state != SandboxState::kReady) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("container ", spec.name, ": its sandbox ", sandbox->id, " is ",
-                     StateName(sandbox_record.state), "; it must be Ready"));
-  }
-  readier_.Expect();
-  const ShareNow share = CurrentShare();
-  const absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
-  if (!confined.ok()) return Annotate(confined.status(), absl::StrCat("container ", spec.name));
-  StartPhase phase(options_.observe_phase);
-  absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
-  if (!image.ok()) return Annotate(image.status(), absl::StrCat("container ", spec.name));
-  PLIMSOLL_ASSIGN_OR_RETURN(auto layers, options_.images->Lease(image->record.id));
-  phase.Done("container_image");
-
+ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
+                                         const image::Image& image) const {
   ContainerRecord record;
   record.id = RandomId();
-  record.sandbox_id = sandbox->id;
+  record.sandbox_id = sandbox.id;
   record.created_unix_nanos = options_.clock->NowUnixNanos();
   record.boot_id = boot_id_;
   record.spec = spec;
-  record.client_config = std::move(client_config);
-  record.image_id = image->record.id;
-  record.image_ref = image::RepoDigestFor(image->record, spec.image);
-  record.chain_ids = image->record.chain_ids;
-  record.log_path = LogPathOf(sandbox_record.spec, spec);
-  record.cgroup_path = CgroupPathOf(sandbox_record, record.id);
+  record.image_id = image.record.id;
+  record.image_ref = image::RepoDigestFor(image.record, spec.image);
+  record.chain_ids = image.record.chain_ids;
+  record.log_path = LogPathOf(sandbox.spec, spec);
+  record.cgroup_path = CgroupPathOf(sandbox, record.id);
+  return record;
+}
 
-  const std::string key = NameKey(sandbox->id, spec);
+absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
+                                       const Confined& confined, Creation* creation) {
+  ContainerRecord& record = creation->record;
   PLIMSOLL_RETURN_IF_ERROR(ReserveName(
-      key, record.id, absl::StrCat("container ", spec.name, " (attempt ", spec.attempt, ")")));
+      NameKey(sandbox.id, record.spec), record.id,
+      absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt, ")")));
   absl::Cleanup release_name = [&] { ReleaseName(record.id); };
-  PLIMSOLL_ASSIGN_OR_RETURN(CreateRequest request,
-                            PrepareCreate(sandbox_record, record, *image, *layers));
-  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &layers));
-  const std::string difference = CompareWithAnnounced(sandbox_record, &record.spec);
-  ContainerSpec given = record.spec;
-  given.resources = confined->settings;
-  PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox_record, difference));
-  PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox_record, &given));
-  PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox_record, &given, &request));
-  request.spec = &given;
-  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
+  CreateRequest& request = creation->request;
+  PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
+  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
+  creation->difference = CompareWithAnnounced(sandbox, &record.spec);
+  creation->given = record.spec;
+  creation->given.resources = confined.settings;
+  PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox, creation->difference));
+  PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox, &creation->given));
+  PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox, &creation->given, &request));
+  request.spec = &creation->given;
+  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(record.spec, &record));
   absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   std::move(release_name).Cancel();
   std::move(cancel_classes).Cancel();
-  absl::Cleanup undo = [&] { UndoContainer(std::move(record), std::move(layers)); };
-  phase.Skip();
-  PLIMSOLL_ASSIGN_OR_RETURN(const Created created, options_.runtime->Create(request));
+  return absl::OkStatus();
+}
+
+absl::Status EngineImpl::MakeContainer(Creation* creation) {
+  StartPhase phase(options_.observe_phase);
+  PLIMSOLL_ASSIGN_OR_RETURN(creation->created, options_.runtime->Create(creation->request));
   phase.Done("container_create");
+  const Created& created = creation->created;
+  ContainerRecord& record = creation->record;
   record.stop_signal = created.stop_signal;
   record.user = created.user;
   record.state = ContainerState::kCreated;
@@ -219,48 +209,85 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     record.reason = kStartError;
     record.message = *created.refusal;
     CancelClasses(record.id);  // nothing of it will ever run in them
-  } else {
-    PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, request, &record));
-    phase.Done("container_classes");
+    return absl::OkStatus();
   }
+  PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, creation->request, &record));
+  phase.Done("container_classes");
+  return absl::OkStatus();
+}
 
-  std::string id = record.id;
+absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* creation) {
+  const ContainerRecord& record = creation->record;
   const auto container = std::make_shared<Container>(record);
-  {
-    // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
-    // end, however soon it comes, is recorded after this lock.
-    absl::MutexLock lock(&container->mutex);
-    absl::Status made;
-    if (!created.refusal.has_value()) made = WatchMonitor(container, record.monitor);
-    if (made.ok()) made = options_.store->PutContainer(record);
-    if (!made.ok()) {
-      container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
-      return Annotate(made, absl::StrCat("container ", spec.name));
-    }
-    container->layers = std::move(layers);
-    {
-      absl::MutexLock maps(&mutex_);
-      containers_.Insert(id, container);
-    }
-    options_.events->Add(EventType::kContainerCreated, record, spec.name);
+  // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
+  // end, however soon it comes, is recorded after this lock.
+  absl::MutexLock lock(&container->mutex);
+  absl::Status made;
+  if (HasProcess(record)) made = WatchMonitor(container, record.monitor);
+  if (made.ok()) made = options_.store->PutContainer(record);
+  if (!made.ok()) {
+    container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
+    return Annotate(made, absl::StrCat("container ", record.spec.name));
   }
+  container->layers = std::move(creation->layers);
+  {
+    absl::MutexLock maps(&mutex_);
+    containers_.Insert(record.id, container);
+  }
+  options_.events->Add(EventType::kContainerCreated, record, record.spec.name);
+  return container;
+}
+
+void EngineImpl::TellWarnings(const Creation& creation) {
+  const auto warn = [&](const std::string& warning) {
+    options_.events->Add(EventType::kWarning, creation.record.sandbox_id, creation.record.id,
+                         warning);
+  };
+  const Created& created = creation.created;
+  if (created.refusal.has_value()) warn(absl::StrCat(*created.refusal, "; its start will fail"));
+  for (const std::string& warning : created.warnings) warn(warning);
+  if (!creation.difference.empty()) warn(creation.difference);
+}
+
+absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
+                                                        const ContainerSpec& spec,
+                                                        std::string client_config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(sandbox_id));
+  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+  const SandboxRecord sandbox_record = sandbox->Snapshot();
+  const std::string what = absl::StrCat("container ", spec.name);
+  if (sandbox_record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": its sandbox ", sandbox->id, " is ",
+                                                      StateName(sandbox_record.state),
+                                                      "; it must be Ready"));
+  }
+  readier_.Expect();
+  const ShareNow share = CurrentShare();
+  const absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
+  if (!confined.ok()) return Annotate(confined.status(), what);
+  StartPhase phase(options_.observe_phase);
+  const absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
+  if (!image.ok()) return Annotate(image.status(), what);
+  Creation creation;
+  PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, options_.images->Lease(image->record.id));
+  phase.Done("container_image");
+
+  creation.record = NewContainer(sandbox_record, spec, *image);
+  creation.record.client_config = std::move(client_config);
+  PLIMSOLL_RETURN_IF_ERROR(PlanContainer(sandbox_record, *image, *confined, &creation));
+  absl::Cleanup undo = [&] {
+    UndoContainer(std::move(creation.record), std::move(creation.layers));
+  };
+  PLIMSOLL_RETURN_IF_ERROR(MakeContainer(&creation));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, AddContainer(&creation));
   std::move(undo).Cancel();
   ShowPicture(sandbox->id);
-  if (created.refusal.has_value()) {
-    options_.events->Add(EventType::kWarning, sandbox->id, id,
-                         absl::StrCat(*created.refusal, "; its start will fail"));
-  }
-  for (const std::string& warning : created.warnings) {
-    options_.events->Add(EventType::kWarning, sandbox->id, id, warning);
-  }
-  if (!difference.empty()) {
-    options_.events->Add(EventType::kWarning, sandbox->id, id, difference);
-  }
+  TellWarnings(creation);
   TellContradiction(container->Snapshot(), nullptr);
   if (!confined->lost.empty()) TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
   if (CurrentShare().epoch != share.epoch) FollowShare(*container);
-  return id;
+  return container->id;
 }
 
 void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {

@@ -175,6 +175,28 @@ class EngineImpl : public Engine {
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
+  // A container that is being made. `request` points into it.
+  struct Creation {
+    ContainerRecord record;
+    std::shared_ptr<image::LayerLease> layers;
+    ContainerSpec given;  // of the record's, what the OCI runtime is given
+    CreateRequest request;
+    std::string difference;  // from what its pod announced; empty: none
+    Created created;
+  };
+  // The steps of CreateContainer. A record of what is to be made; nothing is yet.
+  ContainerRecord NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
+                               const image::Image& image) const;
+  // Reserves its name and its classes, and writes its row: from then on UndoContainer takes it
+  // away. On failure nothing is left.
+  absl::Status PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
+                             const Confined& confined, Creation* creation);
+  // Has the OCI runtime make it, or refuse its program, and puts on record what came of that.
+  absl::Status MakeContainer(Creation* creation);
+  // Watches its monitor, writes its row, and makes it one of those that are there.
+  absl::StatusOr<std::shared_ptr<Container>> AddContainer(Creation* creation);
+  // Events for what could not be made as it was asked for.
+  void TellWarnings(const Creation& creation);
   absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
                                               const ContainerRecord& record,
                                               const image::Image& image,
