@@ -24,21 +24,6 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
   return classes;
 }
 
-// Whether a container that asks for these, and for the defaults of other types, finds one full.
-bool HasFullClass(const qos::Registry& registry, const qos::ClassNames& asked) {
-  for (const qos::TypeReport& type : registry.Describe()) {
-    if (type.level != qos::Level::kContainer) continue;
-    const auto named = asked.find(type.name);
-    const bool by_default = named == asked.end() || named->second.empty();
-    const std::string& wanted = by_default ? type.default_class : named->second;
-    for (const qos::ClassUse& use : type.classes) {
-      const uint64_t capacity = use.info.capacity;
-      if (use.info.name == wanted && capacity != 0 && use.holders.size() >= capacity) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
@@ -110,9 +95,9 @@ absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerReco
   // refusal counts as one.
   const bool releases_under_way = [this] {
     absl::MutexLock lock(&releases_mutex_);
-    return releases_ > 0;
+    return !releases_.empty();
   }();
-  if (releases_under_way && HasFullClass(*options_.classes, spec.classes)) AwaitReleases();
+  if (releases_under_way) AwaitReleases(FullClasses(spec.classes));
   PLIMSOLL_ASSIGN_OR_RETURN(
       record->classes,
       options_.classes->Reserve(qos::Level::kContainer, record->id,
@@ -149,18 +134,40 @@ std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
                                      : options_.classes->OwnedFiles(id);
 }
 
-std::shared_ptr<void> EngineImpl::AnnounceRelease() {
+std::shared_ptr<void> EngineImpl::AnnounceRelease(const qos::HeldClasses& held) {
+  ClassPlaces places;
+  for (const auto& [type, one] : held) places.emplace(type, one.name);
   absl::MutexLock lock(&releases_mutex_);
-  ++releases_;
-  return {nullptr, [this](void*) {
+  releases_.insert(places.begin(), places.end());
+  return {nullptr, [this, places](void*) {
             absl::MutexLock end(&releases_mutex_);
-            --releases_;
+            for (const auto& place : places) releases_.erase(releases_.find(place));
           }};
 }
 
-void EngineImpl::AwaitReleases() {
-  const auto none = [this]()
-                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(releases_mutex_) { return releases_ == 0; };
+EngineImpl::ClassPlaces EngineImpl::FullClasses(const qos::ClassNames& asked) const {
+  ClassPlaces full;
+  for (const qos::TypeReport& type : options_.classes->Describe()) {
+    if (type.level != qos::Level::kContainer) continue;
+    const auto named = asked.find(type.name);
+    const bool by_default = named == asked.end() || named->second.empty();
+    const std::string& wanted = by_default ? type.default_class : named->second;
+    for (const qos::ClassUse& use : type.classes) {
+      const uint64_t capacity = use.info.capacity;
+      if (use.info.name != wanted || capacity == 0 || use.holders.size() < capacity) continue;
+      full.emplace(type.name, wanted);
+    }
+  }
+  return full;
+}
+
+void EngineImpl::AwaitReleases(const ClassPlaces& places) {
+  const auto none = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(releases_mutex_) {
+    for (const auto& place : places) {
+      if (releases_.contains(place)) return false;
+    }
+    return true;
+  };
   absl::MutexLock lock(&releases_mutex_);
   releases_mutex_.AwaitWithTimeout(absl::Condition(&none), kReleasesTake);
 }

@@ -47,8 +47,8 @@ void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool
 }
 
 void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
-  const std::shared_ptr<void> release = AnnounceRelease();
   const ContainerRecord before = container->Snapshot();
+  const std::shared_ptr<void> release = AnnounceRelease(before.classes);
   const absl::StatusOr<std::optional<ExitRecord>> read = options_.runtime->ReadExit(before.id);
   const bool seen = read.ok() && read->has_value();
   // Before the group goes, and with it the count.

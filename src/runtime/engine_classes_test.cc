@@ -333,6 +333,24 @@ TEST_F(EngineClassesTest, APlaceThatIsWaitedForIsNoRefusal) {
   EXPECT_THAT(classes_->Refusals(), ElementsAre(Pair(Pair("rdt", "capacity"), 1)));
 }
 
+TEST_F(EngineClassesTest, PlacesOfOtherClassesAreNotWaitedFor) {
+  const std::string pod = Pod();
+  ASSERT_TRUE(Make(pod, "a", {{"rdt", "bronze"}}).ok());
+  const std::string id = *Make(pod, "b", {{"rdt", "silver"}});
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  absl::Notification released;
+  rdt_.on_release = [&] { released.WaitForNotification(); };
+  runtime_.EndMonitor(id, ExitRecord{0, 0});
+  Wait(id);
+  const absl::Time begun = absl::Now();
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "c", {{"rdt", "bronze"}}).status()));
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(4)) << "5 s are waited for a place of its own class";
+  released.Notify();
+  engine_.reset();  // ends what uses the notification
+  rdt_.on_release = nullptr;
+  StartEngine();
+}
+
 TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   bool could_reload = true;

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -399,8 +401,13 @@ class EngineImpl : public Engine {
   // until it is done, so that AwaitReleases can wait for that, for some seconds.
   void ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
                             const std::shared_ptr<void>& announced);
-  std::shared_ptr<void> AnnounceRelease();
-  void AwaitReleases();
+  // Classes by type and name.
+  using ClassPlaces = std::multiset<std::pair<std::string, std::string>>;
+  std::shared_ptr<void> AnnounceRelease(const qos::HeldClasses& held);
+  // Of the containers' classes that one with `asked` would be in, those that are full.
+  ClassPlaces FullClasses(const qos::ClassNames& asked) const;
+  // Waits until no place in any of these is being given back.
+  void AwaitReleases(const ClassPlaces& places);
   absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
 
   InspectionInput WhereToInspect() const;
@@ -465,7 +472,7 @@ class EngineImpl : public Engine {
   mutable absl::Mutex kept_devices_mutex_;
   std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
   absl::Mutex releases_mutex_;
-  int releases_ ABSL_GUARDED_BY(releases_mutex_) = 0;  // that are announced and not done
+  ClassPlaces releases_ ABSL_GUARDED_BY(releases_mutex_);  // that are announced and not done
   // For what of an exit takes time, and for those that follow the node's share.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // For handlers' commands of a start, each of which may take minutes.
