@@ -261,6 +261,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                                                       StateName(sandbox_record.state),
                                                       "; it must be Ready"));
   }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
   readier_.Expect();
   const ShareNow share = CurrentShare();
   const absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);

@@ -230,6 +230,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
   const std::string what = absl::StrCat("update container ", record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.cgroup, *options_.runtime), what));
   // Before anybody is told; and again when it is made, in the share of then.
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(ConfineAsked(update.cgroup, CurrentShare(), /*is_new=*/false).status(), what));

@@ -152,7 +152,7 @@ class Engine {
   virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills it first if it runs
   virtual absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const = 0;
   virtual std::vector<ContainerRecord> ListContainers() const = 0;
-  // Shows each record in its place, by id, without the copies that make ListContainers slow where
+  // Shows each record in its place, newest first, without the copies that slow ListContainers where
   // there are a thousand. `visit` must be quick, and ask the engine nothing: the container is
   // locked meanwhile.
   virtual void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const {

@@ -18,6 +18,7 @@
 #include "linux/cgroup.h"
 #include "linux/cgroup_tree.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/machine.h"
 #include "runtime/store/store.h"
 
 namespace plimsoll::runtime {
@@ -76,7 +77,10 @@ class FakeRuntime : public ContainerRuntime {
     return selinux.has_value() ? &*selinux : nullptr;
   }
 
+  const Machine* machine() const override { return known.has_value() ? &*known : nullptr; }
+
   Faults faults;
+  std::optional<Machine> known;
   absl::Status user_namespaces;
   std::optional<linux::SelinuxLabels> selinux;
   std::function<void()> on_read_exit;  // before anything is read

@@ -183,6 +183,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *options_.runtime),
+                                    absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
   record.spec.selinux.level = LevelFor(spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
 

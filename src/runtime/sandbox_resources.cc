@@ -134,6 +134,8 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
   asked.update_annotations = update.annotations;
   const std::string what = absl::StrCat("update sandbox ", record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.resources, *options_.runtime), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.overhead, *options_.runtime), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));

@@ -17,6 +17,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kPage = 2 << 20;
@@ -136,6 +137,27 @@ TEST_F(HugePagesTest, APodsLimitHoldsForAllInIt) {
   EXPECT_EQ(KernelsLimit(group.substr(0, group.rfind('/'))), absl::StrCat(2 * kPage));
   EXPECT_TRUE(Gets(id, "first", 2));
   EXPECT_FALSE(Gets(id, "more", 1)) << "of its own it has eight";
+}
+
+TEST_F(HugePagesTest, OfASizeThatTheKernelLacksThereIsOnlyNothing) {
+  cri::LinuxContainerResources resources = Pages(2);
+  resources.add_hugepage_limits()->set_page_size("16GB");
+  const std::string pod = RunPod();
+  const std::string id = StartWith(pod, resources);
+  EXPECT_EQ(ShownLimit(id), 2u);
+  resources.mutable_hugepage_limits(0)->set_limit(4 * kPage);
+  const grpc::Status updated = TryUpdate(id, resources);
+  EXPECT_TRUE(updated.ok()) << updated.error_message();
+  EXPECT_EQ(ShownLimit(id), 4u);
+
+  resources.mutable_hugepage_limits(1)->set_limit(uint64_t{16} << 30);
+  cri::ContainerConfig config = Shell("true");
+  *config.mutable_linux()->mutable_resources() = resources;
+  std::string other;
+  for (const grpc::Status& refused : {TryUpdate(id, resources), TryCreate(pod, config, &other)}) {
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(refused.error_message(), AllOf(HasSubstr("16GB huge pages"), HasSubstr("2MB")));
+  }
 }
 
 }  // namespace

@@ -32,6 +32,8 @@
 
 namespace plimsoll::runtime {
 
+struct Machine;  // runtime/oci/machine.h
+
 // Where the pinned namespaces and the generated /etc files of a sandbox are.
 struct SandboxPlace {
   std::string network_namespace;  // path of the pin; empty: the host's
@@ -178,6 +180,9 @@ class ContainerRuntime {
   virtual absl::Status UserNamespaces() const { return absl::OkStatus(); }
   // Labels that containers have by default; null: containers are not labelled here.
   virtual const linux::SelinuxLabels* Selinux() const { return nullptr; }
+  // The machine as Create goes by it: whoever changes later what Create has written asks the same
+  // (fit.h). It stays as long as this. Null: no machine is known, and all is taken to be possible.
+  virtual const Machine* machine() const { return nullptr; }
 
   // Bundle, spec, monitor, `create`. OK with a `refusal` for a program or working directory that
   // can't be had in the container. On failure nothing is left of it: no process, cgroup, file; or

@@ -13,7 +13,6 @@
 #include "runtime/oci/exec_command.h"
 #include "runtime/oci/exec_entry.h"
 #include "runtime/oci/exec_strays.h"
-#include "runtime/oci/fit.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/plan.h"
@@ -27,12 +26,12 @@ namespace plimsoll::runtime {
 //   <run>/oci/containers/<id>/   bundle: config.json, rootfs (mount point, empty on the host), the
 //                                monitor's lock, socket and exit record
 //   <state>/containers/<id>/     upper and work of the root filesystem's overlay
-class CrunRuntime : public ContainerRuntime, public MachineKnower {
+class CrunRuntime : public ContainerRuntime {
  public:
   // `options.helpers` is known.
   CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
 
-  const Machine& machine() const override { return machine_; }
+  const Machine* machine() const override { return &machine_; }
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
   bool HasRecursiveReadOnly(const std::string& program) const override {
     return machine_.HasRecursiveReadOnly(program);

@@ -1,8 +1,12 @@
 #include "runtime/oci/fit.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -38,24 +42,39 @@ void FitControllers(const Machine& machine, linux::CgroupSettings* settings,
 
 void FitSwap(const Machine& machine, linux::CgroupSettings* settings,
              std::vector<std::string>* warnings) {
+  constexpr absl::string_view kWhy = " is not enforced: no swap accounting in the kernel";
+  if (machine.swap_accounting) return;
+  std::erase_if(settings->unified, [&](const auto& file) {
+    if (!absl::StartsWith(file.first, "memory.swap.")) return false;
+    const absl::string_view value = absl::StripAsciiWhitespace(file.second);
+    if (value != "0" && value != "max") {
+      warnings->push_back(absl::StrCat("unified \"", file.first, "\" of ", value, kWhy));
+    }
+    return true;
+  });
   const std::optional<int64_t> both = settings->memory_swap_limit_bytes;
-  if (machine.swap_accounting || !both.has_value()) return;
+  if (!both.has_value()) return;
   settings->memory_swap_limit_bytes.reset();
   if (*both == -1 || *both == settings->memory_limit_bytes) return;
-  warnings->push_back(absl::StrCat("the limit of ", *both,
-                                   " bytes of memory and swap is not enforced: no swap accounting "
-                                   "in the kernel"));
+  warnings->push_back(absl::StrCat("the limit of ", *both, " bytes of memory and swap", kWhy));
+}
+
+bool HasHugePages(const Machine& machine, const std::string& size) {
+  return !machine.huge_page_sizes.has_value() || machine.huge_page_sizes->contains(size);
 }
 
 void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
                   std::vector<std::string>* warnings) {
-  if (machine.HasController("hugetlb")) return;
-  for (const auto& [size, bytes] : settings->hugetlb_limits) {
-    if (bytes == 0) continue;  // none can be had there
-    warnings->push_back(absl::StrCat("the limit of ", bytes, " bytes of ", size,
-                                     " huge pages is not enforced: no hugetlb controller"));
-  }
-  settings->hugetlb_limits.clear();
+  const bool has_controller = machine.HasController("hugetlb");
+  std::erase_if(settings->hugetlb_limits, [&](const auto& limit) {
+    const auto& [size, bytes] = limit;
+    if (has_controller && HasHugePages(machine, size)) return false;
+    if (bytes == 0) return true;  // none can be had there
+    warnings->push_back(absl::StrCat(
+        "the limit of ", bytes, " bytes of ", size, " huge pages is not enforced: ",
+        has_controller ? "the kernel has none of that size" : "no hugetlb controller"));
+    return true;
+  });
 }
 
 }  // namespace
@@ -64,15 +83,28 @@ linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Mach
                                   std::vector<std::string>* warnings) {
   linux::CgroupSettings settings = asked;
   FitControllers(machine, &settings, warnings);
-  FitSwap(machine, &settings, warnings);
-  FitHugePages(machine, &settings, warnings);
   if (machine.layout != linux::CgroupLayout::kV2 && !settings.unified.empty()) {
     warnings->push_back(absl::StrCat("unified \"", settings.unified.begin()->first,
                                      "\" is not written: it is a file of cgroup v2, and this "
                                      "machine's limits are in cgroup v1"));
     settings.unified.clear();
   }
+  FitSwap(machine, &settings, warnings);
+  FitHugePages(machine, &settings, warnings);
   return settings;
+}
+
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine& machine) {
+  if (!machine.HasController("hugetlb")) return absl::OkStatus();
+  for (const auto& [size, bytes] : asked.hugetlb_limits) {
+    if (bytes == 0 || HasHugePages(machine, size)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the limit of ", bytes, " bytes of ", size,
+        " huge pages: the kernel has none of that size; it has: ",
+        machine.huge_page_sizes->empty() ? "no sizes"
+                                         : absl::StrJoin(*machine.huge_page_sizes, ", ")));
+  }
+  return absl::OkStatus();
 }
 
 int FitOomScoreAdj(int wanted, const Machine& machine, std::vector<std::string>* warnings) {
@@ -86,14 +118,19 @@ int FitOomScoreAdj(int wanted, const Machine& machine, std::vector<std::string>*
 linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked,
                                   const ContainerRuntime& runtime,
                                   std::vector<std::string>* warnings) {
-  const auto* knower = dynamic_cast<const MachineKnower*>(&runtime);
-  return knower == nullptr ? asked : FitSettings(asked, knower->machine(), warnings);
+  const Machine* machine = runtime.machine();
+  return machine == nullptr ? asked : FitSettings(asked, *machine, warnings);
+}
+
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const ContainerRuntime& runtime) {
+  const Machine* machine = runtime.machine();
+  return machine == nullptr ? absl::OkStatus() : CheckSettings(asked, *machine);
 }
 
 int FitOomScoreAdj(int wanted, const ContainerRuntime& runtime,
                    std::vector<std::string>* warnings) {
-  const auto* knower = dynamic_cast<const MachineKnower*>(&runtime);
-  return knower == nullptr ? wanted : FitOomScoreAdj(wanted, knower->machine(), warnings);
+  const Machine* machine = runtime.machine();
+  return machine == nullptr ? wanted : FitOomScoreAdj(wanted, *machine, warnings);
 }
 
 }  // namespace plimsoll::runtime

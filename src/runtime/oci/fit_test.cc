@@ -6,6 +6,7 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -71,6 +72,31 @@ TEST_F(FitTest, NoHugePagesAreNoLossWhereThereAreNone) {
   machine_.controllers = {"cpu"};
   EXPECT_EQ(Fit(asked), linux::CgroupSettings());
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("2MB huge pages is not enforced: no hugetlb")));
+  EXPECT_TRUE(CheckSettings(asked, machine_).ok()) << "as with any other controller";
+}
+
+// kubelet sends a limit of 0 for each size that it knows.
+TEST_F(FitTest, SizesThatTheKernelLacksAreLeftOut) {
+  machine_.huge_page_sizes = {"2MB", "64KB"};
+  linux::CgroupSettings asked;
+  asked.hugetlb_limits = {{"2MB", 4 << 20}, {"64KB", 0}, {"1GB", 0}};
+  EXPECT_TRUE(CheckSettings(asked, machine_).ok());
+  linux::CgroupSettings held;
+  held.hugetlb_limits = {{"2MB", 4 << 20}, {"64KB", 0}};
+  EXPECT_EQ(Fit(asked), held);
+  EXPECT_THAT(warnings_, IsEmpty());
+  asked.hugetlb_limits["1GB"] = 1 << 30;
+  EXPECT_EQ(Fit(asked), held) << "as a row may have it";
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("1GB huge pages is not enforced: the kernel")));
+  const absl::Status mistake = CheckSettings(asked, machine_);
+  EXPECT_TRUE(absl::IsInvalidArgument(mistake)) << mistake;
+  EXPECT_THAT(std::string(mistake.message()),
+              AllOf(HasSubstr("1073741824 bytes of 1GB huge pages"), HasSubstr("2MB, 64KB")));
+  machine_.huge_page_sizes.emplace();
+  EXPECT_THAT(std::string(CheckSettings(asked, machine_).message()), HasSubstr("no sizes"));
+  machine_.huge_page_sizes.reset();
+  EXPECT_TRUE(CheckSettings(asked, machine_).ok()) << "the kernel refuses what it doesn't have";
+  EXPECT_EQ(Fit(asked), asked);
 }
 
 TEST_F(FitTest, SwapThatIsNotCountedIsNotLimited) {
@@ -82,6 +108,20 @@ TEST_F(FitTest, SwapThatIsNotCountedIsNotLimited) {
     EXPECT_EQ(Fit(asked), linux::CgroupSettings{.memory_limit_bytes = 100});
     EXPECT_EQ(!warnings_.empty(), warned) << both;
   }
+}
+
+TEST_F(FitTest, RawFilesOfSwapNeedItsAccountingToo) {
+  linux::CgroupSettings asked;
+  asked.unified = {{"memory.swap.max", "1048576"}, {"memory.high", "1"}};
+  EXPECT_EQ(Fit(asked), asked);
+  machine_.swap_accounting = false;
+  for (const auto& [value, warned] : {std::pair("0", false), {"max\n", false}, {"1048576", true}}) {
+    asked.unified["memory.swap.max"] = value;
+    EXPECT_EQ(Fit(asked).unified, (std::map<std::string, std::string>{{"memory.high", "1"}}));
+    EXPECT_EQ(!warnings_.empty(), warned) << value;
+  }
+  EXPECT_THAT(warnings_, ElementsAre("unified \"memory.swap.max\" of 1048576 is not enforced: no "
+                                     "swap accounting in the kernel"));
 }
 
 TEST_F(FitTest, RawFilesAreThoseOfVersionTwo) {

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "linux/apparmor.h"
 #include "linux/mounts.h"
@@ -24,6 +27,45 @@ namespace plimsoll::runtime {
 
 bool Machine::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
+}
+
+// Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor without it where the
+// kernel was built so (CONFIG_MEMCG_SWAP_ENABLED; mm/memcontrol.c, mem_cgroup_swap_init), and none
+// has it without CONFIG_SWAP. The machine's root has no files of controllers, the root of a
+// container's cgroup namespace has; and where any group has those of memory, so does one directly
+// below the root.
+bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout) {
+  constexpr absl::string_view kMount = "sys/fs/cgroup/";
+  if (layout != linux::CgroupLayout::kV2) {
+    return host.Exists(absl::StrCat(kMount, "memory/memory.memsw.limit_in_bytes"));
+  }
+  std::vector<std::string> groups = {""};
+  for (const std::string& name : host.List(kMount).value_or(std::vector<std::string>())) {
+    groups.push_back(absl::StrCat(name, "/"));
+  }
+  for (const std::string& group : groups) {
+    const std::string files = absl::StrCat(kMount, group, "memory.");
+    if (host.Exists(files + "max")) return host.Exists(files + "swap.max");
+  }
+  return host.Exists("proc/swaps");
+}
+
+// "hugepages-2048kB" is "2MB" in names of control files (mm/hugetlb_cgroup.c, mem_fmt).
+std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host) {
+  const auto names = host.List("sys/kernel/mm/hugepages");
+  if (!names.ok()) return std::nullopt;
+  std::set<std::string> sizes;
+  for (absl::string_view name : *names) {
+    uint64_t kib = 0;
+    if (!absl::ConsumePrefix(&name, "hugepages-") || !absl::ConsumeSuffix(&name, "kB") ||
+        !absl::SimpleAtoi(name, &kib)) {
+      continue;
+    }
+    sizes.insert(kib >= (1 << 20)   ? absl::StrCat(kib >> 20, "GB")
+                 : kib >= (1 << 10) ? absl::StrCat(kib >> 10, "MB")
+                                    : absl::StrCat(kib, "KB"));
+  }
+  return sizes;
 }
 
 void LookAtSelinux(const FsRoot& host, Machine* machine) {
@@ -56,9 +98,8 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
         absl::StrCat("restrict_oom_score_adj is \"", restrict_oom_score_adj,
                      "\"; valid are \"auto\", \"true\" and \"false\""));
   }
-  if (machine.layout != linux::CgroupLayout::kV2) {
-    machine.swap_accounting = host.Exists("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
-  }
+  machine.swap_accounting = AccountsSwap(host, machine.layout);
+  machine.huge_page_sizes = ReadHugePageSizes(host);
   machine.overlayfs = linux::HasFileSystem("overlay");
   machine.recursive_read_only = linux::HasMountSetattr();
   machine.apparmor = linux::HasAppArmor(host);

@@ -24,9 +24,11 @@ struct Machine {
   CapabilityMask capabilities = 0;               // this process's own
   int oom_score_adj = 0;                         // this process's own
   bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
-  bool swap_accounting = true;                   // memory-plus-swap limits exist
-  bool overlayfs = true;                         // what root filesystems are made with
-  bool recursive_read_only = true;               // of mounts with those below them, by our crun
+  bool swap_accounting = true;                   // limits of swap exist
+  // Of huge pages, as control files spell them ("2MB"); nullopt: not known.
+  std::optional<std::set<std::string>> huge_page_sizes;
+  bool overlayfs = true;            // what root filesystems are made with
+  bool recursive_read_only = true;  // of mounts with those below them, by our crun
   std::set<std::string> recursive_read_only_programs;  // the other OCI runtimes that can, too
   // Those that don't say they can, though the kernel could.
   std::set<std::string> programs_without_recursive_read_only;
@@ -49,6 +51,13 @@ struct Machine {
 // `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
 absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
                                       absl::string_view restrict_oom_score_adj);
+
+// Whether the kernel limits swap by control groups. Of v2 a group tells; where there is none yet,
+// whether the kernel can swap at all.
+bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout);
+
+// Machine::huge_page_sizes.
+std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host);
 
 // Fills in what of it is SELinux's.
 void LookAtSelinux(const FsRoot& host, Machine* machine);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,54 @@ TEST(MachineTest, SaysWhatMountsAndUserNamespacesLack) {
   EXPECT_THAT(LimitationsOf(machine), Contains("no user namespaces for pods: it is too old"));
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("no recursive read-only mounts")));
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("mount at / is not shared")));
+}
+
+TEST(MachineTest, SwapIsAccountedWhereGroupsHaveItsFiles) {
+  using linux::CgroupLayout;
+  TestDir dir;
+  const FsRoot& host = dir.root();
+  const auto put = [&host](const std::string& file) {
+    ASSERT_TRUE(host.MakeDirs(file.substr(0, file.rfind('/'))).ok());
+    ASSERT_TRUE(host.ReplaceFile(file, "").ok());
+  };
+  EXPECT_FALSE(AccountsSwap(host, CgroupLayout::kV2)) << "such a kernel has no swap";
+  put("proc/swaps");
+  EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV2)) << "no group tells";
+  // "swapaccount=0", or a kernel that wants "swapaccount=1".
+  put("sys/fs/cgroup/init.scope/cgroup.procs");
+  put("sys/fs/cgroup/system.slice/memory.max");
+  EXPECT_FALSE(AccountsSwap(host, CgroupLayout::kV2));
+  put("sys/fs/cgroup/system.slice/memory.swap.max");
+  EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV2));
+  // In a container the root is a group like others.
+  put("sys/fs/cgroup/memory.max");
+  EXPECT_FALSE(AccountsSwap(host, CgroupLayout::kV2));
+  put("sys/fs/cgroup/memory.swap.max");
+  EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV2));
+
+  for (const CgroupLayout layout : {CgroupLayout::kV1, CgroupLayout::kHybrid}) {
+    EXPECT_FALSE(AccountsSwap(host, layout));
+  }
+  put("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
+  EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV1));
+  Machine machine;
+  EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("swap"))));
+  machine.swap_accounting = false;
+  EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("swap limits are not enforced")));
+}
+
+TEST(MachineTest, HugePagesHaveTheNamesOfControlFiles) {
+  TestDir dir;
+  EXPECT_EQ(ReadHugePageSizes(dir.root()), std::nullopt);
+  ASSERT_TRUE(dir.root().MakeDirs("sys/kernel/mm/hugepages").ok());
+  EXPECT_EQ(ReadHugePageSizes(dir.root()), std::set<std::string>());
+  for (const char* name :
+       {"hugepages-64kB", "hugepages-2048kB", "hugepages-32768kB", "hugepages-1048576kB",
+        "hugepages-16777216kB", "other", "hugepages-xkB"}) {
+    ASSERT_TRUE(dir.root().MakeDirs(absl::StrCat("sys/kernel/mm/hugepages/", name)).ok());
+  }
+  EXPECT_EQ(ReadHugePageSizes(dir.root()),
+            (std::set<std::string>{"64KB", "2MB", "32MB", "1GB", "16GB"}));
 }
 
 TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
