@@ -21,19 +21,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-absl::Status CheckLive(const ContainerRecord& record, const char* what) {
-  if (IsLive(record.state)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
-                                                    StateName(record.state), "; ", what,
-                                                    " needs one that is Created or Running"));
-}
-
-absl::Status CheckProcess(const ContainerRecord& record, const char* what) {
-  if (!IsRefused(record)) return CheckLive(record, what);
-  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has no process; ",
-                                                    what, " needs one (", record.message, ")"));
-}
-
 // cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
 // of them. While the weight is the one that was asked for, so are the shares.
 void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,

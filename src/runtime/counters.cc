@@ -105,9 +105,8 @@ absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources, ReadResources(record.id));
   if (!resources.live) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("container ", record.id, " is ", StateName(record.state),
-                     "; to count what it uses needs one that is Created or Running"));
+    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->Snapshot(), "counting what it uses"));
+    return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has just ended"));
   }
   const std::string& group = record.cgroup_path;
   const linux::CgroupManager& cgroups = *options_.cgroups;

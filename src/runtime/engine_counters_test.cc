@@ -6,6 +6,7 @@ namespace plimsoll::runtime {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
@@ -74,8 +75,10 @@ TEST_F(EngineCountersTest, WhatHasEndedIsNotCounted) {
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
   runtime_.EndMonitor(id, ExitRecord{0, 1});
   Wait(id);
-  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->Counters(id).status()))
-      << engine_->Counters(id).status();
+  const absl::Status ended = engine_->Counters(id).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()),
+              HasSubstr("is Exited; counting what it uses needs one that is Created or Running"));
   EXPECT_TRUE(absl::IsNotFound(engine_->Counters("none").status()));
 }
 

@@ -174,7 +174,10 @@ TEST_F(EngineRefusedTest, WhatNeedsAProcessSaysWhyThereIsNone) {
     const absl::Status stats = engine_->Stats(id).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(stats)) << stats;
     EXPECT_THAT(std::string(stats.message()), AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->Counters(id).status()));
+    const absl::Status counters = engine_->Counters(id).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(counters)) << counters;
+    EXPECT_THAT(std::string(counters.message()),
+                AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
     EXPECT_TRUE(absl::IsFailedPrecondition(engine_->ExecSync(id, {.argv = {"true"}}).status()));
     EXPECT_TRUE(absl::IsFailedPrecondition(engine_->StartExec(id, {.argv = {"true"}}).status()));
     EXPECT_TRUE(absl::IsFailedPrecondition(engine_->Attach(id, false).status()));

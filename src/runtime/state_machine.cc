@@ -76,6 +76,19 @@ bool HasProcess(const ContainerRecord& record) {
   return IsLive(record.state) && !IsRefused(record);
 }
 
+absl::Status CheckLive(const ContainerRecord& record, absl::string_view what) {
+  if (IsLive(record.state)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
+                                                    StateName(record.state), "; ", what,
+                                                    " needs one that is Created or Running"));
+}
+
+absl::Status CheckProcess(const ContainerRecord& record, absl::string_view what) {
+  if (!IsRefused(record)) return CheckLive(record, what);
+  return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has no process; ",
+                                                    what, " needs one (", record.message, ")"));
+}
+
 bool MayFollow(ContainerState from, ContainerState to) {
   switch (to) {
     case C::kCreating:

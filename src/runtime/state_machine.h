@@ -22,6 +22,11 @@ bool IsRefused(const ContainerRecord& record);
 // IsLive, and not refused.
 bool HasProcess(const ContainerRecord& record);
 
+// FAILED_PRECONDITION unless it is Created or Running, for `what`: "an update".
+absl::Status CheckLive(const ContainerRecord& record, absl::string_view what);
+// The same; of one that is refused the error says why it has no process.
+absl::Status CheckProcess(const ContainerRecord& record, absl::string_view what);
+
 bool MayFollow(ContainerState from, ContainerState to);
 bool MayFollow(SandboxState from, SandboxState to);
 
