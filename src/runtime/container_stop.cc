@@ -95,7 +95,10 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
     if (AwaitRecord(container, std::min(deadline, absl::Now() + pause))) return true;
     if (absl::Now() >= deadline) return false;
   }
-  SendStopSignal(*container).IgnoreError();  // gone already is as good
+  const absl::Status sent = SendStopSignal(*container);
+  if (!absl::IsNotFound(sent)) {  // gone already is as good
+    Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
+  }
   return AwaitRecord(container, deadline);
 }
 

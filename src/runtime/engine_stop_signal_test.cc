@@ -1,16 +1,24 @@
 // The stop signal and inits of PID namespaces that are no container's: what the kernel would drop
-// is held back.
+// is held back, and what it refuses is sent again.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <string>
 #include <thread>
 
 #include "absl/time/clock.h"
 #include "base/unique_fd.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/process.h"
 #include "linux/process_signals.h"
@@ -18,6 +26,22 @@
 
 namespace plimsoll::runtime {
 namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+// From now on this thread may send no signal by a pidfd, as where a security module denies it.
+void DenySignals() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter = {.len = std::size(program), .filter = program};
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0) << strerror(errno);
+}
 
 class EngineStopSignalTest : public EngineTest {
  protected:
@@ -80,6 +104,28 @@ TEST_F(EngineStopSignalTest, OneThatIgnoresItAtFirstGetsItLater) {
   const std::string id =
       Run("$SIG{TERM} = 'IGNORE'; select(undef, undef, undef, 1);"
           "$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;");
+  EXPECT_EQ(Stopped(id), "caught");
+}
+
+TEST_F(EngineStopSignalTest, OneThatCannotBeSentIsToldAndSentByTheNextStop) {
+  const std::string id =
+      Run("$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;");
+  const absl::Time patience = absl::Now() + absl::Seconds(20);
+  const auto handles = [&] {
+    const auto signals = linux::ReadSignals(host_, *runtime_.init);
+    return signals.ok() && linux::Holds(signals->caught, SIGTERM);
+  };
+  while (!handles() && absl::Now() < patience) absl::SleepFor(absl::Milliseconds(5));
+  ASSERT_TRUE(handles());
+  std::thread denied([&] {
+    DenySignals();
+    const absl::Status stopped = engine_->StopContainer(id, absl::Milliseconds(100));
+    EXPECT_TRUE(absl::IsPermissionDenied(stopped)) << stopped;
+  });
+  denied.join();
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
+  EXPECT_THAT(events_.Since(0),
+              Contains(Field(&Event::message, HasSubstr("its stop signal: send signal 15"))));
   EXPECT_EQ(Stopped(id), "caught");
 }
 

@@ -149,6 +149,33 @@ TEST_F(EngineTest, AFailedStartIsAnExitWithItsReason) {
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
 }
 
+// The monitor has recorded the end of an init that the start finds gone.
+TEST_F(EngineTest, AStartThatFailsAfterItsMonitorsRecordIsOneFailedStart) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  const int64_t ended = absl::GetCurrentTimeNanos() + absl::ToInt64Nanoseconds(absl::Hours(1));
+  runtime_.on_start = [&] {
+    runtime_.EndMonitor(id, ExitRecord{137, ended});
+    Wait(id);
+  };
+  runtime_.faults.FailNext("Start", absl::InternalError("init has gone"));
+  EXPECT_EQ(engine_->StartContainer(id).message(), "init has gone");
+  const ContainerRecord record = *engine_->GetContainer(id);
+  EXPECT_EQ(record.state, ContainerState::kExited);
+  EXPECT_EQ(record.exit_code, 128);
+  EXPECT_EQ(record.reason, "StartError");
+  EXPECT_EQ(record.message, "init has gone");
+  EXPECT_EQ(record.started_unix_nanos, 0);
+  EXPECT_EQ(record.finished_unix_nanos, ended) << "as the monitor has it";
+  EXPECT_EQ(store_.LoadContainers()->front(), record);
+  std::vector<EventType> told;
+  for (const Event& event : events_.Since(0)) {
+    if (event.container_id == id) told.push_back(event.type);
+  }
+  EXPECT_THAT(told, ElementsAre(EventType::kContainerCreated, EventType::kContainerStopped));
+  EXPECT_TRUE(engine_->RemoveContainer(id).ok());
+}
+
 TEST_F(EngineTest, ALateExitBringsNothingBackThatWasRemoved) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
