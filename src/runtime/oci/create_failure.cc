@@ -86,7 +86,7 @@ bool IsOfCommand(absl::string_view line, absl::string_view command) {
 }  // namespace
 
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
-                                     const std::string& command) {
+                                     const std::string& command, const std::string& directory) {
   if (!absl::IsInternal(failure)) return std::nullopt;
   const absl::string_view line = LastLine(failure.message());
   // The launcher's words (monitor/fail.h) are of mounts, whose paths may say anything.
@@ -107,7 +107,7 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
   const bool of_directory = absl::StartsWith(line, "chdir") || absl::StartsWith(line, "set cwd") ||
                             SaysAnyOf(line, {": chdir", "chdir to cwd"});
   if (of_directory && IsOfTheFile(line)) {
-    return absl::StrCat(name, "working directory \"", spec.working_directory,
+    return absl::StrCat(name, "working directory \"", directory,
                         "\" can't be entered; it must be a directory that the container's user "
                         "may enter (",
                         line, ")");

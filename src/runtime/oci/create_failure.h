@@ -15,9 +15,10 @@ namespace plimsoll::runtime {
 // Of a failed create: why the workload itself can't run, if that is the reason: its program is not
 // in the container or can't be executed, or its working directory can't be entered. Such a
 // container is created all the same, and its start fails with this. nullopt: something else is
-// wrong. `command` is the container's first argument.
+// wrong. `command` is the container's first argument, `directory` its working directory, whether
+// its own or the image's.
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
-                                     const std::string& command);
+                                     const std::string& command, const std::string& directory);
 
 // Why an init could not execute its program, from the OCI runtime's own words, which the monitor
 // kept of its standard error; those may be empty.

@@ -68,9 +68,8 @@ TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
 TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {
   ContainerSpec spec;
   spec.name = "web";
-  spec.working_directory = "/srv";
   const auto refusal = [&spec](const std::string& words) {
-    return RefusalOf(absl::InternalError(words), spec, "app").value_or("none");
+    return RefusalOf(absl::InternalError(words), spec, "app", "/srv").value_or("none");
   };
   // crun's words, of several versions, and runc's.
   for (const char* words : {"executable file `app` not found in $PATH: No such file or directory",
@@ -105,10 +104,10 @@ TEST(CreateFailure, WhatIsTheMachinesFaultIsNoRefusal) {
         "error running prestart hook #0: exec: \"app\": executable file not found in $PATH",
         "exec: \"runc\": executable file not found in $PATH",
         "cgroups in hybrid mode not supported", ""}) {
-    EXPECT_EQ(RefusalOf(absl::InternalError(words), {}, "app"), std::nullopt) << words;
+    EXPECT_EQ(RefusalOf(absl::InternalError(words), {}, "app", "/"), std::nullopt) << words;
   }
   EXPECT_EQ(RefusalOf(absl::DeadlineExceededError("open executable: No such file or directory"), {},
-                      "app"),
+                      "app", "/"),
             std::nullopt);
 }
 

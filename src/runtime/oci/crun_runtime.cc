@@ -269,7 +269,8 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
   Created created;
   const absl::Status launched = Launch(request, &created);
   if (launched.ok()) return created;
-  created.refusal = RefusalOf(launched, *request.spec, arguments[0]);
+  created.refusal = RefusalOf(launched, *request.spec, arguments[0],
+                              WorkingDirectoryOf(*request.spec, *request.image));
   const absl::Status swept = Delete(request.id, request.cgroup_path);
   if (swept.ok() && created.refusal.has_value()) return created;
   const absl::Status failure = TranslateCreateFailure(

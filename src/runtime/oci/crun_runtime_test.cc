@@ -437,6 +437,12 @@ TEST_F(CrunRuntimeTest, WorkingDirectoryThatIsAFile) {
   EXPECT_THAT(refusal, HasSubstr("working directory \"/etc/passwd\" can't be entered"));
 }
 
+TEST_F(CrunRuntimeTest, WorkingDirectoryOfTheImageThatIsAFile) {
+  machine_->image().working_directory = "/etc/passwd";
+  const std::string refusal = Refusal(machine_->Request("a", "true"));
+  EXPECT_THAT(refusal, HasSubstr("working directory \"/etc/passwd\" can't be entered"));
+}
+
 TEST_F(CrunRuntimeTest, MountSourceThatCannotBe) {
   ASSERT_TRUE(machine_->dir().root().ReplaceFile("file", "").ok());
   const std::string source = machine_->dir().path() + "/file/below";

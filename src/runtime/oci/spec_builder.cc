@@ -160,9 +160,7 @@ Json Annotations(const SpecInput& input) {
 }
 
 absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
-  std::string directory = input.request->spec->working_directory;
-  if (directory.empty()) directory = input.request->image->working_directory;
-  if (directory.empty()) return std::string("/");
+  std::string directory = WorkingDirectoryOf(*input.request->spec, *input.request->image);
   if (!absl::StartsWith(directory, "/")) {
     return absl::InvalidArgumentError(
         absl::StrCat("working_directory \"", directory, "\" must be an absolute path"));
@@ -249,6 +247,11 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
   user.additional_gids.erase(std::unique(user.additional_gids.begin(), user.additional_gids.end()),
                              user.additional_gids.end());
   return user;
+}
+
+std::string WorkingDirectoryOf(const ContainerSpec& spec, const image::ImageConfig& image) {
+  if (!spec.working_directory.empty()) return spec.working_directory;
+  return image.working_directory.empty() ? "/" : image.working_directory;
 }
 
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {

@@ -56,6 +56,9 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
 absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
                                                           const image::ImageConfig& image);
 
+// The container's own, else its image's, else "/".
+std::string WorkingDirectoryOf(const ContainerSpec& spec, const image::ImageConfig& image);
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
