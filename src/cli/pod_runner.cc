@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/printable.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "cli/errors.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
 constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
+// ContainerStatus.reason of one whose program could not be executed.
+constexpr char kStartError[] = "StartError";
 // Longer than a call of the daemon may take.
 constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
@@ -280,6 +283,8 @@ absl::Status PodRunner::AfterExit(Member& member) {
   member.running = false;
   outcome(member).status = status.status();
   logs_.Finish(std::exchange(member.log, 0));
+  // Found out after its start was answered: what would have been that call's error.
+  if (status.status().reason() == kStartError) Say(Printable(status.status().message()));
   if (ShouldRestart(member)) ScheduleRestart(member);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,15 +66,76 @@ class LosingDaemon : public cri::RuntimeService::Service, public node::NodeServi
   int64_t started_at_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
+// A daemon on a machine so busy that it answers a start before the kernel refuses the program.
+class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+ public:
+  static constexpr char kWhy[] = "container \"a\": its program could not be executed \x1b";
+
+  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
+                             cri::RunPodSandboxResponse* response) override {
+    response->set_pod_sandbox_id("0123456789ab");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status StopPodSandbox(grpc::ServerContext*, const cri::StopPodSandboxRequest*,
+                              cri::StopPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status RemovePodSandbox(grpc::ServerContext*, const cri::RemovePodSandboxRequest*,
+                                cri::RemovePodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest*,
+                               cri::CreateContainerResponse* response) override {
+    response->set_container_id("a");
+    return grpc::Status::OK;
+  }
+  grpc::Status StartContainer(grpc::ServerContext*, const cri::StartContainerRequest*,
+                              cri::StartContainerResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status ListContainers(grpc::ServerContext*, const cri::ListContainersRequest*,
+                              cri::ListContainersResponse* response) override {
+    cri::Container* container = response->add_containers();
+    container->set_id("a");
+    container->set_state(cri::CONTAINER_EXITED);
+    has_exited_ = true;
+    return grpc::Status::OK;
+  }
+  grpc::Status ContainerStatus(grpc::ServerContext*, const cri::ContainerStatusRequest*,
+                               cri::ContainerStatusResponse* response) override {
+    cri::ContainerStatus& status = *response->mutable_status();
+    status.set_id("a");
+    status.set_state(has_exited_ ? cri::CONTAINER_EXITED : cri::CONTAINER_RUNNING);
+    if (!has_exited_) return grpc::Status::OK;
+    status.set_exit_code(128);
+    status.set_reason("StartError");
+    status.set_message(kWhy);
+    return grpc::Status::OK;
+  }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+
+ private:
+  std::atomic<bool> has_exited_ = false;
+};
+
 class PodRunnerTest : public ::testing::Test {
  protected:
-  void Serve(Fate fate) {
+  void Serve(Fate fate) { Serve(std::make_unique<LosingDaemon>(fate)); }
+  template <typename Daemon>
+  void Serve(std::unique_ptr<Daemon> daemon) {
     const std::string socket = dir_.path() + "/socket";
-    daemon_ = std::make_unique<LosingDaemon>(fate);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
-    builder.RegisterService(static_cast<cri::RuntimeService::Service*>(daemon_.get()));
-    builder.RegisterService(static_cast<node::NodeService::Service*>(daemon_.get()));
+    builder.RegisterService(static_cast<cri::RuntimeService::Service*>(daemon.get()));
+    builder.RegisterService(static_cast<node::NodeService::Service*>(daemon.get()));
+    daemon_ = std::move(daemon);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     auto client = Client::Connect({.address = "unix://" + socket});
@@ -84,7 +146,7 @@ class PodRunnerTest : public ::testing::Test {
     const FsRoot root = *FsRoot::Open("/");
     const auto pods = ParseManifests(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-        "spec:\n  containers: [{name: a, image: busybox}]\n",
+        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox}]\n",
         "web.yaml");
     EXPECT_TRUE(pods.ok()) << pods.status();
     if (!pods.ok()) return {};
@@ -96,7 +158,7 @@ class PodRunnerTest : public ::testing::Test {
   }
 
   TestDir dir_;
-  std::unique_ptr<LosingDaemon> daemon_;
+  std::shared_ptr<void> daemon_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Client> client_;
   std::string said_;
@@ -128,6 +190,15 @@ TEST_F(PodRunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(said_, HasSubstr("plimsoll rm --force web"));
   EXPECT_TRUE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid))) << "it may be used";
+}
+
+TEST_F(PodRunnerTest, AStartErrorThatComesLateIsTold) {
+  Serve(std::make_unique<BusyDaemon>());
+  if (HasFatalFailure()) return;
+  const PodOutcome outcome = Run();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.ExitCode(), 128);
+  EXPECT_EQ(said_, "pod web: container \"a\": its program could not be executed \\x1b\n");
 }
 
 }  // namespace
