@@ -10,14 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/process.h"
+#include "linux/resctrl.h"
 #include "qos/blockio.h"
 #include "qos/cgroup_class.h"
 #include "qos/class_file.h"
 #include "qos/oom.h"
 #include "qos/pod_qos.h"
 #include "qos/rdt.h"
+#include "qos/rdt_compile.h"
 #include "qos/rdt_config.h"
 
 namespace plimsoll::daemon {
@@ -41,6 +45,11 @@ struct Found {
   }
 };
 
+absl::StatusOr<FsRoot> ResctrlRoot(const qos::RdtTypeConfig& config, const FsRoot& host) {
+  if (config.resctrl_root == "/") return host;
+  return FsRoot::Open(config.resctrl_root);
+}
+
 // Without the hardware, or with resctrl not mounted, the node serves all the same.
 absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& environment,
                     Found* found) {
@@ -49,9 +58,7 @@ absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& en
                           .adopt = config.adopt,
                           .capacity = config.common.capacity};
   if (!config.common.default_class.empty()) options.default_class = config.common.default_class;
-  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot resctrl, config.resctrl_root == "/"
-                                                ? absl::StatusOr<FsRoot>(environment.host)
-                                                : FsRoot::Open(config.resctrl_root));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot resctrl, ResctrlRoot(config, environment.host));
   std::function<void(const std::string&)> warn;
   if (environment.warn != nullptr) {
     warn = [tell = environment.warn](const std::string& warning) { tell(qos::kRdt, warning); };
@@ -110,6 +117,31 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
   return absl::OkStatus();
 }
 
+// The type makes its groups as it is made, so that here its file alone is looked at: what it means
+// on this machine. Where the machine can't have the type (without resctrl, or with what the file
+// requires of it missing), whether the file can be read, and why.
+absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& config,
+                                                  const FsRoot& host) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.config_file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const qos::RdtConfig parsed,
+                            qos::ParseRdtConfig(config.config_file, text));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, ResctrlRoot(config, host));
+  std::vector<std::string> warnings = parsed.warnings;
+  const auto resctrl = linux::Resctrl::Open(root);
+  if (!resctrl.ok()) {
+    warnings.emplace_back(resctrl.status().message());
+    return warnings;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo machine, (*resctrl)->ReadInfo());
+  const absl::StatusOr<qos::RdtCompiled> compiled = qos::CompileRdt(parsed, machine);
+  if (absl::IsFailedPrecondition(compiled.status())) {
+    warnings.emplace_back(compiled.status().message());
+    return warnings;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(compiled.status());
+  return compiled->warnings;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
@@ -126,19 +158,30 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
   return qos::Registry::Create(std::move(found.types), std::move(found.unavailable));
 }
 
-absl::Status CheckClasses(const qos::ClassesConfig& config) {
+absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::string>* warnings) {
   if (config == qos::ClassesConfig()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
   qos::ContainerFreezer freezer(cgroups.get(), nullptr);
-  // The type rdt makes its groups as it is made: of it the file alone is looked at.
-  qos::ClassesConfig quiet = config;
-  quiet.rdt.reset();
-  PLIMSOLL_RETURN_IF_ERROR(
-      MakeClasses(quiet, {.host = host, .cgroups = cgroups.get(), .freezer = &freezer}).status());
-  if (!config.rdt) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.rdt->config_file));
-  return qos::ParseRdtConfig(config.rdt->config_file, text).status();
+  qos::ClassesConfig others = config;
+  others.rdt.reset();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto classes,
+      MakeClasses(others, {.host = host, .cgroups = cgroups.get(), .freezer = &freezer}));
+  std::vector<std::string> found;
+  const auto add = [&found](const std::string& type, const std::string& warning) {
+    std::string sentence = absl::StrCat("class type ", type, ": ", warning);
+    if (!absl::c_linear_search(found, sentence)) found.push_back(std::move(sentence));
+  };
+  for (const qos::TypeReport& type : classes->Describe(/*look=*/true)) {
+    for (const std::string& warning : type.warnings) add(type.name, warning);
+  }
+  if (config.rdt) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto of_rdt, CheckRdt(*config.rdt, host));
+    for (const std::string& warning : of_rdt) add(qos::kRdt, warning);
+  }
+  *warnings = std::move(found);
+  return absl::OkStatus();
 }
 
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config) {

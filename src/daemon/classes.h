@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
@@ -35,8 +36,10 @@ struct ClassEnvironment {
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
                                                            const ClassEnvironment& environment);
 
-// What of it can be told without changing anything, on this machine: for --check-config.
-absl::Status CheckClasses(const qos::ClassesConfig& config);
+// What of it can be told without changing anything, on this machine: for --check-config. On success
+// `warnings` get what the log of a start and `plimsoll classes explain` say of the class files,
+// each sentence once.
+absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::string>* warnings);
 
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config);
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -186,9 +187,10 @@ int Main(int argc, char** argv) {
   }
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
+  std::vector<std::string> warnings;
   if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
-    absl::Status fits =
-        FirstError(CheckClasses(settings->config.classes), CheckCgroupDriver(settings->config));
+    absl::Status fits = FirstError(CheckClasses(settings->config.classes, &warnings),
+                                   CheckCgroupDriver(settings->config));
     fits = FirstError(fits, CheckStreaming(flags, settings->config.streaming));
     if (flags.check_config) {
       fits = FirstError(fits, CheckNodeResources(settings->config.node_resources));
@@ -200,6 +202,10 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (flags.check_config) {
+    // Those of a start are in its log.
+    for (const std::string& warning : warnings) {
+      std::fprintf(stderr, "plimsolld: warning: %s\n", warning.c_str());
+    }
     std::puts("configuration is valid");
     return 0;
   }

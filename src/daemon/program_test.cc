@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "base/unique_fd.h"
@@ -24,9 +25,13 @@
 namespace plimsoll::daemon {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const absl::Duration kPatience = absl::Seconds(20);
 
@@ -184,6 +189,29 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   EXPECT_EQ(started.err, checked.err);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   EXPECT_THAT(Run(Flags({"--check-config"})).err, HasSubstr("is a FIFO, not a regular file"));
+}
+
+TEST_F(ProgramTest, CheckConfigTellsTheWarningsOfClassFiles) {
+  const auto write = [this](const char* name, const char* text) {
+    ASSERT_TRUE(dir_.root().ReplaceFile(name, text).ok());
+  };
+  write("blockio.yaml", "Classes: {slow: []}\n---\nClasses: {more: []}\n");
+  write("rdt.yaml", "partitions: {p: {classes: {\"a b\": }}}\n");
+  const std::string text = absl::StrCat(
+      "classes:\n  blockio: {config_file: ", dir_.path(),
+      "/blockio.yaml, pods: true}\n  rdt: {config_file: ", dir_.path(), "/rdt.yaml}\n");
+  write("config.yaml", text.c_str());
+  const RunResult checked = Run(Flags({"--check-config"}));
+  EXPECT_EQ(checked.exit.code, 0) << checked.err;
+  EXPECT_EQ(checked.out, "configuration is valid\n");
+  const std::vector<std::string> lines = absl::StrSplit(checked.err, '\n', absl::SkipEmpty());
+  EXPECT_THAT(lines, Each(StartsWith("plimsolld: warning: class type ")));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr(" blockio: "),
+                                    HasSubstr("blockio.yaml: only the first document counts")))
+                         .Times(1));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr(" rdt: "),
+                                    HasSubstr("the class name \"a b\" is none that every client")))
+                         .Times(1));
 }
 
 TEST_F(ProgramTest, CheckConfigLooksIntoCertificateAndKey) {

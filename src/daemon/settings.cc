@@ -24,7 +24,7 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
          absl::StrCat("configuration file (default: ", kDefaultConfigPath, ", if it is there)"))
       ->type_name("FILE");
   app.add_flag("--check-config", flags.check_config,
-               "check configuration and flags, say what is wrong, and exit");
+               "check configuration and flags, say what is wrong or odd, and exit");
   app.add_flag("--inspect", flags.inspect,
                "print, as JSON, what a daemon would find to put in order here, change nothing, and "
                "exit");

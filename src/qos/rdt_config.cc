@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "qos/class_file.h"
+#include "qos/class_name.h"
 #include "qos/class_yaml.h"
 #include "qos/rdt_config_allocations.h"
 #include "yaml/reader.h"
@@ -71,8 +72,11 @@ class Parser {
   }
 
   void CheckClassName(const YAML::Node& node, const std::string& name, const std::string& path) {
-    const std::string why = WhyNoRdtClassName(name);
-    if (!why.empty()) reader_.Fail(node, path, why);
+    if (const std::string why = WhyNoRdtClassName(name); !why.empty()) {
+      reader_.Fail(node, path, why);
+    } else if (const std::string odd = WhyOddClassName(name); !odd.empty()) {
+      reader_.Note(node, path, odd);
+    }
     const auto [it, added] = class_places_.emplace(name, reader_.Where(node, path));
     if (!added) {
       reader_.Fail(node, path,

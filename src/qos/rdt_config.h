@@ -106,7 +106,8 @@ absl::StatusOr<RdtConfig> ParseRdtConfig(const std::string& file, const std::str
 
 // Class names become directories below resctrl's mount point, so: 1 to 255 bytes, none of them '/'
 // or a control character, not "." or "..", none of the names that are the kernel's there. The
-// root's name is valid. Empty: it is; else why not.
+// root's name is valid. Empty: it is; else why not. (Of those, a name that clients can't send is a
+// warning of ParseRdtConfig's.)
 std::string WhyNoRdtClassName(absl::string_view name);
 
 }  // namespace plimsoll::qos
