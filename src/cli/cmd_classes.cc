@@ -2,11 +2,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/table.h"
-#include "cli/text.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "cli/command.h"

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/resource_report.h"
-#include "cli/text.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/cri_log.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/fs_root.h"
 #include "base/own_program.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"

@@ -1,6 +1,7 @@
 // plimsoll update
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"

@@ -101,7 +101,7 @@ const char* AnnotationsText(const qos::RdtCompiledClass& one) {
 std::string ClassTable(const qos::RdtCompiled& compiled) {
   Table table({"CLASS", "PARTITION", "ANNOTATIONS", "SCHEMATA"});
   for (const auto& [name, one] : compiled.classes) {
-    table.AddRow({name, plimsoll::Printable(one.partition), AnnotationsText(one), one.Meaning()});
+    table.AddRow({name, Printable(one.partition), AnnotationsText(one), one.Meaning()});
   }
   return table.ToString();
 }
@@ -212,8 +212,7 @@ absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::strin
     return Annotate(result.status(), file);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(qos::RdtCompiled compiled, std::move(result));
-  for (std::string& note : GroupNotes(groups))
-    compiled.warnings.push_back(plimsoll::Printable(note));
+  for (std::string& note : GroupNotes(groups)) compiled.warnings.push_back(Printable(note));
 
   Explanation out;
   const auto& options = resctrl.mount_options();

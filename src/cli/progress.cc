@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "base/printable.h"
 #include "cli/output.h"
 #include "cli/text.h"
 

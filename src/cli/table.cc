@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/text.h"
+#include "base/printable.h"
 
 namespace plimsoll::cli {
 namespace {

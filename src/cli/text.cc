@@ -65,17 +65,4 @@ std::string ShellQuote(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-std::string Printable(absl::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7f) {
-      absl::StrAppendFormat(&result, "\\x%02x", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 }  // namespace plimsoll::cli

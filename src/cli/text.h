@@ -22,10 +22,6 @@ std::string ShortId(absl::string_view id);
 // `text` as a word of a shell command line: quoted only if need be.
 std::string ShellQuote(absl::string_view text);
 
-// Control characters but tab as "\x1b": what a container prints into a name must not drive the
-// terminal of who lists it.
-std::string Printable(absl::string_view text);
-
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_TEXT_H_

@@ -42,10 +42,6 @@ TEST(Text, ShellWordsAreQuotedOnlyWhereNeeded) {
   EXPECT_EQ(ShellQuote("a;b"), "'a;b'");
 }
 
-TEST(Text, ControlCharactersAreMadeVisible) {
-  EXPECT_EQ(Printable("a\x1b[31mb\tc\n"), "a\\x1b[31mb\tc\\x0a");
-}
-
 TEST(Table, AlignsColumnsWithoutTrailingSpace) {
   Table table({"NAME", "STATE"});
   table.AddRow({"web", "Running"});

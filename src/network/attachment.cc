@@ -64,7 +64,7 @@ absl::Status CheckArgument(const char* name, const std::string& value) {
       value, [](unsigned char c) { return absl::ascii_isgraph(c) && c != ';' && c != '='; });
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " \"", Printable(value),
+      absl::StrCat(name, " \"", OneLine(value),
                    "\" can't be told to network plugins: it has a space, ';' or '=', or what is no "
                    "printable ASCII"));
 }

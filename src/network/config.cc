@@ -30,7 +30,7 @@ absl::Status CheckNetworkName(const std::string& name) {
                      });
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("name: \"", Printable(name), "\" is none of a network: it has letters, digits, ",
+      absl::StrCat("name: \"", OneLine(name), "\" is none of a network: it has letters, digits, ",
                    "'_', '.' and '-', begins with a letter or digit, and is no longer than ",
                    kMaxNameBytes, " bytes"));
 }
@@ -42,7 +42,7 @@ absl::Status CheckType(const std::string& type) {
       absl::c_all_of(type, [](unsigned char c) { return absl::ascii_isgraph(c) && c != '/'; });
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "type: \"", Printable(type), "\" is no name of a program: a plugin needs one, without '/'"));
+      "type: \"", OneLine(type), "\" is no name of a program: a plugin needs one, without '/'"));
 }
 
 absl::StatusOr<PluginConfig> ReadPlugin(const Json& object) {
@@ -59,7 +59,7 @@ absl::StatusOr<PluginConfig> ReadPlugin(const Json& object) {
     for (const auto& [name, has] : declared->items()) {
       if (!has.is_boolean()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("capabilities.", Printable(name), ": expected true or false"));
+            absl::StrCat("capabilities.", OneLine(name), ": expected true or false"));
       }
       if (has.get<bool>()) plugin.capabilities.insert(name);
     }
@@ -86,8 +86,8 @@ absl::StatusOr<Version> ReadVersion(const Json& object) {
   }
   if (highest.has_value()) return *highest;
   return absl::InvalidArgumentError(absl::StrCat("cniVersions: none of ",
-                                                 Printable(absl::StrJoin(names, ", ")),
-                                                 " is one of ", absl::StrJoin(kVersions, ", ")));
+                                                 OneLine(absl::StrJoin(names, ", ")), " is one of ",
+                                                 absl::StrJoin(kVersions, ", ")));
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ absl::StatusOr<Version> ParseVersion(absl::string_view text) {
     if (text == kVersions[i]) return static_cast<Version>(i);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      text.empty() ? "is missing" : absl::StrCat("\"", Printable(text), "\" is not supported"),
+      text.empty() ? "is missing" : absl::StrCat("\"", OneLine(text), "\" is not supported"),
       "; use one of ", absl::StrJoin(kVersions, ", ")));
 }
 

@@ -133,13 +133,13 @@ ConfigDirectory::Found ConfigDirectory::Load(const FsRoot& directory) const {
       absl::StatusOr<NetworkConfig> config = ParseConfig(
           *text, absl::EndsWith(name, ".conflist") ? ConfigFormat::kList : ConfigFormat::kConf);
       if (config.ok()) {
-        config->file = absl::StrCat(path_, "/", Printable(name));
+        config->file = absl::StrCat(path_, "/", OneLine(name));
         return std::make_shared<const NetworkConfig>(*std::move(config));
       }
       status = config.status();
     }
     if (faults.size() < kMaxFaults) {
-      faults.push_back(absl::StrCat(Printable(name), ": ", Printable(status.message())));
+      faults.push_back(absl::StrCat(OneLine(name), ": ", OneLine(status.message())));
     }
   }
   if (files == 0) {

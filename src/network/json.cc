@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace plimsoll::network {
@@ -126,13 +126,12 @@ absl::StatusOr<std::vector<const Json*>> ReadObjects(const Json& object, const c
   return objects;
 }
 
-std::string Printable(absl::string_view text) {
+std::string OneLine(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   const bool cut = text.size() > kMaxShown;
-  std::string shown = absl::CHexEscape(text.substr(0, kMaxShown));
-  shown = absl::StrReplaceAll(shown, {{"\\\"", "\""}, {"\\'", "'"}, {"\\n", " | "}, {"\\t", " "}});
-  if (cut) shown += "...";
-  return shown;
+  const std::string line =
+      absl::StrReplaceAll(text.substr(0, kMaxShown), {{"\n", " | "}, {"\t", " "}});
+  return absl::StrCat(Printable(line), cut ? "..." : "");
 }
 
 }  // namespace plimsoll::network

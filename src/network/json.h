@@ -36,8 +36,8 @@ absl::Status ReadTexts(const Json& object, const char* key, size_t max,
 absl::StatusOr<std::vector<const Json*>> ReadObjects(const Json& object, const char* key,
                                                      size_t max);
 
-// Text of others for a message: one line of printable characters, cut at 1,000 bytes.
-std::string Printable(absl::string_view text);
+// Text of others for a message: Printable, its lines in one ("a | b"), cut at 1,000 bytes.
+std::string OneLine(absl::string_view text);
 
 }  // namespace plimsoll::network
 

@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<std::string>> ParseCidrs(const std::string& text) {
   const bool valid = cidrs.size() <= kMaxCidrs && absl::c_all_of(cidrs, IsCidr);
   if (valid) return cidrs;
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", Printable(text), "\": expected up to ", kMaxCidrs,
+      absl::StrCat("\"", OneLine(text), "\": expected up to ", kMaxCidrs,
                    " prefixes, separated by commas, as in 10.1.0.0/16,fd00:1::/64"));
 }
 
@@ -141,7 +141,7 @@ absl::Status Network::AskStatus(const NetworkConfig& config) {
 
 absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   if (!IsId(attachment.id)) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", Printable(attachment.id), "\" is no id"));
+    return absl::InvalidArgumentError(absl::StrCat("\"", OneLine(attachment.id), "\" is no id"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string args, ArgsOf(attachment));
   const auto config = Usable();

@@ -32,7 +32,7 @@ std::vector<std::string> EnvironmentOf(const PluginCall& call,
 absl::Status FailureOf(const RunResult& result) {
   absl::Status said = ParseError(result.out);
   if (!absl::IsInvalidArgument(said)) return said;
-  const std::string words = Printable(result.err.empty() ? result.out : result.err);
+  const std::string words = OneLine(result.err.empty() ? result.out : result.err);
   return absl::InternalError(
       absl::StrCat(result.exit.ToString(), words.empty() ? ", and it said nothing" : ": ", words));
 }
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> Plugins::Run(const std::string& type, const PluginCa
   limits.input = call.input;
   const absl::StatusOr<RunResult> result = RunProgram(std::move(command), limits);
   if (!result.ok()) return Annotate(result.status(), what);
-  if (tell_ && !result->err.empty()) tell_(absl::StrCat(what, ": ", Printable(result->err)));
+  if (tell_ && !result->err.empty()) tell_(absl::StrCat(what, ": ", OneLine(result->err)));
   if (!result->exit.success()) return Annotate(FailureOf(*result), what);
   if (result->out.size() > kMaxResultBytes) {
     return absl::InternalError(

@@ -19,7 +19,7 @@ constexpr size_t kMaxRoutes = 1024;
 constexpr size_t kMaxDns = 64;
 
 absl::Status NotAn(const char* what, const char* key, const std::string& text) {
-  return absl::InvalidArgumentError(absl::StrCat(key, ": \"", Printable(text), "\" is no ", what));
+  return absl::InvalidArgumentError(absl::StrCat(key, ": \"", OneLine(text), "\" is no ", what));
 }
 
 // Empty is allowed.
@@ -229,8 +229,8 @@ absl::Status ParseError(absl::string_view text) {
   if (!code.has_value() && message.empty()) {
     return absl::InvalidArgumentError("has neither code nor msg");
   }
-  std::string shown = Printable(message);
-  if (!details.empty()) absl::StrAppend(&shown, shown.empty() ? "" : "; ", Printable(details));
+  std::string shown = OneLine(message);
+  if (!details.empty()) absl::StrAppend(&shown, shown.empty() ? "" : "; ", OneLine(details));
   return absl::Status(CodeOf(code.value_or(0)), absl::StrCat(shown.empty() ? "no message" : shown,
                                                              " (code ", code.value_or(0), ")"));
 }
