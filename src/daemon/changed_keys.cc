@@ -36,6 +36,7 @@ std::vector<std::string> ChangedKeys(const Config& before, const Config& after) 
   note("registries.insecure", before.insecure_registries == after.insecure_registries);
   note("registries.file", before.registries_file == after.registries_file);
   note("images.pinned", before.pinned_images == after.pinned_images);
+  note("images.share_layers", before.share_layers == after.share_layers);
   note("feature_gates", before.feature_gates == after.feature_gates);
   note("classes", before.classes == after.classes);
   note("nodeResources", before.node_resources == after.node_resources);

@@ -72,6 +72,8 @@ struct Config {
   std::string registries_file;
   // Names of images, "*" at the end for anything; never garbage to a client.
   std::vector<std::string> pinned_images;
+  // Whether a layer that is here goes to whatever registry names it.
+  bool share_layers = false;
   FeatureGates feature_gates;
   // In the file only.
   qos::ClassesConfig classes;

@@ -188,9 +188,9 @@ absl::Status AddInterface(Config& config, const std::string& value) {
   return absl::OkStatus();
 }
 
-absl::Status SetGarbageCollection(Config& config, const std::string& value) {
+absl::Status SetBool(bool& member, const std::string& value) {
   if (value != "true" && value != "false") return Expected("true or false", value);
-  config.network.collect_garbage = value == "true";
+  member = value == "true";
   return absl::OkStatus();
 }
 
@@ -245,7 +245,10 @@ constexpr Option kOptions[] = {
     {"network.interfaces", OptionKind::kTextList, AddInterface,
      "interfaces whose addresses are reported as a pod's; none: all of the pod's",
      [](Config& config) { config.network.interfaces.clear(); }},
-    {"network.collect_garbage", OptionKind::kText, SetGarbageCollection,
+    {"network.collect_garbage", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.network.collect_garbage, value);
+     },
      "have CNI plugins let go, at the start, of all that is no pod's of this daemon: true or "
      "false"},
     {"streaming.address", OptionKind::kText, SetStreamingAddress,
@@ -304,6 +307,9 @@ constexpr Option kOptions[] = {
     {"images.pinned", OptionKind::kTextList, AddPinnedImage,
      "images that clients must not collect as garbage, * at a name's end for anything",
      [](Config& config) { config.pinned_images.clear(); }},
+    {"images.share_layers", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetBool(config.share_layers, value); },
+     "give layers that are here to every registry that names them, unfetched: true or false"},
     {"feature_gates", OptionKind::kGates,
      [](Config& config, const std::string& value) { return config.feature_gates.Set(value); },
      "Name=true,Name=false"},

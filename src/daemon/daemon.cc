@@ -170,7 +170,8 @@ class DaemonImpl final : public Daemon {
     OpenMetrics();
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot image_root,
                               FsRoot::OpenOrCreate(state_->PathOf("images")));
-    image::ImageServiceOptions image_options{.registries_conf = config.registries_file};
+    image::ImageServiceOptions image_options{.registries_conf = config.registries_file,
+                                             .share_layers = config.share_layers};
     image_options.on_pull_start = [this] { metrics_->ObservePullStart(); };
     image_options.on_pull_end = [this](const image::FinishedPull& pull) {
       metrics_->ObservePullEnd(pull.status, pull.duration, pull.bytes);

@@ -21,19 +21,23 @@ namespace {
 // The layers that the store has, held until they are the image's.
 struct KnownLayers {
   absl::flat_hash_set<std::string> digests;  // that need not be asked for
+  absl::flat_hash_set<std::string> chain_ids;
   std::vector<LayerStore::Hold> holds;
 };
 
-KnownLayers FindKnown(LayerStore& layers, const std::vector<Descriptor>& descriptors,
+KnownLayers FindKnown(LayerStore& layers, const MayReuse& may_reuse,
+                      const std::vector<Descriptor>& descriptors,
                       const std::vector<std::string>& diff_ids) {
   KnownLayers known;
   if (diff_ids.size() != descriptors.size()) return known;  // refused when it is unpacked
   const std::vector<std::string> chain = ChainIds(diff_ids);
   absl::flat_hash_set<std::string> needed;
   for (size_t i = 0; i < chain.size(); ++i) {
-    absl::StatusOr<LayerStore::Hold> hold = layers.Acquire(chain[i]);
+    absl::StatusOr<LayerStore::Hold> hold =
+        may_reuse(chain[i]) ? layers.Acquire(chain[i]) : absl::NotFoundError("not to be reused");
     if (hold.ok()) {
       known.digests.insert(descriptors[i].digest);
+      known.chain_ids.insert(chain[i]);
       known.holds.push_back(*std::move(hold));
     } else {
       needed.insert(descriptors[i].digest);
@@ -48,14 +52,14 @@ KnownLayers FindKnown(LayerStore& layers, const std::vector<Descriptor>& descrip
 class TwoVoices {
  public:
   TwoVoices(const ProgressFn& tell, size_t layers)
-      : tell_(tell), last_(absl::StrCat("unpacking layer ", layers, " of ", layers)) {}
+      : tell_(tell), last_(absl::StrCat(" layer ", layers, " of ", layers)) {}
   void Copying(const Progress& progress) {
     absl::MutexLock lock(&mutex_);
     if (!copied_) tell_(progress);
   }
   void Unpacking(const Progress& progress) {
     absl::MutexLock lock(&mutex_);
-    if (progress.step == last_) copied_ = true;
+    if (absl::EndsWith(progress.step, last_)) copied_ = true;
     tell_(progress);
   }
 
@@ -70,6 +74,7 @@ class TwoVoices {
 
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
+                                         const MayReuse& may_reuse,
                                          const std::function<bool()>& cancelled,
                                          const ProgressFn& progress, uint64_t* bytes) {
   *bytes = 0;
@@ -83,7 +88,7 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ConfigFile config,
                             ParseConfigFile(content.config, "the image's config"));
-  const KnownLayers known = FindKnown(layers, manifest.layers, config.diff_ids);
+  const KnownLayers known = FindKnown(layers, may_reuse, manifest.layers, config.diff_ids);
   PLIMSOLL_RETURN_IF_ERROR(work.MakeDirs(SkopeoTransport::kBlobs));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot blobs, work.Sub(SkopeoTransport::kBlobs));
   TwoVoices voices(progress, manifest.layers.size());
@@ -100,8 +105,8 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
   BlobCopy* const copying = copy.get();
   // After what the copy refers to: it goes first, and ends the copy.
   const OpenedImage opened{std::move(copy), std::move(content), cancelled};
-  absl::StatusOr<UnpackedImage> unpacked =
-      UnpackImage(layers, opened, [&voices](const Progress& step) { voices.Unpacking(step); });
+  absl::StatusOr<UnpackedImage> unpacked = UnpackImage(
+      layers, opened, known.chain_ids, [&voices](const Progress& step) { voices.Unpacking(step); });
   if (!unpacked.ok()) return FirstError(copying->FailureSoFar(), unpacked.status());
   PLIMSOLL_RETURN_IF_ERROR(copying->Finish());
   return DownloadedImage{opened.content, *std::move(unpacked)};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
@@ -15,17 +16,21 @@
 
 namespace plimsoll::image {
 
+// Whether a layer that is here may go into an image without its bytes, by chain id.
+using MayReuse = std::function<bool(const std::string& chain_id)>;
+
 struct DownloadedImage {
   ImageContent content;
   UnpackedImage unpacked;
 };
 
-// Layers that are in the store are not asked for; the others are unpacked as they come, while those
-// behind them are still on the way. `work` is the transport's. `progress` is called in two threads,
-// never at once. `bytes` is set to what came, also when it fails. Errors are those of the transport
-// and of UnpackImage.
+// Of the layers in the store those that `may_reuse`, by chain id, are not asked for; the others are
+// unpacked as they come, while those behind them are still on the way. `work` is the transport's.
+// `progress` is called in two threads, never at once. `bytes` is set to what came, also when it
+// fails. Errors are those of the transport and of UnpackImage.
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
+                                         const MayReuse& may_reuse,
                                          const std::function<bool()>& cancelled,
                                          const ProgressFn& progress, uint64_t* bytes);
 

@@ -120,6 +120,24 @@ absl::flat_hash_set<std::string> ImageIndex::Blobs() const {
   return blobs;
 }
 
+// By its digest: a tag may be given to an image that came another way.
+bool ImageIndex::IsFrom(const ImageRecord& image, absl::string_view repository) {
+  return std::any_of(
+      image.repo_digests.begin(), image.repo_digests.end(), [repository](absl::string_view digest) {
+        return absl::ConsumePrefix(&digest, repository) && absl::StartsWith(digest, "@");
+      });
+}
+
+absl::flat_hash_set<std::string> ImageIndex::LayersFrom(absl::string_view repository) const {
+  absl::flat_hash_set<std::string> layers;
+  for (const auto& [id, image] : images_) {
+    const ImageRecord& record = image.record;
+    if (!IsFrom(record, repository)) continue;
+    layers.insert(record.chain_ids.begin(), record.chain_ids.end());
+  }
+  return layers;
+}
+
 ImageIndex::Change ImageIndex::Put(const Image& image) const {
   Change change;
   Step step{image.record.id, FindId(image.record.id), image};

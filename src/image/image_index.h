@@ -37,8 +37,13 @@ class ImageIndex {
   std::optional<Match> FindName(const std::string& name) const;
   std::optional<Image> FindId(const std::string& id) const;
   std::optional<Image> FindManifest(absl::string_view manifest_digest) const;
+  // Whether the image came from this repository ("docker.io/library/app").
+  static bool IsFrom(const ImageRecord& image, absl::string_view repository);
   std::vector<Image> All() const;  // by id
   absl::flat_hash_set<std::string> Blobs() const;
+  // The layers, by chain id, of all images that came from this repository
+  // ("docker.io/library/app").
+  absl::flat_hash_set<std::string> LayersFrom(absl::string_view repository) const;
 
   // Adds an image, or its names and blobs to the one with that id. Other images lose these tags.
   Change Put(const Image& image) const;

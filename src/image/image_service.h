@@ -106,6 +106,9 @@ struct ImageServiceOptions {
   // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf, which
   // need not be there.
   std::string registries_conf;
+  // Whether a layer or a whole image that is here goes to whatever registry names it. Else it is
+  // fetched again, and hashed, from each repository that it hasn't come from.
+  bool share_layers = false;
   // Told of each pull from a registry, in its own thread; may be null. Must be quick.
   std::function<void()> on_pull_start;
   std::function<void(const FinishedPull&)> on_pull_end;

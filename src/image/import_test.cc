@@ -244,6 +244,22 @@ TEST_F(ImportTest, HostileDiffIdMismatch) {
   EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("diff_id mismatch"));
 }
 
+TEST_F(ImportTest, HostileClaimOfALayerThatIsHere) {
+  TestLayout layout = Hello();
+  MustImport(Put("first", layout), "first");
+  const TestJson manifest = TestJson::parse(
+      layout.files[TestLayout::PathOf(std::string(layout.index["manifests"][0]["digest"]))]);
+  layout.files.erase(TestLayout::PathOf(std::string(manifest["layers"][0]["digest"])));
+  EXPECT_THAT(service_->Import(Put("claims", layout), "claims", nullptr).status().message(),
+              HasSubstr("the layer is missing"));
+  TestLayout other;
+  const TestJson layer = other.AddBlob(TarBuilder().File("other", "x").Build(), kOciLayerType);
+  const TestJson config = {{"os", "linux"}, {"rootfs", {{"diff_ids", {DigestOf(HelloTar())}}}}};
+  other.List(other.AddManifest(config.dump(), {layer}));
+  EXPECT_THAT(service_->Import(Put("lies", other), "lies", nullptr).status().message(),
+              HasSubstr("diff_id mismatch"));
+}
+
 TEST_F(ImportTest, HostileSecondLayerLeavesNoFirst) {
   TestLayout layout;
   layout.List(layout.AddImage({HelloTar(), TarBuilder().File("../../escape", "x").Build()}));

@@ -228,6 +228,90 @@ TEST_F(LyingPullTest, KnownLayersAreNotAskedFor) {
   EXPECT_EQ(FsRoot::Open((*lease)->lower_directories()[1])->Read("low")->size(), 5000u);
 }
 
+// A registry that knows an image's manifest and config, but has no layer of it.
+class BarePullTest : public LyingPullTest {
+ protected:
+  void SetUp() override {
+    LyingPullTest::SetUp();
+    if (IsSkipped()) return;
+    Serve([](const std::string&, Answer*) {});
+    ASSERT_TRUE(Pull().ok());
+    Copy([this](const std::string& asked, Answer* answer) {
+      if (asked == Blob(0) || asked == Blob(1)) *answer = {.code = 404};
+    });
+  }
+  // Another registry with the same image.
+  void Copy(LyingRegistry::Tamper tamper) { other_.emplace(layout_, image_, std::move(tamper)); }
+  absl::StatusOr<Image> PullOther() {
+    return service_->Pull(other_->Name("lies:1"), {.insecure_registry = true}, nullptr);
+  }
+  void ExpectOneImageWith(size_t tags) {
+    ASSERT_THAT(service_->List(), SizeIs(1));
+    EXPECT_THAT(service_->List()[0].record.repo_tags, SizeIs(tags));
+    EXPECT_EQ(LayersThere(), 2u);
+  }
+
+  std::optional<LyingRegistry> other_;
+};
+
+TEST_F(BarePullTest, ARegistryWithoutTheLayersDoesNotGetThoseThatAreHere) {
+  const absl::Status refused = PullOther().status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  ExpectOneImageWith(1);
+}
+
+TEST_F(BarePullTest, AnotherRepositoryOfTheSameRegistryShowsItsOwn) {
+  const auto image =
+      service_->Pull(registry_->Name("lies2:1"), {.insecure_registry = true}, nullptr);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(registry_->Asked(Blob(0)), 2) << "once for each repository";
+  EXPECT_EQ(registry_->Asked(Blob(1)), 2);
+  ExpectOneImageWith(2);
+}
+
+TEST_F(BarePullTest, NorDoesAnImageOfItsOwnThatClaimsThem) {
+  const std::string stolen = Blob(0);
+  image_ = layout_.AddImage({Layer("low"), Layer("top")});
+  Copy([stolen](const std::string& asked, Answer* answer) {
+    if (asked == stolen) *answer = {.code = 404};
+  });
+  const absl::Status refused = PullOther().status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  ExpectOneImageWith(1);
+}
+
+TEST_F(BarePullTest, BytesOfAnotherContentAreNoProof) {
+  Copy([this](const std::string& asked, Answer* answer) {
+    if (asked != Blob(1)) return;
+    char& byte = answer->body[answer->body.size() / 2];
+    byte = static_cast<char>(~byte);
+  });
+  const absl::Status refused = PullOther().status();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  ExpectOneImageWith(1);
+}
+
+TEST_F(BarePullTest, WhoHasThemGetsTheName) {
+  Copy([](const std::string&, Answer*) {});
+  const auto image = PullOther();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(other_->Asked(Blob(0)), 1);
+  ExpectOneImageWith(2);
+  ASSERT_TRUE(PullOther().ok());
+  EXPECT_EQ(other_->Asked(Blob(0)), 1) << "it has shown them";
+}
+
+TEST_F(BarePullTest, AnAdministratorMayShareThem) {
+  service_.reset();
+  auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.share_layers = true});
+  ASSERT_TRUE(service.ok()) << service.status();
+  service_ = *std::move(service);
+  const auto image = PullOther();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(other_->Asked(Blob(0)), 0);
+  ExpectOneImageWith(2);
+}
+
 TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
   image_ = layout_.AddImage({Layer("low"), Layer("high"), Layer("low")});
   Serve([](const std::string&, Answer*) {});

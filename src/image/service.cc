@@ -97,8 +97,11 @@ class Service : public ImageService {
   // PullNow, told of to whoever counts pulls.
   absl::StatusOr<Image> PullAndTell(const Reference& name, const TransportOptions& options,
                                     const ProgressFn& progress);
-  // An image that is here already, with names that it may not have had. Nothing if it isn't.
-  absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const RegistryImage& found);
+  // An image that is here from this repository, with names that it may not have had. Nothing if it
+  // isn't.
+  absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const Reference& name,
+                                                   const RegistryImage& found);
+  MayReuse LayersFor(const Reference& name) const;
   absl::StatusOr<ImageIndex::Match> FindMatch(const ImageIndex& index,
                                               absl::string_view reference) const;
   absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
@@ -205,7 +208,7 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
   const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work, cancelled);
   if (!opened.ok()) return Annotate(opened.status(), absl::StrCat("import ", path));
   if (tags.empty()) tags = TagsOf(opened->content.names);
-  absl::StatusOr<UnpackedImage> unpacked = UnpackImage(*layers_, *opened, progress);
+  absl::StatusOr<UnpackedImage> unpacked = UnpackImage(*layers_, *opened, {}, progress);
   if (!unpacked.ok()) return Annotate(unpacked.status(), absl::StrCat("import ", path));
   Image named;
   named.record.repo_tags = std::move(tags);
@@ -292,12 +295,12 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
   if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("pull ", name.Canonical()));
   if (*policy != MachinePolicy::kRestricts) {
-    PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, found));
+    PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, name, found));
     if (known.has_value()) return *std::move(known);
   }
 
-  absl::StatusOr<DownloadedImage> got =
-      Download(*transport, found, work, *layers_, options.cancelled, progress, bytes);
+  absl::StatusOr<DownloadedImage> got = Download(*transport, found, work, *layers_, LayersFor(name),
+                                                 options.cancelled, progress, bytes);
   if (!got.ok()) {
     // The transport's own errors say it already.
     if (absl::StartsWith(got.status().message(), "pull ")) return got.status();
@@ -306,7 +309,17 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   return Commit(std::move(image), std::move(got->unpacked), got->content);
 }
 
-absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names,
+// A registry that names a layer need not have it. Those that came from the same repository once,
+// and were hashed then, it had; whoever may read the manifest there may read them.
+MayReuse Service::LayersFor(const Reference& name) const {
+  if (options_.share_layers) return [](const std::string&) { return true; };
+  absl::MutexLock lock(&mutex_);
+  return [layers = index_.LayersFrom(name.Name())](const std::string& chain_id) {
+    return layers.contains(chain_id);
+  };
+}
+
+absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names, const Reference& name,
                                                           const RegistryImage& found) {
   std::optional<Image> known;
   {
@@ -314,6 +327,9 @@ absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names,
     known = index_.FindManifest(found.manifest_digest);
   }
   if (!known.has_value()) return std::nullopt;
+  if (!options_.share_layers && !ImageIndex::IsFrom(known->record, name.Name())) {
+    return std::nullopt;
+  }
   absl::StatusOr<Holds> holds = AcquireAll(*layers_, known->record.chain_ids);
   if (!holds.ok()) return std::nullopt;  // removed meanwhile: pull it
   PLIMSOLL_ASSIGN_OR_RETURN(std::string config, blobs_->Read(known->record.id));

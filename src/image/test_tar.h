@@ -113,6 +113,10 @@ inline std::string Compress(absl::string_view content, const char* filter) {
   archive_write_set_format_raw(archive);
   archive_write_add_filter_by_name(archive, filter);
   archive_write_set_bytes_in_last_block(archive, 1);
+  // Without the time, so that the same content always has the same digest.
+  if (absl::string_view(filter) == "gzip") {
+    archive_write_set_filter_option(archive, filter, "timestamp", nullptr);
+  }
   archive_write_open_memory(archive, out.data(), out.size(), &used);
   struct archive_entry* entry = archive_entry_new();
   archive_entry_set_filetype(entry, AE_IFREG);

@@ -15,6 +15,19 @@
 namespace plimsoll::image {
 namespace {
 
+absl::Status CheckDigests(const StreamDigests& digests, const LayerContent& layer,
+                          const std::string& diff_id) {
+  if (!layer.digest.empty() && digests.stored != layer.digest) {
+    return absl::DataLossError(absl::StrCat("digest mismatch: the manifest says ", layer.digest,
+                                            ", the layer has ", digests.stored));
+  }
+  if (digests.unpacked != diff_id) {
+    return absl::DataLossError(absl::StrCat("diff_id mismatch: the config says ", diff_id,
+                                            ", the layer has ", digests.unpacked));
+  }
+  return absl::OkStatus();
+}
+
 // Into the empty directory `diff`, over the layers `below`.
 absl::StatusOr<ImageUsage> UnpackOne(const LayerStore& layers, const FsRoot& diff, UniqueFd file,
                                      const LayerContent& layer, const std::string& diff_id,
@@ -29,15 +42,22 @@ absl::StatusOr<ImageUsage> UnpackOne(const LayerStore& layers, const FsRoot& dif
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(std::move(file), "the layer",
                                                                    limits.max_bytes, cancelled));
   PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
-  if (!layer.digest.empty() && result.digests.stored != layer.digest) {
-    return absl::DataLossError(absl::StrCat("digest mismatch: the manifest says ", layer.digest,
-                                            ", the layer has ", result.digests.stored));
-  }
-  if (result.digests.unpacked != diff_id) {
-    return absl::DataLossError(absl::StrCat("diff_id mismatch: the config says ", diff_id,
-                                            ", the layer has ", result.digests.unpacked));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckDigests(result.digests, layer, diff_id));
   return ImageUsage{result.bytes, result.inodes};
+}
+
+// Reads the source's copy of a layer that is unpacked already.
+absl::Status CheckCopy(UniqueFd file, const LayerContent& layer, const std::string& diff_id,
+                       const std::function<bool()>& cancelled) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto reader,
+      ArchiveReader::Open(std::move(file), "the layer", UnpackLimits().max_bytes, cancelled));
+  ArchiveEntry entry;
+  for (bool more = true; more;) {
+    PLIMSOLL_ASSIGN_OR_RETURN(more, reader->Next(&entry));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const StreamDigests digests, reader->Finish());
+  return CheckDigests(digests, layer, diff_id);
 }
 
 absl::StatusOr<UniqueFd> OpenLayer(const FileSource& source, const LayerContent& layer) {
@@ -65,6 +85,7 @@ std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids) {
 }
 
 absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage& opened,
+                                          const absl::flat_hash_set<std::string>& shown,
                                           const ProgressFn& progress) {
   const ImageContent& content = opened.content;
   PLIMSOLL_ASSIGN_OR_RETURN(ConfigFile file, ParseConfigFile(content.config, "the image's config"));
@@ -79,17 +100,24 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
   for (size_t i = 0; i < count; ++i) {
     const LayerContent& layer = content.layers[i];
     const std::string position = absl::StrCat("layer ", i + 1, " of ", count);
+    bool is_read = shown.contains(chain[i]);
     const auto unpack = [&](const FsRoot& diff) -> absl::StatusOr<ImageUsage> {
+      is_read = true;
       PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
       if (progress) progress({absl::StrCat("unpacking ", position), 0, 0});
       return UnpackOne(layers, diff, std::move(archive), layer, file.diff_ids[i], image.chain_ids,
                        opened.cancelled);
     };
+    const auto check = [&]() -> absl::Status {
+      PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
+      if (progress) progress({absl::StrCat("checking ", position), 0, 0});
+      return CheckCopy(std::move(archive), layer, file.diff_ids[i], opened.cancelled);
+    };
     absl::StatusOr<LayerStore::Hold> hold = layers.Ensure(chain[i], unpack, opened.cancelled);
-    if (!hold.ok()) {
-      return Annotate(
-          hold.status(),
-          absl::StrCat(position, " (", layer.digest.empty() ? layer.file : layer.digest, ")"));
+    const absl::Status status = hold.ok() && !is_read ? check() : hold.status();
+    if (!status.ok()) {
+      return Annotate(status, absl::StrCat(position, " (",
+                                           layer.digest.empty() ? layer.file : layer.digest, ")"));
     }
     image.holds.push_back(*std::move(hold));
     image.size_bytes += layers.SizeOf(chain[i]);

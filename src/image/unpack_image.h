@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "image/image_service.h"
 #include "image/importer.h"
@@ -24,10 +25,13 @@ struct UnpackedImage {
 std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids);
 
 // Unpacks the layers that the store lacks, one after the other: a layer's paths are looked up in
-// those below it. INVALID_ARGUMENT when config and manifest don't fit together, DATA_LOSS when a
-// layer is missing or isn't what they say; the message names the layer. CANCELLED. After a failure
-// nothing is left.
+// those below it. Of a layer that the store has, the source's own copy is read and hashed all the
+// same: a config that claims the digest of a layer doesn't show that its author has the layer. Only
+// the layers in `shown`, by chain id, which the caller holds, are taken as they are.
+// INVALID_ARGUMENT when config and manifest don't fit together, DATA_LOSS when a layer is missing
+// or isn't what they say; the message names the layer. CANCELLED. After a failure nothing is left.
 absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage& opened,
+                                          const absl::flat_hash_set<std::string>& shown,
                                           const ProgressFn& progress);
 
 }  // namespace plimsoll::image
