@@ -1,4 +1,7 @@
 // ExecSync and container logs.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <thread>
 
@@ -13,6 +16,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
@@ -258,6 +262,48 @@ TEST_F(LogsTest, ReopenGoesOnInANewFile) {
   ExecOutput(id, "kill -USR1 1");
   EXPECT_TRUE(Eventually([&] { return absl::StrContains(RawLog(id), "second"); }));
   EXPECT_THAT(Host().Read(path + ".1").value_or(""), HasSubstr("first"));
+}
+
+TEST_F(LogsTest, AReopenedLogIsNoFifoAndNoLink) {
+  const std::string id = Start(RunPod(), Shell("while :; do echo on; sleep 0.05; done"));
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(RawLog(id), "on"); }));
+  const std::string path = Status(id).log_path();
+  const std::string victim = absl::StrCat(node_.directory(), "/victim");
+  ASSERT_TRUE(Host().ReplaceFile(victim, "").ok());
+  ASSERT_EQ(rename(path.c_str(), (path + ".1").c_str()), 0);
+  for (const bool fifo : {true, false}) {
+    ASSERT_EQ(fifo ? mkfifo(path.c_str(), 0600) : symlink(victim.c_str(), path.c_str()), 0);
+    cri::ReopenContainerLogRequest request;
+    request.set_container_id(id);
+    cri::ReopenContainerLogResponse response;
+    grpc::ClientContext context;
+    EXPECT_FALSE(node_.runtime().ReopenContainerLog(&context, request, &response).ok()) << fifo;
+    ASSERT_EQ(unlink(path.c_str()), 0);
+  }
+  const size_t before = Host().Read(path + ".1")->size();
+  EXPECT_TRUE(Eventually([&] { return Host().Read(path + ".1")->size() > before; })) << "goes on";
+  EXPECT_EQ(*Host().Read(victim), "");
+  EXPECT_TRUE(StopContainer(id, 0).ok());
+}
+
+TEST_F(LogsTest, ALogThatIsAFifoOrALinkFailsTheCreation) {
+  cri::PodSandboxConfig pod_config = PodConfig();
+  pod_config.set_log_directory(absl::StrCat(node_.directory(), "/pod-logs"));
+  ASSERT_TRUE(Host().MakeDirs(pod_config.log_directory(), 0755).ok());
+  const std::string pod = RunPod(pod_config);
+  cri::ContainerConfig config = Shell("true");
+  config.set_log_path("0.log");
+  const std::string path = pod_config.log_directory() + "/0.log";
+  for (const bool fifo : {true, false}) {
+    ASSERT_EQ(fifo ? mkfifo(path.c_str(), 0600) : symlink("/etc/passwd", path.c_str()), 0);
+    std::string id;
+    const grpc::Status refused = TryCreate(pod, config, &id);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(refused.error_message(),
+                AllOf(HasSubstr(path), HasSubstr(fifo ? "is a FIFO" : "is a symlink")));
+    ASSERT_EQ(unlink(path.c_str()), 0);
+  }
+  EXPECT_TRUE(StopPod(pod).ok());
 }
 
 TEST_F(LogsTest, ATerminalIsATerminal) {

@@ -51,7 +51,7 @@ void Control::Answer(const char* request) {
   unsigned short rows = 0;
   unsigned short columns = 0;
   if (strcmp(request, "reopen-log") == 0) {
-    Reply("open the log", log_path_ == nullptr ? 0 : log_->Open(log_path_));
+    Reply("open the log", log_path_ == nullptr ? 0 : log_->Open(log_path_, log_directory_));
   } else if (strcmp(request, "attach") == 0 || strcmp(request, "attach stdin") == 0) {
     Attach(strcmp(request, "attach stdin") == 0);
   } else if (sscanf(request, "resize %hu %hu", &rows, &columns) == 2) {

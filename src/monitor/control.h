@@ -10,9 +10,9 @@ namespace plimsoll::monitor {
 
 class Control {
  public:
-  // `log_path` may be null: no log.
-  Control(LogFile* log, const char* log_path, Attachments* attachments)
-      : log_(log), log_path_(log_path), attachments_(attachments) {}
+  // `log_path` may be null: no log. `log_directory`: as LogFile::Open has it.
+  Control(LogFile* log, const char* log_path, const char* log_directory, Attachments* attachments)
+      : log_(log), log_path_(log_path), log_directory_(log_directory), attachments_(attachments) {}
 
   // Makes the socket in the working directory. 0 or an errno.
   int Listen();
@@ -31,6 +31,7 @@ class Control {
 
   LogFile* log_;
   const char* log_path_;
+  const char* log_directory_;
   Attachments* attachments_;
   int terminal_ = -1;
   int listener_ = -1;

@@ -22,8 +22,11 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
 
   // Opens or makes the file, mode 0640, and closes the one before. 0 or an errno; then the one
-  // before stays.
-  int Open(const char* path);
+  // before stays. Whoever can write to the directory of logs (a pod that ships them) must not turn
+  // this into a write elsewhere: no symlink is followed below the directory `below` that the path
+  // begins with (null: the file's own), ELOOP; and what isn't a regular file is not opened,
+  // ENOTSUP or EISDIR: a FIFO would be waited for.
+  int Open(const char* path, const char* below = nullptr);
   bool is_open() const { return fd_ >= 0; }
   // From now on a file that has grown to `max_bytes` becomes "<path>.1", in the place of the one
   // before, and a new one is begun at `path`, which must live as long as this. Where that can't be

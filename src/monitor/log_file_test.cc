@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +47,33 @@ TEST_F(LogFileTest, EntriesHaveTimeStreamAndTag) {
             "2026-11-21T03:10:53.012345678Z stdout F hello\n"
             "2026-11-21T03:10:54.012345678Z stderr P wor\n");
   EXPECT_EQ(dir_.root().Stat("log")->st_mode & 07777, 0640u);
+}
+
+TEST_F(LogFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const std::string fifo = dir_.path() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(log_.Open(fifo.c_str()), ENOTSUP);
+  const int reader = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(log_.Open(fifo.c_str()), ENOTSUP) << "with somebody who reads it";
+  close(reader);
+  EXPECT_EQ(log_.Open("/dev/null"), ENOTSUP);
+  EXPECT_EQ(log_.Open(dir_.path().c_str()), EISDIR);
+}
+
+TEST_F(LogFileTest, BelowItsDirectoryNoLinkIsFollowed) {
+  ASSERT_TRUE(dir_.root().MakeDirs("logs/a").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("victim", "").ok());
+  const std::string logs = dir_.path() + "/logs";
+  ASSERT_EQ(symlink("../../victim", (logs + "/a/link").c_str()), 0);
+  ASSERT_EQ(symlink(dir_.path().c_str(), (logs + "/away").c_str()), 0);
+  EXPECT_EQ(log_.Open((logs + "/a/link").c_str(), logs.c_str()), ELOOP);
+  EXPECT_EQ(log_.Open((logs + "/away/victim").c_str(), logs.c_str()), ELOOP);
+  EXPECT_EQ(log_.Open((logs + "/../victim").c_str(), logs.c_str()), EXDEV);
+  EXPECT_EQ(log_.Open((dir_.path() + "/victim").c_str(), logs.c_str()), EXDEV);
+  ASSERT_EQ(symlink(logs.c_str(), path().c_str()), 0);
+  EXPECT_EQ(log_.Open((path() + "/a/0.log").c_str(), path().c_str()), 0) << "the directory may be";
+  Add("x");
+  EXPECT_THAT(Text("logs/a/0.log"), EndsWith(" x\n"));
 }
 
 TEST_F(LogFileTest, NothingIsWrittenBeforeFlush) {
@@ -135,7 +163,7 @@ TEST_F(LogFileTest, AFullDiskCostsWholeEntriesAndIsNoted) {
                         std::to_string(8 * (line.size() + kOverhead) - full.size()) +
                         " bytes of log lost: No space left on device]\n"));
   EXPECT_THAT(Text("small/log"), EndsWith(" stdout F after\n"));
-  EXPECT_EQ(log_.Open("/dev/null"), 0);  // lets go of the mount
+  EXPECT_EQ(log_.Open(path().c_str()), 0);  // lets go of the mount
   EXPECT_EQ(umount(small.c_str()), 0);
 }
 

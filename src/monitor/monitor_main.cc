@@ -191,7 +191,8 @@ void Run(const char* id) {
   const LaunchPlan plan = ReceivePlan();
 
   const char* log_path = plan.Get("log");
-  const int error = log_path == nullptr ? 0 : log_file.Open(log_path);
+  const char* log_directory = plan.Get("log-directory");
+  const int error = log_path == nullptr ? 0 : log_file.Open(log_path, log_directory);
   if (error != 0) {
     errno = error;
     Fail("open the container's log", log_path);
@@ -199,7 +200,7 @@ void Run(const char* id) {
   const char* log_max = plan.Get("log-max");
   if (log_path != nullptr && log_max != nullptr) log_file.LimitSize(log_path, atoll(log_max));
   const int exit_file = PrepareExit();
-  Control control(&log_file, log_path, &attachments);
+  Control control(&log_file, log_path, log_directory, &attachments);
   if (const int failed = control.Listen(); failed != 0) {
     errno = failed;
     Fail("listen at", kControlSocket);

@@ -10,6 +10,7 @@
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_settings.h"
+#include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -94,10 +95,10 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
     }
     request.target_pid = target_record.init.pid;
   }
-  if (!record.log_path.empty()) {
-    const size_t slash = record.log_path.rfind('/');
-    PLIMSOLL_RETURN_IF_ERROR(options_.host.MakeDirs(record.log_path.substr(0, slash), 0755));
-  }
+  request.log_directory = sandbox.spec.log_directory;
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(PrepareLog(options_.host, request.log_directory, record.log_path),
+               absl::StrCat("container ", record.spec.name)));
   return request;
 }
 

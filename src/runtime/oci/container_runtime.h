@@ -60,8 +60,9 @@ struct CreateRequest {
   std::vector<std::string> lower_directories;  // top first
   SandboxPlace sandbox;
   std::string cgroup_path;
-  std::string log_path;  // absolute; empty: no log
-  pid_t target_pid = 0;  // init of the target container, for pid mode kTarget
+  std::string log_path;       // absolute; empty: no log
+  std::string log_directory;  // what log_path begins with and must not leave; empty: its directory
+  pid_t target_pid = 0;       // init of the target container, for pid mode kTarget
 };
 
 struct Created {

@@ -189,6 +189,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
+  if (!request.log_directory.empty()) plan.Add("log-directory", request.log_directory);
   // Logs below our own state directory are of pods of the command line, with nobody to rotate them.
   // kubelet rotates those that it names.
   if (absl::StartsWith(request.log_path, options_.state.PathOf("cli/"))) {

@@ -1,0 +1,49 @@
+#include "runtime/log_place.h"
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/regular_file.h"
+#include "base/status.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+absl::Status RefuseLinks(const FsRoot& root, absl::string_view name) {
+  for (size_t end = name.find('/');; end = name.find('/', end + 1)) {
+    const absl::string_view part = name.substr(0, end);
+    if (root.ReadLink(part).ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the log goes to ", root.PathOf(name), ", where ", root.PathOf(part),
+                       " is a symlink; below the pod's log directory none is followed"));
+    }
+    if (end == absl::string_view::npos) return absl::OkStatus();
+  }
+}
+
+}  // namespace
+
+absl::Status PrepareLog(const FsRoot& host, absl::string_view directory, absl::string_view path) {
+  if (path.empty()) return absl::OkStatus();
+  if (directory.empty()) directory = path.substr(0, path.rfind('/'));
+  const absl::string_view name = absl::StripPrefix(path.substr(directory.size()), "/");
+  PLIMSOLL_RETURN_IF_ERROR(host.MakeDirs(directory, 0755));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, host.Sub(directory));
+  PLIMSOLL_RETURN_IF_ERROR(RefuseLinks(root, name));
+  if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) {
+    PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(name.substr(0, slash), 0755));
+  }
+  const absl::StatusOr<struct stat> log = root.Stat(name);
+  if (absl::IsNotFound(log.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(log.status());
+  if (S_ISREG(log->st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the log ", root.PathOf(name), " is ", KindOfFile(log->st_mode),
+                   "; it must be a regular file, or not be there yet"));
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,66 @@
+#include "runtime/log_place.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class LogPlaceTest : public ::testing::Test {
+ protected:
+  absl::Status Prepare(const std::string& name) {
+    return PrepareLog(dir_.root(), "/logs/pod", "/logs/pod/" + name);
+  }
+  void ExpectRefused(const std::string& name, const std::string& why) {
+    const absl::Status status = Prepare(name);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("/logs/pod/" + name), HasSubstr(why)));
+  }
+
+  TestDir dir_;
+};
+
+TEST_F(LogPlaceTest, DirectoriesAreMade) {
+  ASSERT_TRUE(Prepare("a/0.log").ok());
+  EXPECT_EQ(dir_.root().Stat("logs/pod/a")->st_mode & 07777, 0755u);
+  EXPECT_TRUE(absl::IsNotFound(dir_.root().Stat("logs/pod/a/0.log").status()));
+  ASSERT_TRUE(dir_.root().ReplaceFile("logs/pod/a/0.log", "kept").ok());
+  EXPECT_TRUE(Prepare("a/0.log").ok()) << "kubelet may have begun it";
+  EXPECT_EQ(*dir_.root().Read("logs/pod/a/0.log"), "kept");
+}
+
+TEST_F(LogPlaceTest, WithoutADirectoryOfThePodsItIsTheLogsOwn) {
+  EXPECT_TRUE(PrepareLog(dir_.root(), "", "/elsewhere/x/0.log").ok());
+  EXPECT_TRUE(S_ISDIR(dir_.root().Stat("elsewhere/x")->st_mode));
+  EXPECT_TRUE(PrepareLog(dir_.root(), "", "").ok());
+}
+
+TEST_F(LogPlaceTest, OnlyARegularFileIsALog) {
+  ASSERT_TRUE(Prepare("a/0.log").ok());
+  ASSERT_EQ(mkfifo(dir_.root().PathOf("logs/pod/a/fifo").c_str(), 0600), 0);
+  ExpectRefused("a/fifo", "is a FIFO; it must be a regular file");
+  ExpectRefused("a", "is a directory");
+}
+
+TEST_F(LogPlaceTest, NoLinkIsFollowed) {
+  ASSERT_TRUE(dir_.root().MakeDirs("victim").ok());
+  ASSERT_TRUE(Prepare("a/0.log").ok());
+  ASSERT_EQ(symlink("../../../victim/file", dir_.root().PathOf("logs/pod/a/link").c_str()), 0);
+  ExpectRefused("a/link", "/logs/pod/a/link is a symlink");
+  ASSERT_EQ(symlink("../../victim", dir_.root().PathOf("logs/pod/b").c_str()), 0);
+  ExpectRefused("b/c/0.log", "/logs/pod/b is a symlink");
+  EXPECT_TRUE(dir_.root().List("victim")->empty());
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
