@@ -1,7 +1,13 @@
 // Users, capabilities, seccomp and the file system that a container sees.
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +18,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -244,6 +251,104 @@ TEST_F(SecurityTest, VolumesAreMountedAsAsked) {
   ro->set_readonly(true);
   EXPECT_EQ(RunToEnd(config), "from the host\n1\n");
   EXPECT_EQ(*Host().Read(volume + "/out"), "x\n");
+}
+
+void AddVolume(const std::string& host_path, const std::string& path,
+               cri::ContainerConfig* config) {
+  cri::Mount* mount = config->add_mounts();
+  mount->set_host_path(host_path);
+  mount->set_container_path(path);
+}
+
+// A link in a volume, as it could be in the image: from where a mount is asked for to the kernel's
+// files, past the masked and read-only paths there.
+TEST_F(SecurityTest, ALinkDoesNotLeadMountsIntoTheKernelsDirectories) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/file", "ours\n").ok());
+  const std::string pod = RunPod();
+  for (const auto& [to, at] : std::vector<std::pair<std::string, std::string>>{
+           {"/proc/self/attr", "exec"}, {"/proc/sys/kernel", "core_pattern"}, {"/dev", "null"}}) {
+    const std::string link = absl::StrCat(volume, "/link");
+    ASSERT_EQ(symlink(to.c_str(), link.c_str()), 0);
+    cri::ContainerConfig config = Shell("true");
+    AddVolume(volume, "/vol", &config);
+    AddVolume(volume + "/file", absl::StrCat("/vol/link/", at), &config);
+    std::string id;
+    const grpc::Status refused = TryCreate(pod, config, &id);
+    if (to == "/dev") {  // which is asked for by every container itself
+      EXPECT_TRUE(refused.ok()) << refused.error_message();
+    } else {
+      EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << to;
+      EXPECT_THAT(refused.error_message(),
+                  AllOf(HasSubstr("a mount"), HasSubstr(absl::StrCat("/", at)),
+                        HasSubstr("a symbolic link of the image, or of a volume")));
+    }
+    ASSERT_EQ(unlink(link.c_str()), 0);
+  }
+}
+
+// A sibling with the same volume swaps the link while containers are made.
+TEST_F(SecurityTest, ALinkThatIsSwappedMeanwhileDoesNotEither) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume + "/plain", 0755).ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/plain/panic", "").ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/file", "ours\n").ok());
+  ASSERT_EQ(symlink("/proc/sys/kernel", (volume + "/away").c_str()), 0);
+  ASSERT_EQ(symlink("plain", (volume + "/link").c_str()), 0);
+  std::atomic<bool> done = false;
+  std::thread swaps([&] {
+    while (!done) {
+      renameat2(AT_FDCWD, (volume + "/away").c_str(), AT_FDCWD, (volume + "/link").c_str(),
+                RENAME_EXCHANGE);
+    }
+  });
+  const std::string pod = RunPod();
+  int made = 0;
+  for (int i = 0; i < 20; ++i) {
+    cri::ContainerConfig config = Shell("cat /proc/sys/kernel/panic");
+    config.mutable_metadata()->set_name(absl::StrCat("c", i));
+    AddVolume(volume, "/vol", &config);
+    AddVolume(volume + "/file", "/vol/link/panic", &config);
+    std::string id;
+    if (!TryCreate(pod, config, &id).ok() || !TryStart(id).ok()) continue;
+    AwaitExit(id);
+    EXPECT_NE(Output(id), "ours\n");
+    ++made;
+  }
+  done = true;
+  swaps.join();
+  RecordProperty("made", made);
+}
+
+// lxcfs, Cilium, cAdvisor and node-exporter, as their manifests have it.
+TEST_F(SecurityTest, MountsInTheKernelsDirectoriesThatAreAskedForStay) {
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/meminfo", "MemTotal: 1 kB\n").ok());
+  cri::ContainerConfig lxcfs = Shell("cat /proc/meminfo");
+  AddVolume(volume + "/meminfo", "/proc/meminfo", &lxcfs);
+  EXPECT_EQ(RunToEnd(lxcfs), "MemTotal: 1 kB\n");
+  cri::ContainerConfig cilium = Shell("ls /sys/fs/cgroup");
+  AddVolume(volume, "/sys/fs/cgroup", &cilium);
+  EXPECT_EQ(RunToEnd(cilium), "meminfo\n");
+  cri::ContainerConfig cadvisor = Shell("ls -d /rootfs/etc /sys/fs /dev/disk");
+  for (const auto& [host, path] : std::vector<std::pair<std::string, std::string>>{
+           {"/", "/rootfs"}, {"/sys", "/sys"}, {volume, "/dev/disk"}}) {
+    AddVolume(host, path, &cadvisor);
+    cadvisor.mutable_mounts()->rbegin()->set_readonly(true);
+  }
+  EXPECT_EQ(RunToEnd(cadvisor), "/dev/disk\n/rootfs/etc\n/sys/fs\n");
+  cri::ContainerConfig exporter = Shell("ls -d /host/proc/self/status /host/sys/fs");
+  AddVolume("/proc", "/host/proc", &exporter);
+  AddVolume("/sys", "/host/sys", &exporter);
+  EXPECT_EQ(RunToEnd(exporter), "/host/proc/self/status\n/host/sys/fs\n");
+  cri::ContainerConfig keys = Shell("true");
+  AddVolume(volume + "/meminfo", "/proc/keys", &keys);
+  std::string id;
+  const grpc::Status refused = TryCreate(RunPod(), keys, &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("a mount at /proc/keys"));
 }
 
 // What is mounted below a volume after the container has started.

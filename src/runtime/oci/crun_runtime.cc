@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "linux/id_mapping.h"
+#include "linux/mounts.h"
 #include "linux/process.h"
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec.h"
@@ -254,7 +255,14 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
                             monitor.Create(options_.host, MakePlan(request, bundle, spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
   created->monitor = monitored.monitor;
-  return absl::OkStatus();
+  // A handler's program may have put a machine around the container.
+  if (!request.program.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::string text,
+      options_.host.Read(absl::StrCat("proc/", created->init.pid, "/mountinfo")));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, linux::ParseMountInfo(text));
+  return Annotate(CheckArrived(mounts, spec.targets),
+                  absl::StrCat("container ", request.spec->name));
 }
 
 absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {

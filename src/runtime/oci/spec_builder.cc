@@ -277,6 +277,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
                  {"annotations", Annotations(input)},
                  {"linux", std::move(part)}};
   PLIMSOLL_RETURN_IF_ERROR(ApplyCdiEdits(input, &config, &built));
+  PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
   // Text that is not UTF-8 can't be JSON; programs' arguments may be anything.
   built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   return built;

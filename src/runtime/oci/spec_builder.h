@@ -12,6 +12,7 @@
 #include "image/user_lookup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/machine.h"
+#include "runtime/oci/mount_targets.h"
 
 namespace plimsoll::runtime {
 
@@ -38,6 +39,7 @@ struct BuiltSpec {
   ProcessUser user;
   // Of the host's paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
   std::map<size_t, std::string> source_inodes;
+  MountTargets targets;               // where mounts may be in /proc, /sys and /dev
   std::string file_label;             // SELinux's, of the root filesystem; empty: none
   std::vector<std::string> warnings;  // what was left out or changed
 };

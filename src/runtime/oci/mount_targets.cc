@@ -1,0 +1,118 @@
+#include "runtime/oci/mount_targets.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status.h"
+#include "runtime/spec/paths.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of the kernel's, made to a container's measure by lxcfs(1) and checkpointing tools.
+constexpr std::array<absl::string_view, 14> kReplaceable = {"/proc/cpuinfo",
+                                                            "/proc/diskstats",
+                                                            "/proc/loadavg",
+                                                            "/proc/meminfo",
+                                                            "/proc/net/dev",
+                                                            "/proc/pressure/cpu",
+                                                            "/proc/pressure/io",
+                                                            "/proc/pressure/memory",
+                                                            "/proc/slabinfo",
+                                                            "/proc/stat",
+                                                            "/proc/swaps",
+                                                            "/proc/sys/kernel/ns_last_pid",
+                                                            "/proc/sys/crypto/fips_enabled",
+                                                            "/proc/uptime"};
+
+// Where the kernel forbids a sysfs of its own, in a user namespace, the OCI runtime binds the
+// host's with these below it.
+constexpr std::array<absl::string_view, 12> kOfSysfs = {
+    "bpf",     "cgroup", "cgroup2",    "configfs",  "debugfs", "efivarfs",
+    "fusectl", "pstore", "securityfs", "selinuxfs", "resctrl", "tracefs"};
+
+// Nodes that every container has; in a user namespace they are bound.
+constexpr std::array<absl::string_view, 8> kNodes = {"/dev/console", "/dev/full",   "/dev/null",
+                                                     "/dev/ptmx",    "/dev/random", "/dev/tty",
+                                                     "/dev/urandom", "/dev/zero"};
+
+std::string Normal(const std::string& path) {
+  return CleanPath(std::filesystem::path(path).lexically_normal().string());
+}
+
+bool IsAtOrBelow(absl::string_view path, absl::string_view top) {
+  return absl::StartsWith(path, top) && (path.size() == top.size() || path[top.size()] == '/');
+}
+
+bool IsOfTheKernel(absl::string_view path) {
+  return absl::c_any_of(std::array<absl::string_view, 3>{"/proc", "/sys", "/dev"},
+                        [path](absl::string_view top) { return IsAtOrBelow(path, top); });
+}
+
+absl::Status AddMount(const Json& mount, MountTargets* targets) {
+  const std::string path = Normal(mount["destination"].get<std::string>());
+  if (IsAtOrBelow(path, "/proc") && path != "/proc" && !absl::c_linear_search(kReplaceable, path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a mount at ", path,
+                     ": in /proc only procfs itself and the files that lxcfs replaces may be "
+                     "mounted, as /proc/meminfo"));
+  }
+  targets->points.insert(path);
+  const bool binds_tree =
+      mount.contains("options") && absl::c_linear_search(mount["options"], Json("rbind"));
+  if (binds_tree || mount.value("type", "") == "cgroup") targets->trees.push_back(path);
+  return absl::OkStatus();
+}
+
+void AddPaths(const Json& paths, MountTargets* targets) {
+  for (const Json& path : paths) targets->points.insert(Normal(path.get<std::string>()));
+}
+
+}  // namespace
+
+absl::StatusOr<MountTargets> TargetsOf(const Json& spec) {
+  MountTargets targets;
+  targets.points.insert(kNodes.begin(), kNodes.end());
+  for (const Json& mount : spec["mounts"]) {
+    PLIMSOLL_RETURN_IF_ERROR(AddMount(mount, &targets));
+  }
+  const Json none = Json::array();
+  const Json part = spec.value("linux", Json::object());
+  AddPaths(part.value("maskedPaths", none), &targets);
+  AddPaths(part.value("readonlyPaths", none), &targets);
+  for (const Json& device : part.value("devices", none)) {
+    targets.points.insert(Normal(device["path"].get<std::string>()));
+  }
+  return targets;
+}
+
+absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts,
+                          const MountTargets& targets) {
+  for (const linux::MountInfo& mount : mounts) {
+    const std::string& path = mount.mount_point;
+    if (!IsOfTheKernel(path)) continue;
+    if (path == "/proc" && mount.fs_type != "proc") {
+      return absl::FailedPreconditionError(
+          absl::StrCat("what is mounted at /proc is ", mount.fs_type, ", not procfs"));
+    }
+    if (targets.points.contains(path)) continue;
+    if (IsAtOrBelow(path, "/sys") && absl::c_linear_search(kOfSysfs, mount.fs_type)) continue;
+    if (absl::c_any_of(targets.trees,
+                       [&path](const std::string& tree) { return IsAtOrBelow(path, tree); })) {
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a mount (", mount.root, " of ", mount.fs_type, ") has arrived at ", path,
+        ", where none was asked for: a symbolic link of the image, or of a volume, leads there"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,36 @@
+// Where mounts of a container may be in /proc, /sys and /dev, and whether they are.
+//
+// A path is asked for, and another may be reached: a symbolic link in the image or in a volume that
+// several containers share leads a mount of etc/resolv.conf to /proc/self/attr/exec, past masked
+// and read-only paths (CVE-2019-16884). A look at the path beforehand can be overtaken, so what
+// counts is where the mounts have arrived before anything of the image has run.
+#ifndef PLIMSOLL_RUNTIME_OCI_MOUNT_TARGETS_H_
+#define PLIMSOLL_RUNTIME_OCI_MOUNT_TARGETS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "linux/mounts.h"
+
+namespace plimsoll::runtime {
+
+struct MountTargets {
+  absl::flat_hash_set<std::string> points;
+  std::vector<std::string> trees;  // bound with what is mounted below
+};
+
+// Of an OCI spec: mounts, masked and read-only paths, devices. INVALID_ARGUMENT for a mount that is
+// asked for in /proc: but for procfs itself, only files that lxcfs and its like replace may be.
+absl::StatusOr<MountTargets> TargetsOf(const nlohmann::json& spec);
+
+// `mounts` are those of a container that was created and hasn't been started. FAILED_PRECONDITION
+// when one in /proc, /sys or /dev is none of `targets`, or what is at /proc isn't procfs.
+absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts, const MountTargets& targets);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_MOUNT_TARGETS_H_

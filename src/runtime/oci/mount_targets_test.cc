@@ -1,0 +1,96 @@
+#include "runtime/oci/mount_targets.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Json Mount(const std::string& destination, const std::string& type, const Json& options) {
+  return {{"destination", destination}, {"type", type}, {"options", options}};
+}
+
+Json Spec() {
+  Json mounts = {Mount("/proc", "proc", {"nosuid"}),
+                 Mount("/dev", "tmpfs", {"nosuid"}),
+                 Mount("/dev/shm", "bind", {"rbind", "rprivate"}),
+                 Mount("/sys", "sysfs", {"ro"}),
+                 Mount("/sys/fs/cgroup", "cgroup", {"ro"}),
+                 Mount("/etc/hosts", "bind", {"rbind"})};
+  return {{"mounts", std::move(mounts)},
+          {"linux",
+           {{"maskedPaths", {"/proc/acpi"}},
+            {"readonlyPaths", {"/proc/sys/"}},
+            {"devices", {{{"path", "/dev/fuse"}}}}}}};
+}
+
+linux::MountInfo At(const std::string& path, const std::string& type = "ext4") {
+  linux::MountInfo mount;
+  mount.mount_point = path;
+  mount.fs_type = type;
+  mount.root = "/files/resolv.conf";
+  return mount;
+}
+
+class MountTargetsTest : public ::testing::Test {
+ protected:
+  absl::Status Arrive(const linux::MountInfo& mount) {
+    const auto targets = TargetsOf(spec_);
+    EXPECT_TRUE(targets.ok()) << targets.status();
+    return CheckArrived({At("/", "overlay"), At("/proc", "proc"), mount}, *targets);
+  }
+  absl::Status Ask(const std::string& destination) {
+    Json spec = Spec();
+    spec["mounts"].push_back(Mount(destination, "bind", {"rbind"}));
+    return TargetsOf(spec).status();
+  }
+
+  Json spec_ = Spec();
+};
+
+TEST_F(MountTargetsTest, WhatWasAskedForMayBeThere) {
+  for (const char* path :
+       {"/etc/hosts", "/anywhere/else", "/process", "/dev/shm", "/dev/shm/below", "/sys",
+        "/sys/fs/cgroup/memory", "/proc/acpi", "/proc/sys", "/dev/fuse", "/dev/null"}) {
+    EXPECT_TRUE(Arrive(At(path)).ok()) << path;
+  }
+  EXPECT_TRUE(Arrive(At("/sys/kernel/security", "securityfs")).ok()) << "of the host's sysfs";
+}
+
+TEST_F(MountTargetsTest, NothingElseMayBeInDirectoriesOfTheKernel) {
+  for (const char* path : {"/proc/1/attr/exec", "/proc/sys/kernel/core_pattern", "/proc/acpi/below",
+                           "/sys/kernel/uevent_helper", "/dev/sda", "/dev/null/x"}) {
+    const absl::Status status = Arrive(At(path));
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << path << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(std::string("has arrived at ") + path),
+                      HasSubstr("/files/resolv.conf"), HasSubstr("symbolic link")));
+  }
+}
+
+TEST_F(MountTargetsTest, AtProcIsProcfs) {
+  const absl::Status status = Arrive(At("/proc", "tmpfs"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc is tmpfs, not procfs"));
+}
+
+TEST_F(MountTargetsTest, InProcOnlyWhatLxcfsReplacesMayBeAskedFor) {
+  for (const char* path : {"/proc", "/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/proc/uptime",
+                           "/sys/fs/bpf", "/sys", "/dev/net/tun", "/processes"}) {
+    EXPECT_TRUE(Ask(path).ok()) << path;
+  }
+  for (const char* path : {"/proc/self/attr/exec", "/proc/sys/kernel/core_pattern", "/proc/1",
+                           "/proc/meminfo/x", "//proc/./keys"}) {
+    const absl::Status status = Ask(path);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << path << status;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
