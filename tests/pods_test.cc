@@ -346,6 +346,40 @@ TEST_F(PodsTest, TenPodsAtOnce) {
 
 // What a container ends by is told in code and reason, and kubelet adds the container's own words
 // to the message: so that is empty, unless the runtime has something to say.
+// NOT_FOUND of a container that another call has removed is no word about the pod.
+TEST_F(PodsTest, AStopBesideRemovalsOfItsContainersStopsThePod) {
+  for (int round = 0; round < 8; ++round) {
+    cri::PodSandboxConfig config = PodConfig();
+    config.mutable_metadata()->set_uid(absl::StrCat("round-", round));
+    config.mutable_metadata()->set_name(absl::StrCat("round-", round));
+    const std::string pod = RunPod(config);
+    std::vector<std::string> ids;
+    for (int i = 0; i < 5; ++i) {
+      cri::ContainerConfig container = Shell("sleep 1000");
+      container.mutable_metadata()->set_name(absl::StrCat("c", i));
+      ids.push_back(i < 2 ? Start(pod, container) : Create(pod, container));
+    }
+    std::thread removals([&] {
+      for (const std::string& id : ids) EXPECT_TRUE(RemoveContainer(id).ok());
+    });
+    usleep(static_cast<useconds_t>(round) * 3000);
+    const bool removes = round % 2 == 1;
+    const grpc::Status status = removes ? RemovePod(pod) : StopPod(pod);
+    removals.join();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    cri::ListPodSandboxResponse list;
+    cri::ListPodSandboxRequest request;
+    request.mutable_filter()->set_id(pod);
+    grpc::ClientContext context;
+    ASSERT_TRUE(node_.runtime().ListPodSandbox(&context, request, &list).ok());
+    if (removes) {
+      EXPECT_EQ(list.items_size(), 0);
+    } else {
+      EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY);
+    }
+  }
+}
+
 TEST_F(PodsTest, AnEndByItselfHasAReasonAndNoMessage) {
   const std::string pod = RunPod();
   cri::PodSandboxConfig host_pids = PodConfig();  // elsewhere process 1 ignores signals

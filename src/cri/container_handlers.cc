@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -118,23 +121,25 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
                                              std::string* response) {
   const v1::ContainerFilter& filter = request.filter();
   size_t there = 0;
-  std::vector<runtime::ContainerRecord> unmade;
-  const auto add = [&](const runtime::ContainerRecord& record, const ListedContainer& listed) {
-    if (!HasLabels(listed.config->labels(), filter.label_selector())) return;
-    AddListed(listed, ToCri(record.state), response);
+  struct Item {
+    v1::ContainerState state;
+    std::shared_ptr<const ListedContainer> listed;
+    std::unique_ptr<const runtime::ContainerRecord> unmade;  // where `listed` is null
   };
+  std::vector<Item> items;
   engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
     ++there;
     if (!Matches(record, filter)) return;
-    if (const auto listed = container_configs_.FindListed(record.id)) {
-      add(record, *listed);
-    } else {
-      unmade.push_back(record);
-    }
+    Item& item = items.emplace_back(
+        Item{ToCri(record.state), container_configs_.FindListed(record.id), nullptr});
+    if (!item.listed) item.unmade = std::make_unique<const runtime::ContainerRecord>(record);
   });
-  // A message may be large, and its container is locked during its visit.
-  for (const runtime::ContainerRecord& record : unmade) {
-    add(record, *container_configs_.GetListed(record));
+  // In the order of the visit. A message may be large, and its container is locked during its
+  // visit, so what hasn't been made yet is made only now.
+  for (Item& item : items) {
+    if (!item.listed) item.listed = container_configs_.GetListed(*item.unmade);
+    if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
+    AddListed(*item.listed, item.state, response);
   }
   if (container_configs_.size() > there) ForgetRemovedContainers();
   return absl::OkStatus();

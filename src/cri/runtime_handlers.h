@@ -157,6 +157,7 @@ class RuntimeHandlers {
   void WarnOfSelinux(const linux::SelinuxOptions& options,
                      std::vector<std::string>* warnings) const;
   // A pod has no process of its own whose score could be set. Once of each pod.
+  bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);

@@ -89,18 +89,23 @@ void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
                      "container's is in its own resources")});
 }
 
+// NOT_FOUND may also be of something that the pod needs.
+bool RuntimeHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
+  return absl::IsNotFound(status) && absl::IsNotFound(engine_->GetSandbox(sandbox_id).status());
+}
+
 absl::Status RuntimeHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
                                              v1::StopPodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->StopSandbox(request.pod_sandbox_id());
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  return IsGone(request.pod_sandbox_id(), status) ? absl::OkStatus() : status;
 }
 
 absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
                                                v1::RemovePodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->RemoveSandbox(request.pod_sandbox_id());
-  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  if (!status.ok() && !IsGone(request.pod_sandbox_id(), status)) return status;
   Forget(request.pod_sandbox_id(), "");
   return absl::OkStatus();
 }

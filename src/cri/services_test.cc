@@ -105,6 +105,7 @@ TEST_F(ServicesTest, WarningsBecomeEvents) {
 TEST_F(ServicesTest, StoppingAndRemovingTheUnknownIsOk) {
   ON_CALL(engine_, StopSandbox(_)).WillByDefault(Return(absl::NotFoundError("no")));
   ON_CALL(engine_, RemoveSandbox(_)).WillByDefault(Return(absl::NotFoundError("no")));
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(absl::NotFoundError("no")));
   ON_CALL(engine_, StopContainer(_, _)).WillByDefault(Return(absl::NotFoundError("no")));
   ON_CALL(engine_, RemoveContainer(_)).WillByDefault(Return(absl::NotFoundError("no")));
   v1::StopPodSandboxRequest stop_pod;
@@ -123,6 +124,18 @@ TEST_F(ServicesTest, StoppingAndRemovingTheUnknownIsOk) {
   stop.set_container_id("x");
   remove.set_container_id("x");
   EXPECT_THAT(codes(), ::testing::Each(absl::StatusCode::kOk));
+}
+
+TEST_F(ServicesTest, WhatAPodLacksIsNoSignThatItIsGone) {
+  ON_CALL(engine_, StopSandbox(_)).WillByDefault(Return(absl::NotFoundError("its network")));
+  ON_CALL(engine_, RemoveSandbox(_)).WillByDefault(Return(absl::NotFoundError("its network")));
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(runtime::SandboxRecord()));
+  v1::StopPodSandboxRequest stop;
+  stop.set_pod_sandbox_id("x");
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::StopPodSandbox, stop), absl::StatusCode::kNotFound);
+  v1::RemovePodSandboxRequest remove;
+  remove.set_pod_sandbox_id("x");
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::RemovePodSandbox, remove), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ServicesTest, EngineErrorsKeepCodeAndMessage) {

@@ -58,6 +58,18 @@ TEST_F(KubeletAttemptsTest, EveryListHasTheNewestFirst) {
   EXPECT_THAT(Attempts(list.containers()), ElementsAre(4, 3, 2, 1, 0));
 }
 
+// kubelet lists every second: of several attempts some have been listed before, the newest not.
+TEST_F(KubeletAttemptsTest, OneThatIsListedForTheFirstTimeIsFirst) {
+  const std::string pod = PodWithAttempts();
+  cri::ListContainersResponse list;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().ListContainers(&context, {}, &list).ok());
+  Create(pod, kubelet::Container("main", 5, "true", kubelet::BestEffort()));
+  grpc::ClientContext again;
+  ASSERT_TRUE(node_.runtime().ListContainers(&again, {}, &list).ok());
+  EXPECT_THAT(Attempts(list.containers()), ElementsAre(5, 4, 3, 2, 1, 0));
+}
+
 // The gate EventedPLEG: an event is all that kubelet looks at.
 TEST_F(KubeletAttemptsTest, AnEventHasTheNewestFirst) {
   PodWithAttempts();

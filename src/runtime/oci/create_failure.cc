@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -83,34 +84,51 @@ bool IsOfCommand(absl::string_view line, absl::string_view command) {
   return false;
 }
 
+// `text` with another name for what the client has named, wherever it stands in quotes: a name may
+// hold any word that is looked for, or a newline.
+std::string Renamed(absl::string_view text, const std::string& name, const std::string& other) {
+  std::string renamed(text);
+  for (const std::string quote : {"`", "\"", "\\\""}) {
+    renamed = absl::StrReplaceAll(
+        renamed, {{absl::StrCat(quote, name, quote), absl::StrCat(quote, other, quote)}});
+  }
+  return renamed;
+}
+
 }  // namespace
 
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
                                      const std::string& command, const std::string& directory) {
   if (!absl::IsInternal(failure)) return std::nullopt;
-  const absl::string_view line = LastLine(failure.message());
+  const std::string bare =
+      Renamed(Renamed(failure.message(), command, "the command"), directory, "the directory");
+  const absl::string_view line = LastLine(bare);
   // The launcher's words (monitor/fail.h) are of mounts, whose paths may say anything.
   if (absl::StartsWith(line, "plimsoll: ")) return std::nullopt;
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   if (SaysAnyOf(line, {"hook"})) return std::nullopt;
+  const std::string shown_command = absl::CEscape(command);
+  const std::string shown_directory = absl::CEscape(directory);
+  const std::string shown =
+      Renamed(Renamed(line, "the command", shown_command), "the directory", shown_directory);
   // In crun's words, and runc's.
-  const bool of_program =
-      SaysAnyOf(line, {"open executable", "executable file `"}) || IsOfCommand(line, command);
+  const bool of_program = SaysAnyOf(line, {"open executable", "executable file `"}) ||
+                          IsOfCommand(line, command) || IsOfCommand(line, "the command");
   if (of_program && SaysAnyOf(line, {"not found", "no such file or directory"})) {
-    return absl::StrCat(name, "command \"", command,
-                        "\" is not in the image: executable file not found (", line, ")");
+    return absl::StrCat(name, "command \"", shown_command,
+                        "\" is not in the image: executable file not found (", shown, ")");
   }
   if (of_program && IsOfTheFile(line)) {
-    return absl::StrCat(name, "command \"", command,
-                        "\" can't be executed: permission denied or no program (", line, ")");
+    return absl::StrCat(name, "command \"", shown_command,
+                        "\" can't be executed: permission denied or no program (", shown, ")");
   }
   const bool of_directory = absl::StartsWith(line, "chdir") || absl::StartsWith(line, "set cwd") ||
                             SaysAnyOf(line, {": chdir", "chdir to cwd"});
   if (of_directory && IsOfTheFile(line)) {
-    return absl::StrCat(name, "working directory \"", directory,
+    return absl::StrCat(name, "working directory \"", shown_directory,
                         "\" can't be entered; it must be a directory that the container's user "
                         "may enter (",
-                        line, ")");
+                        shown, ")");
   }
   return std::nullopt;
 }

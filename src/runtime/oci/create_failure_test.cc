@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -49,6 +51,32 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
   EXPECT_THAT(
       std::string(told.message()),
       AllOf(HasSubstr("container \"web\""), HasSubstr("/attr/exec"), Not(HasSubstr("SELinux"))));
+}
+
+TEST(CreateFailure, NamesMaySayAnything) {
+  ContainerSpec spec;
+  spec.name = "web";
+  for (const std::string command : {"webhook", "/opt/hooks/run.sh", "/bin/sh -c\necho hi"}) {
+    const auto refusal = RefusalOf(
+        absl::InternalError(absl::StrCat("crun: executable file `", command,
+                                         "` not found in $PATH: No such file or directory")),
+        spec, command, "/");
+    ASSERT_TRUE(refusal.has_value()) << command;
+    EXPECT_THAT(*refusal, HasSubstr(absl::StrCat("command \"", absl::CEscape(command),
+                                                 "\" is not in the image")));
+  }
+  for (const std::string directory :
+       {"/etc/passwd/webhook", "/etc/passwd/\nx", "/etc/passwd/open executable"}) {
+    const auto refusal = RefusalOf(
+        absl::InternalError(absl::StrCat("crun: chdir `", directory, "`: Not a directory")), spec,
+        "app", directory);
+    ASSERT_TRUE(refusal.has_value()) << directory;
+    EXPECT_THAT(*refusal, HasSubstr(absl::StrCat("working directory \"", absl::CEscape(directory),
+                                                 "\" can't be entered")));
+  }
+  EXPECT_EQ(RefusalOf(absl::InternalError("crun: error executing hook `app` (exit code: 1)"), spec,
+                      "app", "/"),
+            std::nullopt);
 }
 
 // Whoever made the pod has done nothing wrong, and can go on.
