@@ -188,7 +188,7 @@ class Inspector {
     if (!stopped.ok()) return NotInspected(record, stopped.status());
     if (*stopped) {
       return Add(D::kSandboxBroken, record,
-                 "recorded as Ready; it was stopped, which could not be written down",
+                 "recorded as Ready; its stop was begun, and its end not written down",
                  "records it as NotReady");
     }
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, record.spec);

@@ -33,6 +33,17 @@ constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 constexpr absl::Duration kLeaving = absl::Seconds(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
+// Now, and not given up: network plugins may take long.
+bool IsBeingStopped(Sandbox& sandbox) {
+  {
+    absl::MutexLock lock(&sandbox.mutex);
+    if (!sandbox.stopping) return false;
+  }
+  if (!sandbox.operation.TryLock()) return true;
+  sandbox.operation.Unlock();
+  return false;
+}
+
 }  // namespace
 
 absl::Status EngineImpl::Recover() {
@@ -418,12 +429,17 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
 
 std::vector<Finding> EngineImpl::LookOnce() {
   InspectionInput input = WhereToInspect();
+  std::vector<std::shared_ptr<Sandbox>> sandboxes;
   {
     // Names that are taken by what is not in the maps (yet): it is being made.
     absl::MutexLock lock(&mutex_);
     for (const auto& [key, id] : names_) {
       if (!sandboxes_.Find(id).ok() && !containers_.Find(id).ok()) input.under_way.push_back(id);
     }
+    sandboxes = sandboxes_.All();
+  }
+  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
+    if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
   }
   input.sandboxes = ListSandboxes();
   input.containers = ListContainers();

@@ -1,4 +1,6 @@
 // Pods' networks: the engine over plugins that are scripts, in real namespaces.
+#include <thread>
+
 #include "base/random_id.h"
 #include "base/wait_until_for_test.h"
 #include "network/plugins_for_test.h"
@@ -178,6 +180,53 @@ TEST_F(SandboxNetworkTest, OfABrokenSandboxItIsGivenBackBeforeTheNamespaceGoes) 
               Contains(absl::StrCat("CNI_NETNS=", run_.PathOf(place), "/net")));
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();
+}
+
+// As after a kill of the daemon while a stop gives back what the pod has.
+TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
+  for (const bool network_is_gone : {false, true}) {
+    SCOPED_TRACE(network_is_gone ? "after DEL" : "during DEL");
+    const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+    const std::string place = absl::StrCat("sandboxes/", pod);
+    // The stop comes no further than to the plugin, or to where that is done.
+    scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
+    ASSERT_FALSE(engine_->StopSandbox(pod).ok());
+    scripts_.WriteGood("main", kResult);
+    if (network_is_gone) {
+      ASSERT_TRUE(network_->Delete(pod).ok());
+    }
+    ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+    Restart();
+    EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+    EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+    EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(place + "/net"); }));
+    EXPECT_THAT(network_->Attached(), IsEmpty());
+    EXPECT_THAT(engine_->Addresses(pod), IsEmpty());
+    EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+    EXPECT_THAT(Differences(), IsEmpty());
+    EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+    EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+    ExpectNothingLeft();
+  }
+}
+
+// Plugins may take longer than two looks.
+TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  scripts_.Write("main", "[ $CNI_COMMAND != DEL ] || sleep 2");
+  std::thread stop([&] { EXPECT_TRUE(engine_->StopSandbox(pod).ok()); });
+  EXPECT_TRUE(WaitUntil([&] { return !scripts_.InputOf("main", "DEL").is_null(); }));
+  EXPECT_THAT(Differences(), IsEmpty());
+  stop.join();
+  // One that was given up is.
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  scripts_.WriteGood("main", kResult);
+  const std::string other = *engine_->RunSandbox(PodSpec(), "");
+  scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
+  ASSERT_FALSE(engine_->StopSandbox(other).ok());
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxBroken));
+  scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->RemoveSandbox(other).ok());
 }
 
 // As after a kill of the daemon while the plugin ran.

@@ -41,8 +41,18 @@ absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   return absl::OkStatus();
 }
 
+// Before anything of a pod is given back: whoever starts after a kill in between finds it NotReady,
+// and gives back the rest. Where even the mark doesn't fit on a full disk, the stop goes on.
+absl::Status MarkAsStopping(const FsRoot& run, const SandboxRecord& record) {
+  if (record.state != SandboxState::kReady) return absl::OkStatus();
+  const absl::Status marked = run.ReplaceFile(StoppedFileOf(record.id), "");
+  // Without a place it has no namespaces: the next daemon finds that.
+  if (absl::IsNotFound(marked) || absl::IsResourceExhausted(marked)) return absl::OkStatus();
+  return marked;
+}
+
 // Has the next daemon find out that a pod is stopped whose row says Ready: it looks for namespaces,
-// and a pod that never had one of its own gets a mark.
+// and for a mark, which there was no room for when the stop began.
 absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PlaceState place,
                             LookAtSandboxPlace(run, record.id, record.spec));
@@ -299,6 +309,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     sandbox->stopping = true;
     record = sandbox->record;
   }
+  PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(options_.run, record));
   PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
   PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(record.id));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
