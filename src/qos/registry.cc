@@ -179,8 +179,10 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
   ClassType* type = Find(target.level, type_name);
   absl::Status back;
   if (type != nullptr && !one->changing_to.empty()) {
+    // Both the same: its first class, the taking of which is to be finished.
+    const std::string from = one->changing_to == one->name ? std::string() : one->changing_to;
     back = one->name.empty() ? type->Release(target, one->changing_to)
-                             : type->Assign(target, one->changing_to, one->name);
+                             : type->Assign(target, from, one->name);
   }
   if (back.ok()) one->changing_to.clear();
   if (one->name.empty()) return back;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
@@ -9,7 +10,9 @@
 #include "runtime/engine_impl.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
+#include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -185,6 +188,53 @@ void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& containe
     ReleaseClasses(container->sandbox_id, container->id, target);
   };
   if (!patient_.TrySchedule(release)) release();
+}
+
+qos::HeldClasses EngineImpl::ChangingTo(const qos::HeldClasses& held,
+                                        const qos::ClassNames& asked) const {
+  qos::HeldClasses changing;
+  if (options_.classes == nullptr || asked.empty()) return changing;
+  for (const qos::TypeReport& type : options_.classes->Describe()) {
+    const auto named = asked.find(type.name);
+    if (type.level != qos::Level::kContainer || named == asked.end()) continue;
+    qos::HeldClass& one = changing[type.name];
+    if (const auto has = held.find(type.name); has != held.end()) one = has->second;
+    const std::string& wanted = named->second.empty() ? type.default_class : named->second;
+    one.implicit = false;
+    one.changing_to = wanted == one.name ? "" : wanted;
+  }
+  return changing;
+}
+
+absl::Status EngineImpl::FinishClasses(ContainerRecord* record, bool* changed) const {
+  *changed = false;
+  constexpr char kWhat[] = "finish a change of classes that was cut off";
+  const absl::StatusOr<std::string> mark =
+      options_.run.Read(UpdateMarkOf(ClassesMarkIdOf(record->id)));
+  if (options_.classes == nullptr || absl::IsNotFound(mark.status())) return absl::OkStatus();
+  if (!mark.ok()) return Annotate(mark.status(), kWhat);
+  const absl::StatusOr<qos::HeldClasses> changing = HeldClassesFromJson(*mark);
+  if (!changing.ok()) return Annotate(changing.status(), kWhat);
+  // The row says it once it is written with the limits, and until the kernel has all of it.
+  const auto is_due = [record](const std::string& type, const qos::HeldClass& change) {
+    const auto held = record->classes.find(type);
+    return held != record->classes.end() && !change.changing_to.empty() &&
+           held->second.name == change.name && held->second.changing_to == change.changing_to;
+  };
+  *changed =
+      absl::c_any_of(*changing, [&](const auto& one) { return is_due(one.first, one.second); });
+  if (!*changed) return absl::OkStatus();
+  for (const auto& [type, change] : *changing) {
+    const auto held = record->classes.find(type);
+    if (held == record->classes.end()) continue;
+    if (is_due(type, change)) {
+      // What is put back is the new class now: see Registry::Adopt.
+      std::swap(held->second.name, held->second.changing_to);
+      if (held->second.changing_to.empty()) held->second.changing_to = held->second.name;
+    }
+    held->second.implicit = false;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status EngineImpl::SaveClasses(Container& container, const qos::HeldClasses& held) {

@@ -15,6 +15,7 @@
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
+#include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
 
@@ -61,13 +62,19 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
 }  // namespace
 
 absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
-                                   const ContainerSpec& asked) {
+                                   const ContainerSpec& asked, const qos::HeldClasses& changing) {
   absl::MutexLock lock(&container->mutex);
   ContainerRecord record = container->record;
   record.spec.resources = asked.resources;
   record.spec.oom_score_adj = asked.oom_score_adj;
   record.spec.kubernetes_resources = asked.kubernetes_resources;
   record.spec.said = asked.said;
+  for (const auto& [type, change] : changing) {
+    qos::HeldClass& held = record.classes[type];
+    held.implicit = change.implicit;
+    held.changing_to = change.changing_to;
+    if (held.name.empty() && held.changing_to.empty()) record.classes.erase(type);
+  }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   container->record = std::move(record);
   return absl::OkStatus();
@@ -254,7 +261,12 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
       Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
   UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked), what));
+  const qos::HeldClasses changing = ChangingTo(record.classes, update.classes);
+  UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
+  if (!changing.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_mark.Set(ToJson(changing)), what));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked, changing), what));
   ResourceUpdate given = update;
   std::vector<std::string> lost;
   given.cgroup = FitSettings(confined->settings, *options_.runtime, &lost);
@@ -264,7 +276,14 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   // Of one without a process there is nothing but its row.
   const absl::Status done =
       IsRefused(record) ? absl::OkStatus() : ApplyUpdate(*container, record, given, &mark);
-  if (!done.ok()) return Annotate(AlsoSay(done, SaveAsked(container, record.spec)), what);
+  if (!done.ok()) {
+    qos::HeldClasses before;
+    for (const auto& [type, unused] : changing) {
+      const auto held = record.classes.find(type);
+      before[type] = held == record.classes.end() ? qos::HeldClass() : held->second;
+    }
+    return Annotate(AlsoSay(done, SaveAsked(container, record.spec, before)), what);
+  }
   const bool other_group = SeeGroup(*container);
   if (SeeOomScore(*container) || other_group) {
     Warn(record.sandbox_id, record.id, Save(*container));

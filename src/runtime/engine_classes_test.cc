@@ -59,6 +59,14 @@ class EngineClassesTest : public EngineTest {
     return engine_->CreateContainer(pod, spec, "");
   }
 
+  // Of updates under way: content by name.
+  std::map<std::string, std::string> Marks() {
+    const std::vector<std::string> names = *run_.List("updates");
+    std::map<std::string, std::string> marks;
+    for (const std::string& name : names) marks[name] = *run_.Read("updates/" + name);
+    return marks;
+  }
+
   qos::FakeType* rdt_type_ = nullptr;
   qos::FakeType* net_type_ = nullptr;
   qos::FakeKernel rdt_;
@@ -214,6 +222,116 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.pids_limit, 17);
   EXPECT_EQ(rdt_.members[id], "silver");
+}
+
+// At each point where a kill may come: with the row and the marks of then.
+TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterTheNextStart) {
+  struct Moment {
+    std::string name;
+    ContainerRecord row;
+    std::map<std::string, std::string> marks;
+    std::map<std::string, std::string> rdt;
+    std::map<std::string, std::string> oom;
+    linux::CgroupSettings limits;
+  };
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.pids_limit = 1}}).ok());
+  const std::string group = engine_->GetContainer(id)->cgroup_path;
+  std::vector<Moment> moments;
+  const auto note = [&](const std::string& name) {
+    Moment& now = moments.emplace_back();
+    now.name = name;
+    now.row = store_.LoadContainers()->front();
+    now.marks = Marks();
+    now.rdt = rdt_.members;
+    now.oom = oom_.members;
+    now.limits = *cgroups_.Read(group);
+  };
+  cgroups_.on_apply = [&] { note("before the limits are written"); };
+  rdt_.on_assign = [&] { note("before the kernel has the class of rdt"); };
+  oom_.on_assign = [&] { note("before the kernel has the class of oom"); };
+  ResourceUpdate update = {.cgroup = {.pids_limit = 17}};
+  update.classes = {{"rdt", "silver"}, {"oom", "bronze"}};
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  cgroups_.on_apply = nullptr;
+  rdt_.on_assign = nullptr;
+  oom_.on_assign = nullptr;
+  ASSERT_EQ(moments.size(), 3u);
+  // All of the kernel's part done, and the row not told.
+  moments.push_back(moments.back());
+  moments.back().name = "before the row says so";
+  moments.back().rdt = rdt_.members;
+  moments.back().oom = oom_.members;
+  note("before the marks go");
+  moments.back().marks = moments.front().marks;
+  for (const Moment& moment : moments) {
+    SCOPED_TRACE(moment.name);
+    engine_.reset();
+    ASSERT_TRUE(store_.PutContainer(moment.row).ok());
+    for (const auto& [mark, content] : moment.marks) {
+      ASSERT_TRUE(run_.ReplaceFile("updates/" + mark, content).ok());
+    }
+    rdt_.members = moment.rdt;
+    oom_.members = moment.oom;
+    ASSERT_TRUE(cgroups_.Apply(group, moment.limits).ok());
+    for (int starts = 0; starts < 2; ++starts) {
+      Restart();
+      EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+      const ContainerRecord row = store_.LoadContainers()->front();
+      const bool is_new = row.spec.resources.pids_limit == 17;
+      EXPECT_EQ(cgroups_.Read(group)->pids_limit, row.spec.resources.pids_limit);
+      EXPECT_EQ(rdt_.members[id], is_new ? "silver" : "gold");
+      EXPECT_EQ(oom_.members[id], is_new ? "bronze" : "gold");
+      for (const char* type : {"rdt", "oom"}) {
+        const qos::HeldClass held = row.classes.at(type);
+        EXPECT_EQ(held.name, type == std::string("rdt") ? rdt_.members[id] : oom_.members[id]);
+        EXPECT_EQ(held.changing_to, "") << type;
+        EXPECT_EQ(held.implicit, type == std::string("oom") && !is_new) << type;
+        EXPECT_EQ(engine_->ContainerClasses(id, false)->at(type).name, held.name);
+      }
+      EXPECT_THAT(*run_.List("updates"), IsEmpty());
+    }
+  }
+}
+
+// Its first class: there is none to go back to.
+TEST_F(EngineClassesTest, AFirstClassOfAnUpdateThatWasCutOffIsTakenAtTheNextStart) {
+  const std::string id = *Make(Pod(), "a", {});
+  ContainerRecord row;
+  std::map<std::string, std::string> marks;
+  rdt_.on_assign = [&] {
+    row = store_.LoadContainers()->front();
+    marks = Marks();
+  };
+  ASSERT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "silver"}}}).ok());
+  rdt_.on_assign = nullptr;
+  engine_.reset();
+  rdt_.members.clear();
+  ASSERT_TRUE(store_.PutContainer(row).ok());
+  for (const auto& [mark, content] : marks) {
+    ASSERT_TRUE(run_.ReplaceFile("updates/" + mark, content).ok());
+  }
+  Restart();
+  EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+  EXPECT_EQ(rdt_.members[id], "silver");
+  EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").name, "silver");
+  EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "");
+}
+
+// What fails in the living daemon leaves no trace of it.
+TEST_F(EngineClassesTest, AnUpdateThatFailsLeavesNoChangeOnRecord) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  const qos::HeldClasses before = store_.LoadContainers()->front().classes;
+  ResourceUpdate update = {.cgroup = {.pids_limit = 17}};
+  update.classes = {{"rdt", "silver"}, {"oom", "gold"}};
+  cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("pids.max: no"));
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(store_.LoadContainers()->front().classes, before);
+  rdt_.refuse_after = 0;
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  EXPECT_EQ(store_.LoadContainers()->front().classes, before);
+  EXPECT_EQ(engine_->GetContainer(id)->classes, before);
+  EXPECT_THAT(*run_.List("updates"), IsEmpty());
 }
 
 // A file that is written by its name and the members for it are one thing: the kernel's side

@@ -257,8 +257,10 @@ class EngineImpl : public Engine {
   bool SeeOomScore(Container& container);
   // The same of its group, where that goes with its last process.
   bool SeeGroup(Container& container);
-  // On record are the resources of `asked` from now on; on failure, those of before.
-  absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked);
+  // On record are the resources of `asked` from now on, and of the classes in `changing` what is
+  // said there (see ChangingTo); on failure, those of before.
+  absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked,
+                         const qos::HeldClasses& changing);
   // Of one that is found after a kill: writes what its row says, if its update was cut off.
   absl::Status FinishUpdate(const ContainerRecord& record);
   absl::Status FinishUpdate(const SandboxRecord& record);
@@ -390,6 +392,12 @@ class EngineImpl : public Engine {
   // `changed`: `held` is another, to be saved. Also on error the registry knows the holder; what
   // could not be put back stays on record as it was.
   absl::Status AdoptClasses(const qos::Target& target, qos::HeldClasses* held, bool* changed);
+  // Of the types in `asked`, what is on record while they are changed from what is held. Empty
+  // where there are no classes.
+  qos::HeldClasses ChangingTo(const qos::HeldClasses& held, const qos::ClassNames& asked) const;
+  // Of one that is found after a kill: if its row says what a cut-off update was to change, that
+  // becomes what AdoptClasses puts in force.
+  absl::Status FinishClasses(ContainerRecord* record, bool* changed) const;
   absl::Status SaveClasses(Container& container, const qos::HeldClasses& held);
   absl::Status SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held);
   // Has the registry record what a reload changes.

@@ -305,9 +305,11 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   const bool is_live = HasProcess(record);
   const bool may_hold = is_live || record.state == ContainerState::kCreating;
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
+    bool is_due = false;
     bool changed = false;
+    Trouble(finding, FinishClasses(&record, &is_due));
     Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
-    if (changed) Trouble(finding, options_.store->PutContainer(record));
+    if (is_due || changed) Trouble(finding, options_.store->PutContainer(record));
     Trouble(finding, FinishUpdate(record));
     if (is_live) Trouble(finding, RegisterAgain(record));
   }

@@ -23,6 +23,11 @@ inline std::string RoomMarkIdOf(absl::string_view sandbox_id) {
   return absl::StrCat(sandbox_id, ".room");
 }
 
+// The id of the mark that says which classes of a container are changed by its update.
+inline std::string ClassesMarkIdOf(absl::string_view container_id) {
+  return absl::StrCat(container_id, ".classes");
+}
+
 // A file that is there while the object lives: what of the update's row is in the kernel by then is
 // not known. A pod's says what was to be written: its row also holds what is only for information.
 // A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h);
