@@ -143,6 +143,33 @@ TEST_F(PassDownTest, AnUpdatesAnnotationsAreShown) {
   EXPECT_THAT(OciConfig(Start(pod, Web())), Not(HasSubstr("example.com/option")));
 }
 
+TEST_F(PassDownTest, APodsOwnCpusetOutlivesARestart) {
+  if (!Host().Exists("sys/devices/system/cpu/cpu1")) GTEST_SKIP() << "needs two CPUs";
+  const std::string pod = RunAnnounced();
+  const std::string id = Start(pod, Web());
+  const std::string own = CgroupOf(pod, id);
+  const std::string group = own.substr(0, own.rfind('/'));
+  cri::UpdatePodSandboxResourcesRequest request;
+  request.set_pod_sandbox_id(pod);
+  request.mutable_resources()->set_cpuset_cpus("0");
+  ASSERT_TRUE(Update(request).ok());
+  ASSERT_EQ(Cgroups().Read(group)->cpuset_cpus, "0");
+  node_.KillDaemon();
+  const bool is_v1 = Cgroups().layout() != linux::CgroupLayout::kV2;
+  const auto in_cpuset = [&] { return *Cgroups().ReadFile(own, "cpuset", "cgroup.procs"); };
+  if (is_v1) {  // what is brought back last tells that all have followed
+    const std::vector<pid_t> pids = *Cgroups().Processes(own, /*recursive=*/true);
+    for (const pid_t pid : pids) {
+      ASSERT_TRUE(Cgroups().WriteFile(group, "cpuset", "cgroup.procs", absl::StrCat(pid)).ok());
+    }
+    ASSERT_EQ(in_cpuset(), "");
+  }
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(!is_v1 || Eventually([&] { return !in_cpuset().empty(); }));
+  EXPECT_EQ(Cgroups().Read(group)->cpuset_cpus, "0");
+  EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2"), "0\n");
+}
+
 TEST_F(PassDownTest, WhatCannotBeMeantIsRefused) {
   cri::PodSandboxConfig config = PodConfig();
   *config.mutable_pod_resources() = Announcing("-1");

@@ -1,6 +1,7 @@
 // Cpusets of containers and of pods' inits, as the share of the node that pods may use makes them.
+#include <cerrno>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -46,6 +47,27 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
       "; where kubelet's CPU manager chose them, its configuration needs ",
       "reservedSystemCPUs: \"", others.ToString(),
       "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
+}
+
+bool OwnsItsGroup(const SandboxRecord& pod) {
+  return absl::c_linear_search(pod.owned_cgroups, pod.cgroup_path);
+}
+
+// Of a pod's own cpuset what its group is given; "" for a list that the pod leaves to its parent.
+linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share) {
+  const linux::CgroupSettings asked = {.cpuset_cpus = pod.spec.resources.cpuset_cpus,
+                                       .cpuset_mems = pod.spec.resources.cpuset_mems};
+  const linux::CgroupSettings left = Follow(asked, share).settings;
+  linux::CgroupSettings own = {.cpuset_cpus = "", .cpuset_mems = ""};
+  if (!asked.cpuset_cpus.value_or("").empty()) own.cpuset_cpus = left.cpuset_cpus;
+  if (!asked.cpuset_mems.value_or("").empty()) own.cpuset_mems = left.cpuset_mems;
+  return own;
+}
+
+// An empty set says that nothing is known of the node.
+void Narrow(const std::optional<std::string>& list, resources::CpuSet* set) {
+  const auto own = resources::CpuSet::Parse(list.value_or(""));
+  if (!set->Empty() && own.ok() && !own->Empty()) *set = *own;
 }
 
 }  // namespace
@@ -113,6 +135,31 @@ void EngineImpl::PutIntoShare(linux::CgroupSettings* asked) const {
   if (!given.cpuset_mems.value_or("").empty()) asked->cpuset_mems = given.cpuset_mems;
 }
 
+NodeShare EngineImpl::ShareIn(const SandboxRecord& pod, const NodeShare& share) const {
+  if (options_.cgroups->layout() == linux::CgroupLayout::kV2 || !OwnsItsGroup(pod)) return share;
+  const linux::CgroupSettings own = OwnCpuset(pod, share);
+  NodeShare in_pod = share;
+  Narrow(own.cpuset_cpus, &in_pod.cpus);
+  Narrow(own.cpuset_mems, &in_pod.memory_nodes);
+  return in_pod;
+}
+
+void EngineImpl::PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
+                            const NodeShare& share, linux::CgroupSettings* given) const {
+  const auto sandbox = FindSandbox(sandbox_id);
+  if (!sandbox.ok()) return;
+  const NodeShare in_pod = ShareIn((*sandbox)->Snapshot(), share);
+  const auto is_left = [](const std::optional<std::string>& list) {
+    return list.value_or("").empty();
+  };
+  if (is_left(asked.cpuset_cpus) && !is_left(given->cpuset_cpus)) {
+    given->cpuset_cpus = in_pod.cpus.ToString();
+  }
+  if (is_left(asked.cpuset_mems) && !is_left(given->cpuset_mems)) {
+    given->cpuset_mems = in_pod.memory_nodes.ToString();
+  }
+}
+
 void EngineImpl::TellLost(Container& container, const Confined& confined) {
   {
     absl::MutexLock lock(&container.mutex);
@@ -141,24 +188,44 @@ void EngineImpl::FollowShare() {
     sandboxes = sandboxes_.All();
     containers = containers_.All();
   }
-  FollowInParents(sandboxes);
+  const auto later = FollowInParents(sandboxes);
   for (const auto& sandbox : sandboxes) FollowShare(*sandbox);
   for (const auto& container : containers) FollowShare(*container);
-}
-
-// On v1 a CPU that went is gone from every group for good: ours get it back, outermost first.
-void EngineImpl::FollowInParents(const std::vector<std::shared_ptr<Sandbox>>& sandboxes) {
-  if (options_.cgroups->layout() == linux::CgroupLayout::kV2) return;
-  std::set<std::string> groups;  // a parent's path is before those of its groups
-  for (const auto& sandbox : sandboxes) {
-    const SandboxRecord record = sandbox->Snapshot();
-    groups.insert(record.owned_cgroups.begin(), record.owned_cgroups.end());
-  }
-  for (const std::string& group : groups) {
-    const absl::Status done =
-        options_.cgroups->Apply(group, {.cpuset_cpus = "", .cpuset_mems = ""});
+  for (const auto& [group, cpuset] : later) {
+    const absl::Status done = options_.cgroups->Apply(group, cpuset);
     if (!absl::IsNotFound(done)) Warn("", "", done);
   }
+}
+
+// On v1 a CPU that went is gone from every group for good: ours get it back, outermost first. A pod
+// with a cpuset of its own gets what is left of that; the kernel refuses it (EBUSY) as long as a
+// group within has others.
+std::map<std::string, linux::CgroupSettings> EngineImpl::FollowInParents(
+    const std::vector<std::shared_ptr<Sandbox>>& sandboxes) {
+  std::map<std::string, linux::CgroupSettings> later;
+  if (options_.cgroups->layout() == linux::CgroupLayout::kV2) return later;
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
+  const NodeShare share = CurrentShare().share;
+  std::map<std::string, linux::CgroupSettings> groups;  // a parent's path is before those within
+  for (const auto& sandbox : sandboxes) {
+    const SandboxRecord record = sandbox->Snapshot();
+    for (const std::string& group : record.owned_cgroups) groups.emplace(group, as_parent);
+    if (!OwnsItsGroup(record)) continue;
+    linux::CgroupSettings& own = groups[record.cgroup_path];
+    own = OwnCpuset(record, share);
+    LeaveOut(ClassFiles(record.id), &own);
+  }
+  for (const auto& [group, cpuset] : groups) {
+    absl::Status done = options_.cgroups->Apply(group, cpuset);
+    if (ErrnoOf(done) == EBUSY && cpuset != as_parent) {
+      later.emplace(group, cpuset);
+      done = options_.cgroups->Apply(group, as_parent);
+    }
+    if (!absl::IsNotFound(done)) Warn("", "", done);
+  }
+  return later;
 }
 
 void EngineImpl::FollowShare(const Sandbox& sandbox) {
@@ -166,7 +233,7 @@ void EngineImpl::FollowShare(const Sandbox& sandbox) {
   if (record.pause.pid == 0 || record.state != SandboxState::kReady) return;
   const std::string group = PauseCgroupOf(record);
   absl::Status done = options_.cgroups->Apply(
-      group, Follow(linux::CgroupSettings(), CurrentShare().share).settings);
+      group, Follow(linux::CgroupSettings(), ShareIn(record, CurrentShare().share)).settings);
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(group);
   if (!absl::IsNotFound(done)) Warn(sandbox.id, "", done);
 }
@@ -175,7 +242,11 @@ void EngineImpl::FollowShare(Container& container) {
   absl::MutexLock alone(&container.cpuset);
   const ContainerRecord record = container.Snapshot();
   if (!HasProcess(record)) return;
-  Confined confined = Follow(record.spec.resources, CurrentShare().share);
+  NodeShare share = CurrentShare().share;
+  if (const auto pod = FindSandbox(record.sandbox_id); pod.ok()) {
+    share = ShareIn((*pod)->Snapshot(), share);
+  }
+  Confined confined = Follow(record.spec.resources, share);
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   LeaveOut(ClassFiles(record.id), &confined.settings);

@@ -265,8 +265,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
   readier_.Expect();
   const ShareNow share = CurrentShare();
-  const absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
+  absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
   if (!confined.ok()) return Annotate(confined.status(), what);
+  PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
   StartPhase phase(options_.observe_phase);
   const absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), what);

@@ -253,8 +253,9 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   // From here on alone: who follows the node's share waits for this lock.
   absl::MutexLock cpuset(&container->cpuset);
   const ShareNow share = CurrentShare();
-  const absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
+  absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
   if (!confined.ok()) return Annotate(confined.status(), what);
+  PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   PLIMSOLL_RETURN_IF_ERROR(

@@ -288,6 +288,76 @@ TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
             absl::StrCat("update sandbox ", pod, ": ", busy.message()));
 }
 
+// There groups are given their CPUs anew, since the kernel takes those that go away for good.
+TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
+  cgroups_.machine = linux::CgroupLayout::kHybrid;
+  const NodeShare whole = Share("0-1", "0", /*is_whole=*/true);
+  engine_->SetNodeShare(whole);
+  SandboxSpec spec = PodSpec("pinned");
+  spec.resources.cpuset_cpus = "0";
+  const std::string pinned = *engine_->RunSandbox(spec, "");
+  const std::string updated = Pod();
+  ASSERT_TRUE(engine_->UpdateSandboxResources(updated, {.resources = {.cpuset_cpus = "1"}}).ok());
+  const std::string follows = Create(pinned, {}, "follows");
+  const std::string own = Create(updated, {.cpuset_cpus = "1"}, "own");
+  const auto of_pod = [&](const std::string& pod) {
+    return cgroups_.cpuset(engine_->GetSandbox(pod)->cgroup_path);
+  };
+  // Containers follow last.
+  const auto all_have_followed = [&] {
+    return WaitUntil([&] {
+      return !CpusetOf(follows).first.starts_with("-") && !CpusetOf(own).first.starts_with("-");
+    });
+  };
+  for (const NodeShare& share : {whole, Share("0-1")}) {
+    SCOPED_TRACE(share.is_whole ? "whole" : "part");
+    StartEngine();
+    for (const std::string& id : {follows, own}) {
+      ASSERT_TRUE(cgroups_.Apply(engine_->GetContainer(id)->cgroup_path, {}).ok());
+    }
+    engine_->SetNodeShare(share);
+    ASSERT_TRUE(all_have_followed());
+    EXPECT_THAT(of_pod(pinned), Pair("0", ""));
+    EXPECT_THAT(of_pod(updated), Pair("1", ""));
+    EXPECT_THAT(CpusetOf(follows), share.is_whole ? Pair("", "") : Pair("0", "0"));
+    EXPECT_THAT(CpusetOf(own).first, "1");
+  }
+  // New ones, and those that give up their own, are as the pod too.
+  Create(pinned, {}, "new");
+  EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
+  ASSERT_TRUE(engine_->UpdateResources(own, {.cgroup = {.cpuset_cpus = ""}}).ok());
+  EXPECT_EQ(CpusetOf(own).first, "1");
+  // Of what it asked for there is the share's part; where there is none, the share.
+  engine_->SetNodeShare(Share("1"));
+  EXPECT_TRUE(Becomes(follows, "1"));
+  EXPECT_THAT(of_pod(pinned), Pair("1", ""));
+  engine_->SetNodeShare(Share("0-1"));
+  EXPECT_TRUE(Becomes(follows, "0"));
+  EXPECT_THAT(of_pod(pinned), Pair("0", ""));
+}
+
+// EBUSY: a container has CPUs still that the pod is to lose.
+TEST_F(EngineCpusetTest, APodsOwnCpusetFollowsLastWhereAContainerIsInTheWay) {
+  cgroups_.machine = linux::CgroupLayout::kHybrid;
+  SandboxSpec spec = PodSpec();
+  spec.resources.cpuset_cpus = "0-1";
+  const std::string pod = *engine_->RunSandbox(spec, "");
+  const std::string group = engine_->GetSandbox(pod)->cgroup_path;
+  const std::string id = Create(pod, {.cpuset_cpus = "0-1"});
+  std::vector<std::string> seen;
+  cgroups_.on_apply = [&] {
+    seen.push_back(absl::StrCat(cgroups_.cpuset(group).first, " ", CpusetOf(id).first));
+    if (seen.size() == 1) cgroups_.faults.FailNext("Apply", ErrnoStatus(EBUSY, "cpuset.cpus"));
+  };
+  engine_->SetNodeShare(Share("0"));
+  EXPECT_TRUE(WaitUntil([&] { return cgroups_.cpuset(group).first == "0"; }));
+  engine_.reset();  // ends what uses `seen`
+  cgroups_.on_apply = nullptr;
+  StartEngine();
+  EXPECT_EQ(CpusetOf(id).first, "0");
+  EXPECT_EQ(seen.back(), " 0") << "as its parent until the container has followed";
+}
+
 TEST_F(EngineCpusetTest, WithoutCpusetsThatIsSaid) {
   cgroups_.controllers = {};
   engine_->SetNodeShare(Share("0"));

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -362,10 +363,17 @@ class EngineImpl : public Engine {
                                         bool is_new);
   // The same for a container that is there already.
   void PutIntoShare(linux::CgroupSettings* asked) const;
+  // What of the share is there for those in a pod: on v1 a group has no CPU that its parent lacks.
+  NodeShare ShareIn(const SandboxRecord& pod, const NodeShare& share) const;
+  // Of the lists that `asked` leaves to the share, those in `given` become the pod's.
+  void PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
+                  const NodeShare& share, linux::CgroupSettings* given) const;
   // An event when what it lost of what it asked for is other than before.
   void TellLost(Container& container, const Confined& confined);
   void FollowShare();
-  void FollowInParents(const std::vector<std::shared_ptr<Sandbox>>& sandboxes);
+  // Returns the cpusets of pods that can be set only once the groups within have followed.
+  std::map<std::string, linux::CgroupSettings> FollowInParents(
+      const std::vector<std::shared_ptr<Sandbox>>& sandboxes);
   void FollowShare(const Sandbox& sandbox);
   void FollowShare(Container& container);
 
