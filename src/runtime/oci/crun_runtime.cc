@@ -257,9 +257,8 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   created->monitor = monitored.monitor;
   // A handler's program may have put a machine around the container.
   if (!request.program.empty()) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const std::string text,
-      options_.host.Read(absl::StrCat("proc/", created->init.pid, "/mountinfo")));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, options_.host.Read(absl::StrCat(
+                                                        "proc/", created->init.pid, "/mountinfo")));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, linux::ParseMountInfo(text));
   return Annotate(CheckArrived(mounts, spec.targets),
                   absl::StrCat("container ", request.spec->name));
