@@ -344,8 +344,6 @@ TEST_F(PodsTest, TenPodsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What a container ends by is told in code and reason, and kubelet adds the container's own words
-// to the message: so that is empty, unless the runtime has something to say.
 // NOT_FOUND of a container that another call has removed is no word about the pod.
 TEST_F(PodsTest, AStopBesideRemovalsOfItsContainersStopsThePod) {
   for (int round = 0; round < 8; ++round) {
@@ -380,6 +378,8 @@ TEST_F(PodsTest, AStopBesideRemovalsOfItsContainersStopsThePod) {
   }
 }
 
+// What a container ends by is told in code and reason, and kubelet adds the container's own words
+// to the message: so that is empty, unless the runtime has something to say.
 TEST_F(PodsTest, AnEndByItselfHasAReasonAndNoMessage) {
   const std::string pod = RunPod();
   cri::PodSandboxConfig host_pids = PodConfig();  // elsewhere process 1 ignores signals

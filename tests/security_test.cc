@@ -318,7 +318,7 @@ TEST_F(SecurityTest, ALinkThatIsSwappedMeanwhileDoesNotEither) {
   }
   done = true;
   swaps.join();
-  RecordProperty("made", made);
+  EXPECT_GT(made, 0) << "or nothing was tried";
 }
 
 // lxcfs, Cilium, cAdvisor and node-exporter, as their manifests have it.

@@ -156,8 +156,9 @@ class RuntimeHandlers {
   // Clients send the options of pods to nodes of every kind.
   void WarnOfSelinux(const linux::SelinuxOptions& options,
                      std::vector<std::string>* warnings) const;
-  // A pod has no process of its own whose score could be set. Once of each pod.
+  // Whether `status` is NOT_FOUND of the pod itself, and not of something that it needs.
   bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
+  // A pod has no process of its own whose score could be set. Once of each pod.
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);

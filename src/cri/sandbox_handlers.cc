@@ -89,7 +89,6 @@ void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
                      "container's is in its own resources")});
 }
 
-// NOT_FOUND may also be of something that the pod needs.
 bool RuntimeHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
   return absl::IsNotFound(status) && absl::IsNotFound(engine_->GetSandbox(sandbox_id).status());
 }

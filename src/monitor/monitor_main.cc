@@ -142,7 +142,7 @@ Exit Watch(pid_t init, int signals, Control* control) {
                                                    {control->fd(), POLLIN, 0}};
     const int attached = attachments.Poll(polls + kOwn);
     constexpr int kLookAgainMilliseconds = 200;
-    const auto count = static_cast<nfds_t>(kOwn + attached);
+    const auto count = nfds_t{kOwn} + static_cast<nfds_t>(attached);
     if (poll(polls, count, out.hung_up() ? kLookAgainMilliseconds : -1) < 0) continue;
     signalfd_siginfo ignored;
     if (polls[0].revents != 0 && read(signals, &ignored, sizeof(ignored)) < 0) continue;

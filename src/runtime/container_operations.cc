@@ -262,6 +262,15 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                                                       StateName(sandbox_record.state),
                                                       "; it must be Ready"));
   }
+  {
+    // A stop that failed has given back some of the pod.
+    absl::MutexLock lock(&sandbox->mutex);
+    if (sandbox->stopping) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(what, ": a stop of its sandbox ", sandbox->id,
+                       " was begun, and failed; only to stop and to remove it are left"));
+    }
+  }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
   readier_.Expect();
   const ShareNow share = CurrentShare();

@@ -175,6 +175,7 @@ class EngineImpl : public Engine {
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
   // a sandbox that can only be removed.
   void UndoSandbox(SandboxRecord record);
+  absl::Status UnlessGone(const Container& container, absl::Status status) const;
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
@@ -265,6 +266,7 @@ class EngineImpl : public Engine {
   // Of one that is found after a kill: writes what its row says, if its update was cut off.
   absl::Status FinishUpdate(const ContainerRecord& record);
   absl::Status FinishUpdate(const SandboxRecord& record);
+  absl::Status FinishLimits(const SandboxRecord& record);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
   absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
   // In the pod's own group, for a memory limit below what is in use.

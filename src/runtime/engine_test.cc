@@ -418,6 +418,18 @@ TEST_F(EngineTest, WithoutTheInitOfItsPidNamespaceASandboxIsNotReady) {
   ExpectNothingLeft();
 }
 
+// As when a file of it is missing: no sign that another call has removed the container.
+TEST_F(EngineTest, WhatAContainerLacksKeepsItsPod) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  runtime_.faults.FailNext("Delete", absl::NotFoundError("its bundle"));
+  EXPECT_TRUE(absl::IsNotFound(engine_->RemoveSandbox(pod)));
+  EXPECT_TRUE(engine_->GetContainer(id).ok());
+  EXPECT_TRUE(engine_->GetSandbox(pod).ok());
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  EXPECT_TRUE(absl::IsNotFound(engine_->GetContainer(id).status()));
+}
+
 TEST_F(EngineTest, APidNamespaceToShareMustBeThere) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   ContainerSpec spec = Spec();

@@ -225,6 +225,9 @@ TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
   ASSERT_FALSE(engine_->StopSandbox(other).ok());
   EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxBroken));
+  const absl::Status refused = engine_->CreateContainer(other, Spec(), "").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("a stop of its sandbox"));
   scripts_.WriteGood("main", kResult);
   EXPECT_TRUE(engine_->RemoveSandbox(other).ok());
 }

@@ -20,11 +20,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Of a container of a pod: another call may have removed it meanwhile.
-absl::Status UnlessGone(absl::Status status) {
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
-}
-
 // Where a keeper is needed (CgroupManager::MakeKeeper), its group; else empty. With the id: several
 // pods may name one cgroup parent.
 std::string KeeperOf(const SandboxRecord& record) {
@@ -270,7 +265,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
 
 absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   for (const auto& container : ContainersOf(record.id)) {
-    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(RemoveContainer(container->id)));
+    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
@@ -299,9 +294,18 @@ void EngineImpl::UndoSandbox(SandboxRecord record) {
   sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
 }
 
+// Of a container of a pod: another call may have removed it meanwhile. NOT_FOUND may also be of
+// something that the container needs, while it is still there.
+absl::Status EngineImpl::UnlessGone(const Container& container, absl::Status status) const {
+  const bool is_gone =
+      absl::IsNotFound(status) && absl::IsNotFound(FindContainer(container.id).status());
+  return is_gone ? absl::OkStatus() : status;
+}
+
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
   for (const auto& container : ContainersOf(sandbox->id)) {
-    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(StopContainer(container->id, absl::ZeroDuration())));
+    PLIMSOLL_RETURN_IF_ERROR(
+        UnlessGone(*container, StopContainer(container->id, absl::ZeroDuration())));
   }
   SandboxRecord record;
   {
@@ -368,7 +372,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     }
   }
   for (const auto& container : ContainersOf(sandbox->id)) {
-    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(RemoveContainer(container->id)));
+    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*options_.store, *sandbox));
   SandboxRecord record;

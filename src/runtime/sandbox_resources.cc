@@ -94,8 +94,12 @@ absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
 }
 
 absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
-  PLIMSOLL_RETURN_IF_ERROR(
-      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path));
+  const absl::Status room =
+      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path);
+  return FirstError(room, FinishLimits(record));
+}
+
+absl::Status EngineImpl::FinishLimits(const SandboxRecord& record) {
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   constexpr char kWhat[] = "finish a pod's update that was cut off";

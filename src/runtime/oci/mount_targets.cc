@@ -17,11 +17,10 @@ namespace {
 using Json = nlohmann::json;
 
 // Of the kernel's, made to a container's measure by lxcfs(1) and checkpointing tools.
-constexpr std::array<absl::string_view, 14> kReplaceable = {"/proc/cpuinfo",
+constexpr std::array<absl::string_view, 13> kReplaceable = {"/proc/cpuinfo",
                                                             "/proc/diskstats",
                                                             "/proc/loadavg",
                                                             "/proc/meminfo",
-                                                            "/proc/net/dev",
                                                             "/proc/pressure/cpu",
                                                             "/proc/pressure/io",
                                                             "/proc/pressure/memory",
@@ -71,8 +70,19 @@ absl::Status AddMount(const Json& mount, MountTargets* targets) {
   return absl::OkStatus();
 }
 
-void AddPaths(const Json& paths, MountTargets* targets) {
-  for (const Json& path : paths) targets->points.insert(Normal(path.get<std::string>()));
+void AddPaths(const Json& paths, absl::flat_hash_set<std::string>* points) {
+  for (const Json& path : paths) points->insert(Normal(path.get<std::string>()));
+}
+
+bool IsOfSysfs(absl::string_view type) {
+  return type == "sysfs" || absl::c_linear_search(kOfSysfs, type);
+}
+
+// Of a read-only path: in /proc a part of procfs, in /sys of what the kernel has there.
+bool IsBoundOntoItself(const linux::MountInfo& mount) {
+  if (IsAtOrBelow(mount.mount_point, "/proc")) return mount.fs_type == "proc";
+  return !IsAtOrBelow(mount.mount_point, "/sys") || IsOfSysfs(mount.fs_type) ||
+         mount.fs_type == "tmpfs";  // cgroup v1 has one above its hierarchies
 }
 
 }  // namespace
@@ -85,8 +95,9 @@ absl::StatusOr<MountTargets> TargetsOf(const Json& spec) {
   }
   const Json none = Json::array();
   const Json part = spec.value("linux", Json::object());
-  AddPaths(part.value("maskedPaths", none), &targets);
-  AddPaths(part.value("readonlyPaths", none), &targets);
+  AddPaths(part.value("maskedPaths", none), &targets.points);
+  AddPaths(part.value("readonlyPaths", none), &targets.read_only);
+  if (spec.contains("hooks")) targets.trees.push_back("/proc/driver");
   for (const Json& device : part.value("devices", none)) {
     targets.points.insert(Normal(device["path"].get<std::string>()));
   }
@@ -103,6 +114,7 @@ absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts,
           absl::StrCat("what is mounted at /proc is ", mount.fs_type, ", not procfs"));
     }
     if (targets.points.contains(path)) continue;
+    if (targets.read_only.contains(path) && IsBoundOntoItself(mount)) continue;
     if (IsAtOrBelow(path, "/sys") && absl::c_linear_search(kOfSysfs, mount.fs_type)) continue;
     if (absl::c_any_of(targets.trees,
                        [&path](const std::string& tree) { return IsAtOrBelow(path, tree); })) {

@@ -20,15 +20,19 @@ namespace plimsoll::runtime {
 
 struct MountTargets {
   absl::flat_hash_set<std::string> points;
-  std::vector<std::string> trees;  // bound with what is mounted below
+  absl::flat_hash_set<std::string> read_only;  // bound onto themselves
+  std::vector<std::string> trees;              // bound with what is mounted below
 };
 
-// Of an OCI spec: mounts, masked and read-only paths, devices. INVALID_ARGUMENT for a mount that is
-// asked for in /proc: but for procfs itself, only files that lxcfs and its like replace may be.
+// Of an OCI spec: mounts, masked and read-only paths, devices, and /proc/driver where it has hooks:
+// those of GPUs mount there (NVIDIA's, over /proc/driver/nvidia/params). INVALID_ARGUMENT for a
+// mount that is asked for in /proc: but for procfs itself, only files that lxcfs and its like
+// replace may be.
 absl::StatusOr<MountTargets> TargetsOf(const nlohmann::json& spec);
 
 // `mounts` are those of a container that was created and hasn't been started. FAILED_PRECONDITION
-// when one in /proc, /sys or /dev is none of `targets`, or what is at /proc isn't procfs.
+// when one in /proc, /sys or /dev is none of `targets`, what is at /proc isn't procfs, or what is
+// at a read-only path there isn't what was there before.
 absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts, const MountTargets& targets);
 
 }  // namespace plimsoll::runtime

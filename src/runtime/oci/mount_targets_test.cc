@@ -57,7 +57,7 @@ class MountTargetsTest : public ::testing::Test {
 TEST_F(MountTargetsTest, WhatWasAskedForMayBeThere) {
   for (const char* path :
        {"/etc/hosts", "/anywhere/else", "/process", "/dev/shm", "/dev/shm/below", "/sys",
-        "/sys/fs/cgroup/memory", "/proc/acpi", "/proc/sys", "/dev/fuse", "/dev/null"}) {
+        "/sys/fs/cgroup/memory", "/proc/acpi", "/dev/fuse", "/dev/null"}) {
     EXPECT_TRUE(Arrive(At(path)).ok()) << path;
   }
   EXPECT_TRUE(Arrive(At("/sys/kernel/security", "securityfs")).ok()) << "of the host's sysfs";
@@ -74,6 +74,22 @@ TEST_F(MountTargetsTest, NothingElseMayBeInDirectoriesOfTheKernel) {
   }
 }
 
+TEST_F(MountTargetsTest, AReadOnlyPathIsBoundOntoItself) {
+  EXPECT_TRUE(Arrive(At("/proc/sys", "proc")).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(At("/proc/sys")))) << "a volume in its place";
+  spec_["linux"]["readonlyPaths"] = {"/sys/firmware", "/etc"};
+  EXPECT_TRUE(Arrive(At("/sys/firmware", "sysfs")).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(At("/sys/firmware"))));
+}
+
+TEST_F(MountTargetsTest, HooksMayMountWhereDriversAre) {
+  const linux::MountInfo params = At("/proc/driver/nvidia/params", "tmpfs");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(params)));
+  spec_["hooks"]["createContainer"] = {{{"path", "/usr/bin/nvidia-ctk"}}};
+  EXPECT_TRUE(Arrive(params).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(At("/proc/1/attr/exec"))));
+}
+
 TEST_F(MountTargetsTest, AtProcIsProcfs) {
   const absl::Status status = Arrive(At("/proc", "tmpfs"));
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
@@ -86,7 +102,7 @@ TEST_F(MountTargetsTest, InProcOnlyWhatLxcfsReplacesMayBeAskedFor) {
     EXPECT_TRUE(Ask(path).ok()) << path;
   }
   for (const char* path : {"/proc/self/attr/exec", "/proc/sys/kernel/core_pattern", "/proc/1",
-                           "/proc/meminfo/x", "//proc/./keys"}) {
+                           "/proc/meminfo/x", "/proc/net/dev", "//proc/./keys"}) {
     const absl::Status status = Ask(path);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << path << status;
   }
