@@ -40,6 +40,13 @@ absl::Status WriteLines(const CgroupWrite& write) {
   return absl::OkStatus();
 }
 
+// With the file that tells what `write` changes. cpu.weight.nice reads as the nearest nice level of
+// a weight that may lie between two (cgroup-v2.rst, "CPU Interface Files").
+CgroupWrite AsRead(CgroupWrite write) {
+  if (write.file == "cpu.weight.nice") write.file = "cpu.weight";
+  return write;
+}
+
 // The write that makes `write` undone, given what the file held.
 CgroupWrite Inverse(const CgroupWrite& write, const std::string& before) {
   CgroupWrite inverse = write;
@@ -63,16 +70,17 @@ absl::Status WriteAllOrNothing(const std::vector<CgroupWrite>& writes) {
   std::vector<CgroupWrite> undo;
   absl::Status status;
   for (const CgroupWrite& write : writes) {
-    const auto before = write.tree->Read(write.group, write.file);
+    const CgroupWrite known = AsRead(write);
+    const auto before = known.tree->Read(known.group, known.file);
     status = before.status();
     if (!status.ok()) break;
-    if (*before == write.value) continue;
+    if (*before == write.value && known.file == write.file) continue;
     // A refused write of several lines may have been taken in part, so it is undone too.
     const bool is_partial = absl::StrContains(write.value, '\n');
-    if (is_partial) undo.push_back(Inverse(write, *before));
+    if (is_partial) undo.push_back(Inverse(known, *before));
     status = WriteLines(write);
     if (!status.ok()) break;
-    if (!is_partial) undo.push_back(Inverse(write, *before));
+    if (!is_partial) undo.push_back(Inverse(known, *before));
   }
   if (status.ok()) return status;
   std::string not_undone;

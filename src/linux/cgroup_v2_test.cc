@@ -229,6 +229,20 @@ TEST_F(CgroupV2Test, LinesOfANestedFileAreWrittenAndUndoneOneByOne) {
                                          "/a/b/io.max=8:16 rbps=max wbps=max riops=max wiops=max"));
 }
 
+// The kernel tells of a weight between two nice levels the nearest one.
+TEST_F(CgroupV2Test, ANiceLevelIsWrittenThoughItReadsAsThatAlready) {
+  Put("cpu.weight", "300\n");
+  Put("cpu.weight.nice", "-5\n");
+  tree_->writes.clear();
+  ASSERT_TRUE(cgroups_.Apply("/a/b", {.unified = {{"cpu.weight.nice", "-5"}}}).ok());
+  EXPECT_THAT(tree_->writes, ElementsAre("/a/b/cpu.weight.nice=-5"));
+  tree_->writes.clear();
+  tree_->refuse["/a/b/memory.high"] = EIO;
+  EXPECT_FALSE(
+      cgroups_.Apply("/a/b", {.unified = {{"cpu.weight.nice", "-9"}, {"memory.high", "1"}}}).ok());
+  EXPECT_THAT(tree_->writes, ElementsAre("/a/b/cpu.weight.nice=-9", "/a/b/cpu.weight=300"));
+}
+
 TEST_F(CgroupV2Test, AMissingControllerIsAPrecondition) {
   ASSERT_TRUE(dir_.root().RemoveFile("a/b/cpu.weight").ok());
   const absl::Status status = cgroups_.Apply("/a/b", {.cpu_shares = 100, .pids_limit = 4});
