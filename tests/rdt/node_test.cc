@@ -258,7 +258,7 @@ TEST_F(RdtNodeTest, CommandsThatEnterDuringAHundredChangesStayInTheClass) {
 
 // Killed in the middle of a change, with the container frozen for it: the next start lets it run
 // and puts it where it belongs.
-TEST_F(RdtNodeTest, AChangeThatIsCutOffIsPutBackAndRuns) {
+TEST_F(RdtNodeTest, AChangeThatIsCutOffIsFinishedAndRuns) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("gold"));
   const std::string group = CgroupOf(pod, id);
@@ -282,10 +282,11 @@ TEST_F(RdtNodeTest, AChangeThatIsCutOffIsPutBackAndRuns) {
     const auto left = Cgroups().ReadFile(group, "freezer", v2 ? "cgroup.freeze" : "freezer.state");
     EXPECT_EQ(*left, *state) << "nobody was there to thaw it";
     ASSERT_TRUE(node_.StartDaemon().ok());
-    EXPECT_EQ(ClassOf(id), "gold");
+    EXPECT_EQ(ClassOf(id), "silver");
     EXPECT_EQ(ExecOutput(id, "echo alive"), "alive\n");
-    EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 3u);
+    EXPECT_GE(ThreadsIn(pod, id, "node.silver"), 3u);
     EXPECT_TRUE(Eventually([&] { return !absl::StrContains(Verbose(id), "drift"); }));
+    ASSERT_TRUE(Assign(id, "gold").ok());
   }
   if (!frozen) GTEST_SKIP() << "this machine is too busy to freeze three processes within 20 ms";
 }
