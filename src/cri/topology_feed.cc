@@ -41,7 +41,10 @@ class TopologyFeed::Stream final : public Reactor {
   // Before the first Offer: for so long it waits for one.
   void WaitFor(absl::Duration first_within) {
     wait_ = std::make_shared<Wait>();
-    wait_->stream = this;
+    {
+      absl::MutexLock lock(&wait_->mutex);
+      wait_->stream = this;
+    }
     alarm_.Set(absl::ToChronoTime(absl::Now() + first_within), [wait = wait_](bool is_due) {
       absl::MutexLock lock(&wait->mutex);
       if (is_due && wait->stream != nullptr) wait->stream->GiveUp();
