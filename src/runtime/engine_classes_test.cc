@@ -247,6 +247,7 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
     now.oom = oom_.members;
     now.limits = *cgroups_.Read(group);
   };
+  note("with the marks, before the row is written");
   cgroups_.on_apply = [&] { note("before the limits are written"); };
   rdt_.on_assign = [&] { note("before the kernel has the class of rdt"); };
   oom_.on_assign = [&] { note("before the kernel has the class of oom"); };
@@ -256,7 +257,8 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
   cgroups_.on_apply = nullptr;
   rdt_.on_assign = nullptr;
   oom_.on_assign = nullptr;
-  ASSERT_EQ(moments.size(), 3u);
+  ASSERT_EQ(moments.size(), 4u);
+  moments.front().marks = moments[1].marks;
   // All of the kernel's part done, and the row not told.
   moments.push_back(moments.back());
   moments.back().name = "before the row says so";
@@ -278,7 +280,8 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
       Restart();
       EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
       const ContainerRecord row = store_.LoadContainers()->front();
-      const bool is_new = row.spec.resources.pids_limit == 17;
+      const bool is_new = &moment != &moments.front();
+      EXPECT_EQ(row.spec.resources.pids_limit, is_new ? 17 : 1);
       EXPECT_EQ(cgroups_.Read(group)->pids_limit, row.spec.resources.pids_limit);
       EXPECT_EQ(rdt_.members[id], is_new ? "silver" : "gold");
       EXPECT_EQ(oom_.members[id], is_new ? "bronze" : "gold");
