@@ -20,7 +20,7 @@ fi
   cd "$other"
   cmake --preset dev -DBUILD_TESTING=OFF >/dev/null
   targets=()
-  for target in plimsolld plimsoll-monitor plimsoll-launch plimsoll-pause; do
+  for target in plimsolld plimsoll-monitor plimsoll-launch plimsoll-exec plimsoll-pause; do
     # An older revision may lack one.
     if ninja -C build/dev -t query "$target" >/dev/null 2>&1; then targets+=("$target"); fi
   done

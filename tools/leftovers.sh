@@ -17,7 +17,7 @@ for directory in /proc/[0-9]*; do
   command=$(tr '\0' ' ' 2>/dev/null <"$directory/cmdline" || true)
   program=${command%% *}
   case ${program##*/} in
-    plimsoll | plimsolld | plimsoll-launch | plimsoll-monitor | plimsoll-pause | crun | exe | skopeo)
+    plimsoll | plimsolld | plimsoll-launch | plimsoll-exec | plimsoll-monitor | plimsoll-pause | crun | exe | skopeo)
       if printf '%s' "$command" | grep -qE "$pattern"; then
         echo "process $pid: ${command:0:160}" >>"$found"
       fi ;;

@@ -288,6 +288,11 @@ constexpr Option kOptions[] = {
        return SetChoice(config.image_volumes, value, {"exec", "noexec"});
      },
      "whether programs in images that are mounted as volumes may run: exec or noexec"},
+    {"exec", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.exec, value, {"direct", "crun"});
+     },
+     "how commands enter a container: direct (by plimsoll-exec) or crun"},
     {"workers", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.workers, value, 1, 1024);

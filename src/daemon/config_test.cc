@@ -46,6 +46,7 @@ cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
 image_volumes: noexec
+exec: crun
 workers: 3
 event_log:
   capacity: 10
@@ -78,6 +79,7 @@ feature_gates:
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
   expected.image_volumes = "noexec";
+  expected.exec = "crun";
   expected.workers = 3;
   expected.event_log_capacity = 10;
   expected.insecure_registries = {"registry.local:5000", "other"};
@@ -108,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
             "workers: 4\nadress: x\n",
             "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
             "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
-            "cgroup_driver, restrict_oom_score_adj, image_volumes, workers, event_log, registries, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, registries, "
             "images, feature_gates, "
             "classes, "
             "nodeResources, runtime_handlers"},

@@ -190,7 +190,8 @@ class DaemonImpl final : public Daemon {
                             .cgroups = driver_.cgroups.get(),
                             .monitor_cgroup = driver_.monitors,
                             .descriptor_limit = descriptor_limit_,
-                            .runs_image_volumes = config.image_volumes == "exec"};
+                            .runs_image_volumes = config.image_volumes == "exec",
+                            .enters_directly = config.exec == "direct"};
     for (const auto& [name, handler] : config.runtime_handlers) {
       if (!handler.program.empty()) oci.programs.insert(handler.program);
     }

@@ -156,6 +156,8 @@ struct OciOptions {
   std::optional<DescriptorLimit> descriptor_limit;
   // Whether programs in images that containers mount may run there.
   bool runs_image_volumes = true;
+  // Whether commands enter containers by plimsoll-exec where that can do it, else all by crun.
+  bool enters_directly = true;
 };
 
 // Thread-safe for different containers; the engine serialises calls about one container (Exec,

@@ -1,8 +1,6 @@
 #include "runtime/oci/crun.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/sealed_copy.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -21,29 +20,6 @@ namespace {
 
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
 constexpr char kMemfdName[] = "plimsoll-crun";
-
-absl::StatusOr<UniqueFd> SealedCopy(const std::string& path) {
-  const UniqueFd source(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info = {};
-  if (!source.valid() || fstat(source.get(), &info) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("open ", path));
-  }
-  UniqueFd copy(memfd_create(kMemfdName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!copy.valid()) return ErrnoStatus(errno, "memfd for crun");
-  off_t left = info.st_size;
-  while (left > 0) {
-    const ssize_t n = sendfile(copy.get(), source.get(), nullptr, static_cast<size_t>(left));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return ErrnoStatus(n == 0 ? EIO : errno, absl::StrCat("copy ", path));
-    left -= n;
-  }
-  // Exactly the seals that crun looks for.
-  if (fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
-      0) {
-    return ErrnoStatus(errno, absl::StrCat("seal the copy of ", path));
-  }
-  return copy;
-}
 
 // A container whose init is gone has nobody who reads the FIFO.
 absl::Status NotCreated(absl::string_view id) {
@@ -97,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
     return absl::FailedPreconditionError(
         absl::StrCat(program, " is not crun: its --version says \"", *version, "\""));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program));
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kMemfdName));
   return std::unique_ptr<Crun>(
       new Crun(absl::StrCat("crun ", words[2]), std::move(copy), std::move(state)));
 }

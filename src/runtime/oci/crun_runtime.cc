@@ -37,6 +37,7 @@ constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
 constexpr char kMonitor[] = "plimsoll-monitor";
 constexpr char kLauncher[] = "plimsoll-launch";
+constexpr char kEntry[] = "plimsoll-exec";
 constexpr char kCgroupMount[] = "sys/fs/cgroup";
 constexpr char kStage[] = "stage";  // in the bundle
 
@@ -92,22 +93,30 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   std::vector<std::string> places;
   if (!options.helpers.empty()) places.push_back(options.helpers);
   PLIMSOLL_ASSIGN_OR_RETURN(options.helpers,
-                            FindOwnPrograms({kMonitor, kLauncher}, std::move(places)));
+                            FindOwnPrograms({kMonitor, kLauncher, kEntry}, std::move(places)));
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
   LookAtPrograms(options.programs, &machine);
   machine.recursive_read_only = machine.recursive_read_only && crun->IsAtLeast(1, 4);
   machine.user_namespaces = CheckUserNamespaces(options.state, options.run);
-  return std::unique_ptr<ContainerRuntime>(
-      std::make_unique<CrunRuntime>(std::move(options), std::move(machine), std::move(crun)));
+  std::unique_ptr<DirectExec> direct;
+  if (options.enters_directly) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundles, options.run.Sub("oci/containers"));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        direct, DirectExec::Load(absl::StrCat(options.helpers, "/", kEntry), bundles));
+  }
+  return std::unique_ptr<ContainerRuntime>(std::make_unique<CrunRuntime>(
+      std::move(options), std::move(machine), std::move(crun), std::move(direct)));
 }
 
-CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun)
+CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun,
+                         std::unique_ptr<DirectExec> direct)
     : options_(std::move(options)),
       launcher_(absl::StrCat(options_.helpers, "/", kLauncher)),
       monitor_(absl::StrCat(options_.helpers, "/", kMonitor)),
       machine_(std::move(machine)),
       crun_(std::move(crun)),
+      direct_(std::move(direct)),
       cancel_execs_(eventfd(0, EFD_CLOEXEC)),
       seccomp_(options_.host),
       apparmor_(options_.host, machine_.apparmor) {}
@@ -251,6 +260,9 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   created->user = spec.user;
   created->warnings = spec.warnings;
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
+  if (request.program.empty() && !spec.entry.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile(DirectExec::kTemplate, spec.entry));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
                             monitor.Create(options_.host, MakePlan(request, bundle, spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
@@ -311,6 +323,7 @@ absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgrou
 
 absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_path) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
+  if (direct_ != nullptr) direct_->Forget(id);
   std::string cgroup(cgroup_path);
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
   if (!absl::IsNotFound(bundle.status())) PLIMSOLL_RETURN_IF_ERROR(bundle.status());
@@ -337,7 +350,7 @@ ExecTools CrunRuntime::ToolsFor(ExecRequest* request) {
     request->oom_score_adj.reset();
   }
   ExecTools tools = {crun_.get(),         launcher_,  options_.host, machine_.layout,
-                     cancel_execs_.get(), &entering_, std::nullopt};
+                     cancel_execs_.get(), &entering_, std::nullopt,  direct_.get()};
   if (options_.descriptor_limit != OwnDescriptorLimit()) {
     tools.descriptor_limit = options_.descriptor_limit;
   }

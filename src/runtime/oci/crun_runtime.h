@@ -1,4 +1,4 @@
-// ContainerRuntime with crun, plimsoll-monitor and plimsoll-launch.
+// ContainerRuntime with crun, plimsoll-monitor, plimsoll-launch and plimsoll-exec.
 #ifndef PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
 #define PLIMSOLL_RUNTIME_OCI_CRUN_RUNTIME_H_
 
@@ -10,6 +10,7 @@
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
+#include "runtime/oci/direct_exec.h"
 #include "runtime/oci/exec_command.h"
 #include "runtime/oci/exec_entry.h"
 #include "runtime/oci/exec_strays.h"
@@ -23,13 +24,15 @@ namespace plimsoll::runtime {
 
 // Where things are:
 //   <run>/oci/crun/<id>/         crun's own state
-//   <run>/oci/containers/<id>/   bundle: config.json, rootfs (mount point, empty on the host), the
+//   <run>/oci/containers/<id>/   bundle: config.json, entry, rootfs (mount point, empty on the
+//   host), the
 //                                monitor's lock, socket and exit record
 //   <state>/containers/<id>/     upper and work of the root filesystem's overlay
 class CrunRuntime : public ContainerRuntime {
  public:
-  // `options.helpers` is known.
-  CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun);
+  // `options.helpers` is known. `direct` may be null.
+  CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun,
+              std::unique_ptr<DirectExec> direct);
 
   const Machine* machine() const override { return &machine_; }
   std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
@@ -93,6 +96,7 @@ class CrunRuntime : public ContainerRuntime {
   const std::string monitor_;
   const Machine machine_;
   const std::unique_ptr<Crun> crun_;
+  const std::unique_ptr<DirectExec> direct_;
   const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
   runtime::EnteringProcesses entering_{options_.host};
   SeccompCompiler seccomp_;

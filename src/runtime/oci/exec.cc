@@ -130,7 +130,8 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   absl::StatusOr<Child> child = [&]() -> absl::StatusOr<Child> {
     PLIMSOLL_RETURN_IF_ERROR(out.Open(request.max_output_bytes));
     PLIMSOLL_RETURN_IF_ERROR(err.Open(request.max_output_bytes));
-    PLIMSOLL_ASSIGN_OR_RETURN(Command command, MakeExecCommand(tools, id, request, group, &own));
+    PLIMSOLL_ASSIGN_OR_RETURN(Command command,
+                              MakeExecCommand(tools, id, cgroup_path, request, group, &own));
     command.descriptors.emplace_back(out.writer(), 1);
     command.descriptors.emplace_back(err.writer(), 2);
     return Spawn(command);
@@ -171,10 +172,10 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   // The launcher finds the container's group by its path, which a container that ends takes away.
   const bool launched = exit.code != 1 || !message.empty() || !err.StartsWith("plimsoll: ");
   if (group && !launched && !group->HasContainer())
-    return TranslateExecFailure("the container is not running", request, id);
+    return TranslateExecFailure(tools, "the container is not running", request, id);
   absl::StatusOr<ExecResult> result =
       !exit.success() && !message.empty()
-          ? TranslateExecFailure(message, request, id)
+          ? TranslateExecFailure(tools, message, request, id)
           : ExecResult{
                 .exit_code = exit.code, .out = std::move(out).Text(), .err = std::move(err).Text()};
   const bool is_silent = result.ok() && result->exit_code == kSilentExecFailure &&

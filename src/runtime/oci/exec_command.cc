@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
+#include "runtime/oci/direct_exec.h"
 #include "runtime/oci/exec_process.h"
 #include "runtime/oci/exec_strays.h"
 
@@ -54,14 +55,6 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
   return killed;
 }
 
-// SIGKILL ends what cgroup v1 has frozen only when it goes on.
-bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path) {
-  if (tools.layout == linux::CgroupLayout::kV2) return false;
-  const auto state =
-      tools.host.Read(absl::StrCat("sys/fs/cgroup/freezer/", cgroup_path, "/freezer.state"));
-  return state.ok() && absl::StripAsciiWhitespace(*state) != "THAWED";
-}
-
 // What crun keeps of the container, where it is there and says nothing; else empty.
 std::string DamagedRecord(const ExecTools& tools, absl::string_view id) {
   constexpr size_t kMostBytes = 1 << 20;
@@ -81,15 +74,6 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   const auto init = linux::OpenProcess(tools.host, {status->pid, status->start_time_ticks});
   if (!init.ok()) return absl::IsNotFound(init.status());
   return linux::AwaitExit(*init, absl::Now() + kEnding);
-}
-
-absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text) {
-  UniqueFd fd(memfd_create(name, MFD_CLOEXEC));
-  if (!fd.valid() ||
-      write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return ErrnoStatus(errno, "memfd for exec");
-  }
-  return fd;
 }
 
 // Has crun take the command as the container's own process with other words. Where there is no such
@@ -112,9 +96,29 @@ absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
 
 }  // namespace
 
+absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text) {
+  UniqueFd fd(memfd_create(name, MFD_CLOEXEC));
+  if (!fd.valid() ||
+      write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return ErrnoStatus(errno, "memfd for exec");
+  }
+  return fd;
+}
+
+bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path) {
+  if (tools.layout == linux::CgroupLayout::kV2) {
+    const auto freeze =
+        tools.host.Read(absl::StrCat("sys/fs/cgroup/", cgroup_path, "/cgroup.freeze"));
+    return freeze.ok() && absl::StripAsciiWhitespace(*freeze) == "1";
+  }
+  const auto state =
+      tools.host.Read(absl::StrCat("sys/fs/cgroup/freezer/", cgroup_path, "/freezer.state"));
+  return state.ok() && absl::StripAsciiWhitespace(*state) != "THAWED";
+}
+
 absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
                       const std::optional<ExecGroup>& group, Child* child) {
-  const bool frozen = IsFrozen(tools, cgroup_path);
+  const bool frozen = tools.layout != linux::CgroupLayout::kV2 && IsFrozen(tools, cgroup_path);
   const absl::Status killed =
       KillTree(tools.host, group, frozen ? kKillingFrozen : kKilling, child);
   if (!frozen) return killed;
@@ -136,8 +140,12 @@ std::string ExecDescriptors::RuntimeMessage() const {
   return text;
 }
 
-absl::StatusOr<ExecResult> TranslateExecFailure(const std::string& message,
+absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const std::string& message,
                                                 const ExecRequest& request, absl::string_view id) {
+  if (tools.direct != nullptr && DirectExec::IsUnsupported(message)) {
+    tools.direct->Avoid(id);
+    return absl::AbortedError(absl::StrCat("exec in container ", id, ": ", message));
+  }
   const std::string& program = request.argv[0];
   // Only what is said of the program itself is a result of the command; of anything else (a
   // namespace or a group that is gone) it is the runtime's own failure.
@@ -180,9 +188,15 @@ absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
 }
 
 absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_view id,
-                                        const ExecRequest& request,
+                                        absl::string_view cgroup_path, const ExecRequest& request,
                                         const std::optional<ExecGroup>& group,
                                         ExecDescriptors* own) {
+  if (tools.direct != nullptr) {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        std::optional<Command> command,
+        tools.direct->MakeCommand(tools, id, cgroup_path, request, group, own));
+    if (command.has_value()) return *std::move(command);
+  }
   own->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
   if (!own->log.valid()) return ErrnoStatus(errno, "memfd for exec");
   std::vector<std::string> arguments = {absl::StrCat("--log=file:/proc/self/fd/", kLogDescriptor),

@@ -1,5 +1,5 @@
-// The process by which a command enters a container: crun, and where something has to be done first
-// plimsoll-launch, which becomes crun.
+// The process by which a command enters a container: plimsoll-exec where that can do it, else crun,
+// and where something has to be done first plimsoll-launch, which becomes crun.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
 
@@ -20,7 +20,9 @@
 
 namespace plimsoll::runtime {
 
-// Both must outlive the call.
+class DirectExec;  // runtime/oci/direct_exec.h
+
+// What is pointed to must outlive the call.
 struct ExecTools {
   const Crun* crun = nullptr;
   std::string launcher;
@@ -29,6 +31,7 @@ struct ExecTools {
   int cancel_fd = -1;                     // readable: end the call with UNAVAILABLE
   EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: this process's own
+  DirectExec* direct = nullptr;                     // null: all commands enter by crun
 };
 
 // What its starter keeps of it.
@@ -36,21 +39,25 @@ struct ExecDescriptors {
   UniqueFd plan;  // memfds
   UniqueFd log;
   UniqueFd process;
+  UniqueFd init;    // pidfd
+  UniqueFd filter;  // seccomp's
   LaunchSignal entered;
+  bool direct = false;  // by plimsoll-exec
   // Name in the working directory of a socket to which the command's terminal is sent. Empty: it
   // has none.
   std::string console;
 
-  // crun's own words, once it has ended; empty: it had none.
+  // Its own words, or crun's, once it has ended; empty: it had none.
   std::string RuntimeMessage() const;
 };
 
-// crun's exit code when its own part of it is killed.
+// Its and crun's exit code when its own part of it is killed.
 inline constexpr int kSilentExecFailure = 255;
 
-// All but the streams and the working directory.
+// All but the streams and the working directory. ABORTED: the container is frozen (crun says so
+// itself).
 absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_view id,
-                                        const ExecRequest& request,
+                                        absl::string_view cgroup_path, const ExecRequest& request,
                                         const std::optional<ExecGroup>& group,
                                         ExecDescriptors* own);
 
@@ -59,9 +66,16 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
 absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
                       const std::optional<ExecGroup>& group, Child* child);
 
+// The descriptors that MakeExecCommand's program has for the text.
+absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text);
+
+// SIGKILL ends what cgroup v1 has frozen only when it goes on; v2's freezer lets it through.
+bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path);
+
 // What crun's message of a failure means: a result (exit code 126 or 127) where it is of the
-// program, else an error. ABORTED: the container is frozen.
-absl::StatusOr<ExecResult> TranslateExecFailure(const std::string& message,
+// program, else an error. ABORTED: the container is frozen, or
+// plimsoll-exec can't enter it, and crun will be asked the next time.
+absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const std::string& message,
                                                 const ExecRequest& request, absl::string_view id);
 
 // What is the matter with the container when an exec failed for no reason of its own:

@@ -34,6 +34,9 @@ class ExecGroup {
                                                         linux::CgroupLayout layout,
                                                         absl::string_view container_group);
   const std::string& name() const { return name_; }
+  // The one that it is in, a directory below sys/fs/cgroup; empty: v2's.
+  const std::string& hierarchy() const { return hierarchy_; }
+  std::string directory() const { return host_.PathOf(Path("")); }
   // False when the container's group is gone, and the container with it.
   bool HasContainer() const { return host_.Exists(container_); }
 

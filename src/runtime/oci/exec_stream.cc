@@ -92,8 +92,9 @@ absl::Status Running::AwaitEntry() const {
   }
   if (!HasEndedItself()) return absl::OkStatus();
   const std::string message = own_.RuntimeMessage();
-  if (!absl::StrContains(message, "is paused")) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("exec: container ", id_, " is frozen"));
+  if (message.empty()) return absl::OkStatus();
+  const absl::Status failure = TranslateExecFailure(tools_, message, request_, id_).status();
+  return absl::IsAborted(failure) ? failure : absl::OkStatus();
 }
 
 absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
@@ -103,8 +104,8 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
     PLIMSOLL_RETURN_IF_ERROR(terminal->Prepare());
     own_.console = terminal->console();
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(Command command,
-                            MakeExecCommand(tools_, id_, request, std::nullopt, &own_));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      Command command, MakeExecCommand(tools_, id_, cgroup_path_, request, std::nullopt, &own_));
   command.working_directory = bundle.path();
   if (!request.streams.terminal) {
     if (request.streams.input) PLIMSOLL_RETURN_IF_ERROR(AddPipe(0, &streams_.input, &command));
@@ -135,7 +136,8 @@ absl::StatusOr<CommandEnd> Running::Finish() {
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child_->Wait(absl::Now() + kReaped));
   const std::string message = own_.RuntimeMessage();
   absl::StatusOr<ExecResult> result = ExecResult{.exit_code = exit.code};
-  if (!exit.success() && !message.empty()) result = TranslateExecFailure(message, request_, id_);
+  if (!exit.success() && !message.empty())
+    result = TranslateExecFailure(tools_, message, request_, id_);
   const bool is_silent = result.ok() && result->exit_code == kSilentExecFailure;
   if (is_silent || absl::IsInternal(result.status())) {
     PLIMSOLL_RETURN_IF_ERROR(CheckContainer(tools_, id_, request_, message));

@@ -70,6 +70,8 @@ TEST_F(FailingCrunTest, ACreateThatFailsLeavesNothing) {
 
 TEST_F(FailingCrunTest, AnExecThatFailsLeavesItsContainerAlone) {
   ASSERT_TRUE(Create("one", "sleep 1000").ok());
+  // Without this it isn't entered by crun.
+  ASSERT_TRUE(machine_->dir().root().RemoveFile("run/oci/containers/one/entry").ok());
   ASSERT_TRUE(runtime().Start("one").ok());
   for (const char* how : {"before", "silent", "killed", "after"}) {
     Fail("exec", how);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/entry_template.h"
 #include "runtime/oci/fit.h"
 #include "runtime/oci/spec_cdi.h"
 #include "runtime/oci/spec_mounts.h"
@@ -280,6 +281,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
   // Text that is not UTF-8 can't be JSON; programs' arguments may be anything.
   built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
+  built.entry = EntryTemplate(config);
   return built;
 }
 

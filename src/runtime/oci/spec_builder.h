@@ -34,6 +34,7 @@ struct SpecInput {
 
 struct BuiltSpec {
   std::string json;
+  std::string entry;  // for commands (entry_template.h); empty: they enter by the OCI runtime
   std::string working_directory;  // made in the root filesystem if it isn't there
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;

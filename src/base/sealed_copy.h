@@ -1,0 +1,19 @@
+// Programs that nobody can change while they run.
+#ifndef PLIMSOLL_BASE_SEALED_COPY_H_
+#define PLIMSOLL_BASE_SEALED_COPY_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll {
+
+// A copy of the file in a memfd of that name, sealed against every change: for a program that a
+// container may get to see through /proc/<pid>/exe (CVE-2019-5736). /proc/<pid>/exe shows the name
+// as "/memfd:<name> (deleted)". Thread-safe.
+absl::StatusOr<UniqueFd> SealedCopy(const std::string& path, const std::string& name);
+
+}  // namespace plimsoll
+
+#endif  // PLIMSOLL_BASE_SEALED_COPY_H_

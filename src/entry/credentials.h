@@ -1,0 +1,28 @@
+// Who a command runs as: ids, capabilities, seccomp filter.
+#ifndef PLIMSOLL_ENTRY_CREDENTIALS_H_
+#define PLIMSOLL_ENTRY_CREDENTIALS_H_
+
+#include <linux/filter.h>
+
+#include "entry/plan.h"
+
+namespace plimsoll::entry {
+
+// A filter in memory; no instructions: there is none.
+struct Filter {
+  sock_filter* instructions = nullptr;
+  unsigned short count = 0;
+};
+
+// False: errno says why.
+bool ReadFilter(int descriptor, Filter* filter);
+bool LoadFilter(const Filter& filter);
+
+// Takes on the plan's ids and capabilities, in the container's user namespace. A process without
+// no_new_privs may load a filter with CAP_SYS_ADMIN only: it gets its own before it loses that.
+// Fails through `report`.
+void TakeCredentials(const Plan& plan, const Filter& filter, int report);
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_CREDENTIALS_H_

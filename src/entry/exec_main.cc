@@ -1,0 +1,29 @@
+// plimsoll-exec: runs a command in a container, in the place of the OCI runtime's `exec`.
+//
+//   plimsoll-exec CONTAINER WORD...
+//
+// The plan (entry/plan.h) is descriptor 3; the words are for whoever lists processes. Static and
+// without the C++ library's start-up cost. Executed from a sealed memfd, so that what a container
+// sees of it through /proc can't be overwritten (CVE-2019-5736).
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "entry/plan.h"
+#include "entry/supervise.h"
+
+int main() {
+  constexpr int kPlanDescriptor = 3;
+  plimsoll::entry::Plan plan;
+  if (!plimsoll::entry::ReadPlan(kPlanDescriptor, &plan)) {
+    dprintf(2, "plimsoll-exec is started by plimsolld; it is of no use by hand.\n");
+    return 2;
+  }
+  // A container's process that may trace others gets nothing of this one or of its children
+  // (CVE-2016-9962). What the command leaves behind is this one's, so that it can be found.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    return plimsoll::entry::kSilentEnd;
+  }
+  return plimsoll::entry::Supervise(plan);
+}

@@ -1,0 +1,67 @@
+// The plan of plimsoll-exec: how a command enters a container. A list of "key=value" strings, each
+// ended by a NUL byte (monitor/launch_plan.h). Descriptors and numbers are decimal, masks of
+// capabilities hexadecimal with bit n for capability n of <linux/capability.h>.
+//   log         descriptor of a file for why it didn't get in
+//   entered     descriptor that is closed once the command is executed
+//   init        descriptor of a pidfd of the container's init
+//   pid         of the same, by which its namespaces are compared with ours
+//   enter       file to write the own pid to (a resctrl group's tasks); repeated
+//   group       file of a control group that takes "0" for who writes it; repeated
+//   into        directory of a v2 control group to be born in
+//   oom         oom_score_adj             nofile      RLIMIT_NOFILE, "soft:hard"
+//   label       what /proc/thread-self/attr/exec gets: AppArmor's or SELinux's word
+//   filter      descriptor of a file with a seccomp filter
+//   console     socket, relative to the working directory, that is sent the master of a terminal;
+//               without it, the command has none
+//   cwd         working directory
+//   uid, gid    of the command            groups      supplemental ones, "1,2,3"; may be empty
+//   bounding, effective, permitted, inheritable, ambient     capabilities
+//   nnp         is there for no_new_privs
+//   env         variable; repeated        arg         word of the command; repeated
+#ifndef PLIMSOLL_ENTRY_PLAN_H_
+#define PLIMSOLL_ENTRY_PLAN_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "monitor/launch_plan.h"
+
+namespace plimsoll::entry {
+
+// SECCOMP filters have at most this many instructions (BPF_MAXINSNS).
+inline constexpr size_t kMaxFilter = 4096;
+inline constexpr size_t kMaxGroups = 65536;  // NGROUPS_MAX
+
+// Sets of one process.
+struct Capabilities {
+  uint64_t bounding = 0;
+  uint64_t effective = 0;
+  uint64_t permitted = 0;
+  uint64_t inheritable = 0;
+  uint64_t ambient = 0;
+};
+
+// What is read of the plan before anything else is done. Pointers lead into the plan's text.
+struct Plan {
+  monitor::LaunchPlan text;
+  int log = -1;
+  int entered = -1;
+  int init = -1;
+  int filter = -1;
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  Capabilities capabilities;
+  bool no_new_privileges = false;
+  char** arguments = nullptr;    // null-terminated
+  char** environment = nullptr;  // null-terminated
+};
+
+// Reads it from a descriptor, which is closed. False: it is none.
+bool ReadPlan(int descriptor, Plan* plan);
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_PLAN_H_

@@ -1,0 +1,99 @@
+#include "entry/report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace plimsoll::entry {
+namespace {
+
+const char* Name(Step step) {
+  switch (step) {
+    case Step::kClass:
+      return "enter a class's group";
+    case Step::kOomScore:
+      return "set oom_score_adj";
+    case Step::kDescriptorLimit:
+      return "set RLIMIT_NOFILE";
+    case Step::kLabel:
+      return "set the security label";
+    case Step::kReadFilter:
+      return "read the seccomp filter";
+    case Step::kConsole:
+      return "reach the socket for the terminal";
+    case Step::kGroup:
+      return "enter the control group";
+    case Step::kNamespaces:
+      return "enter the namespaces";
+    case Step::kSession:
+      return "make a session";
+    case Step::kTerminal:
+      return "open a terminal";
+    case Step::kStreams:
+      return "give the streams to the user";
+    case Step::kSupplementalGroups:
+      return "set the supplemental groups";
+    case Step::kBounding:
+      return "drop from the bounding set";
+    case Step::kIds:
+      return "become the user";
+    case Step::kEarlyFilter:
+      return "load the seccomp filter";
+    case Step::kCapabilities:
+      return "set the capabilities";
+    case Step::kFork:
+      return "fork";
+    case Step::kControlTerminal:
+      return "take the terminal";
+    case Step::kNoNewPrivileges:
+      return "set no_new_privs";
+    case Step::kFilter:
+      return "load the seccomp filter";
+    default:
+      return "enter the container";
+  }
+}
+
+// Of these the OCI runtime knows no more, or must not be asked.
+bool IsFinal(const Failure& failure) {
+  if (failure.step > Step::kFork) return true;
+  if (failure.step == Step::kNamespaces) return failure.error == ESRCH;
+  return failure.step == Step::kDirectory || failure.step == Step::kBeyondRoot;
+}
+
+}  // namespace
+
+void Fail(int report, Step step) {
+  const Failure failure = {step, errno};
+  if (write(report, &failure, sizeof(failure)) < 0) _exit(1);
+  _exit(1);
+}
+
+void Tell(const Plan& plan, const Failure& failure) {
+  const char* why = strerror(failure.error);
+  switch (failure.step) {
+    case Step::kNotFound:
+      dprintf(plan.log, "executable file `%s` not found in $PATH: %s", plan.arguments[0], why);
+      return;
+    case Step::kExecute:
+      dprintf(plan.log, "exec: %s", why);
+      return;
+    case Step::kDirectory:
+      dprintf(plan.log, "chdir `%s`: %s", plan.text.Get("cwd"), why);
+      return;
+    case Step::kBeyondRoot:
+      dprintf(plan.log, "chdir `%s`: it leads out of the container", plan.text.Get("cwd"));
+      return;
+    default:
+      if (failure.step == Step::kNamespaces && failure.error == ESRCH) {
+        dprintf(plan.log, "the container is not running");
+        return;
+      }
+      dprintf(plan.log, "%s%s: %s", IsFinal(failure) ? "" : "unsupported: ", Name(failure.step),
+              why);
+  }
+}
+
+}  // namespace plimsoll::entry

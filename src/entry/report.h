@@ -1,0 +1,55 @@
+// How the processes of plimsoll-exec tell each other what failed, and the daemon.
+#ifndef PLIMSOLL_ENTRY_REPORT_H_
+#define PLIMSOLL_ENTRY_REPORT_H_
+
+#include <cstdint>
+
+#include "entry/plan.h"
+
+namespace plimsoll::entry {
+
+// What can fail. Up to kFork nothing has been started in the container.
+enum class Step : int32_t {
+  kNone = 0,
+  kClass,
+  kOomScore,
+  kDescriptorLimit,
+  kLabel,
+  kReadFilter,
+  kConsole,
+  kGroup,
+  kNamespaces,
+  kSession,
+  kTerminal,
+  kStreams,
+  kDirectory,
+  kBeyondRoot,
+  kSupplementalGroups,
+  kBounding,
+  kIds,
+  kEarlyFilter,
+  kCapabilities,
+  kFork,
+  kControlTerminal,
+  kNoNewPrivileges,
+  kFilter,
+  kNotFound,
+  kExecute,
+  kCount,
+};
+
+struct Failure {
+  Step step = Step::kNone;
+  int32_t error = 0;  // errno
+};
+
+// Writes it to the pipe to the supervisor and ends this process.
+[[noreturn]] void Fail(int report, Step step);
+
+// What the daemon reads in the log: "unsupported: ..." when nothing was started and the OCI runtime
+// may have more luck, else a message in the OCI runtime's words.
+void Tell(const Plan& plan, const Failure& failure);
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_REPORT_H_

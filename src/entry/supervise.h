@@ -1,0 +1,18 @@
+// The process that stays outside and waits for a command.
+#ifndef PLIMSOLL_ENTRY_SUPERVISE_H_
+#define PLIMSOLL_ENTRY_SUPERVISE_H_
+
+#include "entry/plan.h"
+
+namespace plimsoll::entry {
+
+// Sends a process into the container and waits for the command that comes of it. Returns the
+// command's exit code, or 128 and the signal that ended it; 1 with a message in the log when it was
+// not executed, kSilentEnd when what was on the way was killed.
+int Supervise(const Plan& plan);
+
+inline constexpr int kSilentEnd = 255;
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_SUPERVISE_H_

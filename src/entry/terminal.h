@@ -1,0 +1,22 @@
+// The terminal of a command.
+#ifndef PLIMSOLL_ENTRY_TERMINAL_H_
+#define PLIMSOLL_ENTRY_TERMINAL_H_
+
+#include <sys/types.h>
+
+namespace plimsoll::entry {
+
+// A connection to the socket at `path`; -1: errno says why.
+int ConnectTo(const char* path);
+
+// Makes a terminal in the container's own /dev/pts, sends its master over `console` and returns the
+// other end, which is `owner`'s; -1: errno says why. What stands at that path must be a
+// multiplexer of devpts: no other file is opened to be read or written.
+int MakeTerminal(int console, uid_t owner);
+
+// Has this process, without a session of others, use `terminal` for all its streams.
+bool UseTerminal(int terminal);
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_TERMINAL_H_

@@ -1,0 +1,166 @@
+#include "runtime/oci/direct_exec.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/sealed_copy.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "runtime/oci/exec_strays.h"
+#include "runtime/oci/plan.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+constexpr char kMount[] = "sys/fs/cgroup";
+constexpr char kUnsupported[] = "unsupported: ";
+constexpr size_t kMaxTemplate = 8 << 20;
+
+// Descriptors of plimsoll-exec.
+constexpr int kPlan = 3;
+constexpr int kLog = 4;
+constexpr int kEntered = 5;
+constexpr int kInit = 6;
+constexpr int kFilter = 7;
+
+// The control groups of the container, in each hierarchy that has one; the command's own takes the
+// place of the container's in its hierarchy.
+void AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
+               const std::optional<ExecGroup>& group, LaunchPlan* plan) {
+  if (tools.layout == linux::CgroupLayout::kV2) {
+    plan->Add("into", group ? group->directory()
+                            : tools.host.PathOf(absl::StrCat(kMount, "/", cgroup_path)));
+    return;
+  }
+  const auto hierarchies = tools.host.List(kMount);
+  if (!hierarchies.ok()) return;
+  for (const std::string& hierarchy : *hierarchies) {
+    // "cpu" leads to "cpu,cpuacct".
+    const std::string mount = absl::StrCat(kMount, "/", hierarchy);
+    if (tools.host.ReadLink(mount).ok()) continue;
+    const std::string container = absl::StrCat(mount, "/", cgroup_path);
+    if (!tools.host.Exists(container)) continue;
+    const bool own = group && group->hierarchy() == hierarchy;
+    const std::string directory = own ? group->directory() : tools.host.PathOf(container);
+    // A thread that moves itself by `tasks` waits for nobody: cgroup.procs stops all forks and
+    // exits of the machine meanwhile. v2 has no such file.
+    const bool has_tasks = tools.host.Exists(absl::StrCat(container, "/tasks"));
+    plan->Add("group", absl::StrCat(directory, has_tasks ? "/tasks" : "/cgroup.procs"));
+  }
+}
+
+// What this command has of its own.
+void AddRequest(const ExecTools& tools, const ExecRequest& request, const ExecDescriptors& own,
+                LaunchPlan* plan) {
+  for (const std::string& file : request.entry_files) plan->Add("enter", file);
+  if (request.oom_score_adj.has_value()) plan->Add("oom", absl::StrCat(*request.oom_score_adj));
+  if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
+    plan->Add("nofile", absl::StrCat(limit->soft, ":", limit->hard));
+  }
+  for (const std::string& word : request.argv) plan->Add("arg", word);
+  if (!own.console.empty()) plan->Add("console", own.console);
+}
+
+bool Has(absl::string_view plan, absl::string_view beginning) {
+  return absl::StartsWith(plan, beginning) ||
+         absl::StrContains(plan, absl::StrCat(absl::string_view("\0", 1), beginning));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DirectExec>> DirectExec::Load(const std::string& program,
+                                                             FsRoot bundles) {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, "plimsoll-exec"));
+  return std::unique_ptr<DirectExec>(new DirectExec(std::move(copy), std::move(bundles)));
+}
+
+DirectExec::DirectExec(UniqueFd program, FsRoot bundles)
+    : program_(std::move(program)),
+      executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
+      bundles_(std::move(bundles)) {}
+
+bool DirectExec::IsUnsupported(absl::string_view message) {
+  return absl::StartsWith(message, kUnsupported);
+}
+
+void DirectExec::Avoid(absl::string_view id) {
+  const absl::MutexLock lock(&mutex_);
+  avoided_.emplace(id);
+}
+
+void DirectExec::Forget(absl::string_view id) {
+  const absl::MutexLock lock(&mutex_);
+  const auto at = avoided_.find(id);
+  if (at != avoided_.end()) avoided_.erase(at);
+}
+
+bool DirectExec::Avoids(absl::string_view id) const {
+  const absl::MutexLock lock(&mutex_);
+  return avoided_.contains(id);
+}
+
+absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
+    const ExecTools& tools, absl::string_view id, absl::string_view cgroup_path,
+    const ExecRequest& request, const std::optional<ExecGroup>& group, ExecDescriptors* own) {
+  // NUL ends a value of the plan; what the words are then, is crun's affair.
+  if (Avoids(id) || absl::c_any_of(request.argv, [](const std::string& word) {
+        return absl::StrContains(word, '\0');
+      })) {
+    return std::nullopt;
+  }
+  const auto text = bundles_.Read(absl::StrCat(id, "/", kTemplate), kMaxTemplate);
+  if (!text.ok()) return std::nullopt;
+  // Where there is none, or it has ended, crun finds the words.
+  const auto status = tools.crun->Status(id);
+  if (!status.ok() || !status->has_value()) return std::nullopt;
+  absl::StatusOr<UniqueFd> init =
+      linux::OpenProcess(tools.host, {(*status)->pid, (*status)->start_time_ticks});
+  if (!init.ok() || linux::HasExited(*init)) return std::nullopt;
+  own->init = *std::move(init);
+  if (Has(*text, "seccomp=")) {
+    auto filter = tools.crun->state().OpenFile(absl::StrCat(id, "/seccomp.bpf"), O_RDONLY);
+    if (!filter.ok()) return std::nullopt;
+    own->filter = *std::move(filter);
+  }
+  if (IsFrozen(tools, cgroup_path)) {
+    return absl::AbortedError(absl::StrCat("exec: container ", id, " is frozen"));
+  }
+
+  LaunchPlan plan;
+  plan.Add("log", absl::StrCat(kLog));
+  plan.Add("entered", absl::StrCat(kEntered));
+  plan.Add("init", absl::StrCat(kInit));
+  if (own->filter.valid()) plan.Add("filter", absl::StrCat(kFilter));
+  plan.Add("pid", absl::StrCat((*status)->pid));
+  AddGroups(tools, cgroup_path, group, &plan);
+  AddRequest(tools, request, *own, &plan);
+  if (!own->console.empty() && !Has(*text, "env=TERM=")) plan.Add("env", "TERM=xterm");
+
+  own->direct = true;
+  own->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
+  if (!own->log.valid()) return ErrnoStatus(errno, "memfd for exec");
+  PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text() + *text));
+  PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
+  Command command;
+  command.executable = executable_;
+  command.environment.push_back(ExecMark(tools.crun->state()));
+  command.argv = {"plimsoll-exec", std::string(id)};
+  command.argv.insert(command.argv.end(), request.argv.begin(), request.argv.end());
+  command.descriptors = {{own->plan.get(), kPlan},
+                         {own->log.get(), kLog},
+                         {own->entered.writer(), kEntered},
+                         {own->init.get(), kInit}};
+  if (own->filter.valid()) command.descriptors.emplace_back(own->filter.get(), kFilter);
+  return command;
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,63 @@
+// Commands that enter a container by plimsoll-exec, without the OCI runtime.
+#ifndef PLIMSOLL_RUNTIME_OCI_DIRECT_EXEC_H_
+#define PLIMSOLL_RUNTIME_OCI_DIRECT_EXEC_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "base/fs_root.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/oci/exec_command.h"
+#include "runtime/oci/exec_group.h"
+
+namespace plimsoll::runtime {
+
+// What crun does for a command costs some twenty milliseconds of CPU, of which the kernel needs a
+// third: it loads sixteen libraries and reads the container's whole configuration first. A
+// container whose bundle has a template (entry_template.h) can do without: one that crun made, as
+// it made it. Thread-safe.
+class DirectExec {
+ public:
+  static constexpr char kTemplate[] = "entry";  // in the bundle
+
+  // Copies the program into a sealed memfd. `bundles` holds each container's directory.
+  static absl::StatusOr<std::unique_ptr<DirectExec>> Load(const std::string& program,
+                                                          FsRoot bundles);
+
+  // All but the streams and the working directory; nullopt: not for this container or command.
+  // ABORTED: the container is frozen.
+  absl::StatusOr<std::optional<Command>> MakeCommand(const ExecTools& tools, absl::string_view id,
+                                                     absl::string_view cgroup_path,
+                                                     const ExecRequest& request,
+                                                     const std::optional<ExecGroup>& group,
+                                                     ExecDescriptors* own);
+
+  // Of a message in the log: nothing was started, and crun may have more luck.
+  static bool IsUnsupported(absl::string_view message);
+  // From now on commands enter this container by crun.
+  void Avoid(absl::string_view id);
+  // The container is gone.
+  void Forget(absl::string_view id);
+
+ private:
+  DirectExec(UniqueFd program, FsRoot bundles);
+  bool Avoids(absl::string_view id) const;
+
+  const UniqueFd program_;
+  const std::string executable_;
+  const FsRoot bundles_;
+  mutable absl::Mutex mutex_;
+  std::set<std::string, std::less<>> avoided_ ABSL_GUARDED_BY(mutex_);  // containers
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_DIRECT_EXEC_H_

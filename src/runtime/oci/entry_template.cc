@@ -1,0 +1,126 @@
+#include "runtime/oci/entry_template.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/oci/capabilities.h"
+#include "runtime/oci/plan.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+// What plimsoll-exec knows of a process. Limits and oom_score_adj are the caller's.
+const std::set<std::string>& KnownMembers() {
+  static const auto* const members = new std::set<std::string>{
+      "terminal",     "consoleSize",    "user",         "args",        "env",
+      "cwd",          "rlimits",        "capabilities", "oomScoreAdj", "noNewPrivileges",
+      "selinuxLabel", "apparmorProfile"};
+  return *members;
+}
+
+bool HasOnly(const Json& object, const std::set<std::string>& members) {
+  for (const auto& [name, value] : object.items()) {
+    if (!members.contains(name)) return false;
+  }
+  return true;
+}
+
+// Of a string that becomes a value of the plan, in which NUL ends one.
+std::optional<std::string> Text(const Json& value) {
+  if (!value.is_string()) return std::nullopt;
+  std::string text = value.get<std::string>();
+  // Text that isn't UTF-8 is replaced in what the OCI runtime reads.
+  const Json::string_t safe = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (absl::StrContains(text, '\0') || absl::StrContains(safe, "\xEF\xBF\xBD")) return std::nullopt;
+  return text;
+}
+
+bool AddUser(const Json& process, LaunchPlan* plan) {
+  const Json user = process.value("user", Json());
+  if (!user.is_object() || !HasOnly(user, {"uid", "gid", "additionalGids"})) return false;
+  plan->Add("uid", absl::StrCat(user.value("uid", uint32_t{0})));
+  plan->Add("gid", absl::StrCat(user.value("gid", uint32_t{0})));
+  plan->Add("groups", absl::StrJoin(user.value("additionalGids", std::vector<uint32_t>()), ","));
+  return true;
+}
+
+bool AddCapabilities(const Json& process, LaunchPlan* plan) {
+  const Json sets = process.value("capabilities", Json());
+  if (!sets.is_object()) return false;
+  for (const char* name : {"bounding", "effective", "permitted", "inheritable", "ambient"}) {
+    CapabilityMask mask = 0;
+    for (const std::string& each : sets.value(name, std::vector<std::string>())) {
+      const absl::StatusOr<CapabilityMask> bit = CapabilityBit(each);
+      if (!bit.ok()) return false;
+      mask |= *bit;
+    }
+    plan->Add(name, absl::StrCat(absl::Hex(mask)));
+  }
+  return true;
+}
+
+// One process has one label to be executed with.
+bool AddLabel(const Json& process, LaunchPlan* plan) {
+  const std::string selinux = process.value("selinuxLabel", "");
+  const std::string apparmor = process.value("apparmorProfile", "");
+  if (!selinux.empty() && !apparmor.empty()) return false;
+  if (!selinux.empty()) plan->Add("label", selinux);
+  if (!apparmor.empty()) plan->Add("label", absl::StrCat("exec ", apparmor));
+  return true;
+}
+
+// Without these the OCI runtime thinks of something itself.
+bool AddEnvironment(const Json& process, LaunchPlan* plan) {
+  bool has_path = false;
+  bool has_home = false;
+  for (const Json& each : process.value("env", Json::array())) {
+    const std::optional<std::string> variable = Text(each);
+    if (!variable.has_value() || !absl::StrContains(*variable, '=')) return false;
+    has_path = has_path || absl::StartsWith(*variable, "PATH=");
+    has_home = has_home || absl::StartsWith(*variable, "HOME=");
+    plan->Add("env", *variable);
+  }
+  return has_path && has_home;
+}
+
+// A filter comes as an annotation; one that the OCI runtime compiles itself may have flags.
+bool AddFilter(const Json& config, LaunchPlan* plan) {
+  const Json linux_part = config.value("linux", Json::object());
+  if (linux_part.contains("seccomp") || linux_part.contains("personality")) return false;
+  const Json annotations = config.value("annotations", Json::object());
+  for (const auto& [key, value] : annotations.items()) {
+    if (key == "run.oci.seccomp_bpf_data") {
+      plan->Add("seccomp", "yes");
+    } else if (absl::StartsWith(key, "run.oci.")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string EntryTemplate(const Json& config) {
+  const Json process = config.value("process", Json());
+  if (!process.is_object() || !HasOnly(process, KnownMembers())) return "";
+  LaunchPlan plan;
+  const std::optional<std::string> directory = Text(process.value("cwd", Json("/")));
+  if (!directory.has_value()) return "";
+  plan.Add("cwd", *directory);
+  if (!AddUser(process, &plan) || !AddCapabilities(process, &plan) || !AddLabel(process, &plan) ||
+      !AddFilter(config, &plan) || !AddEnvironment(process, &plan)) {
+    return "";
+  }
+  if (process.value("noNewPrivileges", false)) plan.Add("nnp", "yes");
+  return plan.text();
+}
+
+}  // namespace plimsoll::runtime
