@@ -278,6 +278,30 @@ TEST_F(CliTest, AnImageComesFromAPipeToo) {
   EXPECT_THAT(Plimsoll({"image", "list"}).out, HasSubstr("piped"));
 }
 
+TEST_F(CliTest, WhatIsNoArchiveIsNotReadForEver) {
+  const RunResult device = Plimsoll({"image", "import", "/dev/zero", "--name", "x"});
+  EXPECT_NE(device.exit.code, 0);
+  EXPECT_THAT(device.err, HasSubstr("/dev/zero is a device; valid is an OCI layout"));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  Command cat = {.argv = {*FindProgram("cat"), "/dev/zero"}};
+  cat.descriptors = {{writer.get(), 1}};
+  cat.new_session = true;
+  auto feeder = Spawn(cat);
+  ASSERT_TRUE(feeder.ok());
+  writer.Reset();
+  Command command = PlimsollCommand({"image", "import", "-", "--name", "x"});
+  command.descriptors = {{reader.get(), 0}};
+  auto import = Spawn(command);
+  ASSERT_TRUE(import.ok());
+  const auto exit = import->Wait(absl::Now() + Patience(absl::Seconds(20)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_NE(exit->code, 0);
+  ASSERT_TRUE(feeder->KillGroup(absl::Now() + absl::Seconds(5)).ok());
+}
+
 TEST_F(CliTest, OutputOfACommandThatIsTooLongIsToldOf) {
   ASSERT_EQ(Plimsoll({"run", "--detach",
                       Manifest("talker",

@@ -20,6 +20,7 @@
 #include "cli/registry_auth.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "image/archive_magic.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -40,17 +41,31 @@ absl::StatusOr<int> PrintDone(const CommandContext& context, const node::ImagePr
   return kExitOk;
 }
 
+// What the daemon takes at most, and so what is copied for it.
+constexpr uint64_t kMaxArchiveBytes = uint64_t{128} << 30;
+
+absl::Status NoArchive(const std::string& path, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path == "-" ? "standard input" : path, " is ", what,
+                   "; valid is an OCI layout, a docker-archive or a root file system, as directory "
+                   "or tar, or a pipe that gives such a tar"));
+}
+
 // What can be read only once and only here: standard input ("-"), a pipe, `<(...)`. Invalid for
 // anything else.
 absl::StatusOr<UniqueFd> OpenIfPipe(const std::string& path) {
   UniqueFd fd;
-  if (path == "-") {
+  const bool is_input = path == "-";
+  struct stat info = {};
+  if ((is_input ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info)) != 0) {
+    return ErrnoStatus(errno, is_input ? "open standard input" : "open " + path);
+  }
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) return NoArchive(path, "a device");
+  if (is_input) {
     fd.Reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!fd.valid()) return ErrnoStatus(errno, "open standard input");
     return fd;
   }
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "open " + path);
   if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return fd;
   fd.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
@@ -65,11 +80,25 @@ absl::StatusOr<UniqueFd> CopyToUnnamedFile(int from, const std::string& name) {
   UniqueFd copy(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!copy.valid()) return ErrnoStatus(errno, "make a temporary file in " + directory);
   std::vector<char> buffer(size_t{1} << 20);
+  std::string start;
+  uint64_t total = 0;
   for (;;) {
     const ssize_t count = read(from, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, "read " + name);
+    // A stream that never ends would fill the disk before the daemon could tell.
+    const bool looked = start.size() >= image::kArchiveStartBytes;
+    if (!looked) start.append(buffer.data(), static_cast<size_t>(count));
+    if (!looked && (count == 0 || start.size() >= image::kArchiveStartBytes) &&
+        !image::BeginsLikeArchive(start)) {
+      return NoArchive(name, start.empty() ? "empty" : "no archive");
+    }
     if (count == 0) return copy;
+    total += static_cast<uint64_t>(count);
+    if (total > kMaxArchiveBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name, " is larger than ", kMaxArchiveBytes, " bytes"));
+    }
     for (ssize_t done = 0; done < count;) {
       const ssize_t n = write(copy.get(), buffer.data() + done, static_cast<size_t>(count - done));
       if (n < 0 && errno == EINTR) continue;
