@@ -1,4 +1,7 @@
 // The image service as clients see it.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
@@ -177,6 +180,20 @@ TEST_F(ImagesTest, FileSystemUsageIsReported) {
   ASSERT_EQ(response.image_filesystems_size(), 1);
   EXPECT_GT(response.image_filesystems(0).used_bytes().value(), 100000u);
   EXPECT_GT(response.image_filesystems(0).inodes_used().value(), 40u);
+}
+
+TEST_F(ImagesTest, AContainersRootDirectoryIsTheImages) {
+  const auto rootfs = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/private"), 0755);
+  ASSERT_TRUE(rootfs.ok()) << rootfs.status();
+  ASSERT_TRUE(MakeBusyboxRootfs(*rootfs).ok());
+  ASSERT_EQ(chown(rootfs->path().c_str(), 1000, 2000), 0);
+  ASSERT_EQ(chmod(rootfs->path().c_str(), 01750), 0);
+  ASSERT_TRUE(Import(rootfs->path(), "private").ok());
+  cri::ContainerConfig config = Shell("stat -c '%a %u:%g' /");
+  config.mutable_image()->set_image("private");
+  const std::string id = Start(RunPod(), config);
+  AwaitExit(id);
+  EXPECT_EQ(Output(id), "1750 1000:2000\n");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Pods in a user namespace of their own, and volumes with mapped ids.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "harness/busybox_image.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -72,6 +74,19 @@ class UserNamespacesTest : public NodeTest {
     return path;
   }
 };
+
+TEST_F(UserNamespacesTest, TheRootDirectorysOwnerIsMapped) {
+  const auto rootfs = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/private"), 0755);
+  ASSERT_TRUE(rootfs.ok()) << rootfs.status();
+  ASSERT_TRUE(MakeBusyboxRootfs(*rootfs).ok());
+  // One that the namespace has, and one beyond it.
+  ASSERT_EQ(chown(rootfs->path().c_str(), 1000, 70000), 0);
+  ASSERT_EQ(chmod(rootfs->path().c_str(), 0751), 0);
+  ASSERT_TRUE(Import(rootfs->path(), "private").ok());
+  cri::ContainerConfig config = Shell("stat -c '%a %u:%g' /");
+  config.mutable_image()->set_image("private");
+  EXPECT_EQ(RunToEnd(config), "751 1000:0\n");
+}
 
 TEST_F(UserNamespacesTest, RootOfAContainerIsNobodyOnTheHost) {
   const std::string pod = RunUserPod();

@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/directory_attributes.h"
 #include "base/own_program.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -63,6 +64,16 @@ std::string LayerPath(absl::string_view id) {
 std::pair<uid_t, gid_t> RootOf(const CreateRequest& request) {
   const NamespaceOptions& namespaces = request.spec->security.namespaces;
   return {linux::HostIdOf(namespaces.uid_mappings, 0), linux::HostIdOf(namespaces.gid_mappings, 0)};
+}
+
+// An owner in the image as the container's user namespace has it on the host; its root where it
+// has none.
+std::pair<uid_t, gid_t> OnTheHost(const CreateRequest& request, uid_t uid, gid_t gid) {
+  const NamespaceOptions& namespaces = request.spec->security.namespaces;
+  const auto [root, root_group] = RootOf(request);
+  const uint32_t user = linux::HostIdOf(namespaces.uid_mappings, uid);
+  const uint32_t group = linux::HostIdOf(namespaces.gid_mappings, gid);
+  return {user == UINT32_MAX ? root : user, group == UINT32_MAX ? root_group : group};
 }
 
 constexpr int64_t kOwnLogMaxBytes = int64_t{32} << 20;
@@ -221,21 +232,32 @@ absl::Status CrunRuntime::PlaceMonitor(pid_t pid) const {
   return options_.cgroups->AddProcess(group, pid);
 }
 
+// Overlayfs takes the merged root's owner, mode and time from the upper directory alone. The
+// image's are those of its topmost layer.
+absl::Status CrunRuntime::SetRootDirectory(const CreateRequest& request,
+                                           const std::string& upper) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
+                            options_.state.OpenFile(upper, O_RDONLY | O_DIRECTORY));
+  const std::string& top = request.lower_directories.front();
+  const UniqueFd image(open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!image.valid()) return ErrnoStatus(errno, absl::StrCat("open ", top));
+  OwnerMap owner;
+  if (!request.sandbox.user_namespace.empty()) {
+    owner = [&request](uid_t uid, gid_t gid) { return OnTheHost(request, uid, gid); };
+  }
+  return Annotate(CopyDirectoryAttributes(image.get(), directory.get(), owner),
+                  options_.state.PathOf(upper));
+}
+
 absl::Status CrunRuntime::MakeDirectories(const CreateRequest& request,
                                           const FsRoot& bundle) const {
   PLIMSOLL_RETURN_IF_ERROR(bundle.MakeDirs("rootfs"));
   const std::string layer = LayerPath(request.id);
   const std::string upper = absl::StrCat(layer, "/upper");
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(absl::StrCat(layer, "/work")));
-  // The upper directory's mode becomes the container's root directory's.
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(upper, 0755));
+  PLIMSOLL_RETURN_IF_ERROR(SetRootDirectory(request, upper));
   if (request.sandbox.user_namespace.empty()) return absl::OkStatus();
-  const auto [uid, gid] = RootOf(request);
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
-                            options_.state.OpenFile(upper, O_RDONLY | O_DIRECTORY));
-  if (fchown(directory.get(), uid, gid) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("give away ", options_.state.PathOf(upper)));
-  }
   // crun looks for its root filesystem as that root. Nobody can list what is on the way.
   for (const std::string& way :
        {std::string("oci"), std::string("oci/containers"), BundlePath(request.id)}) {

@@ -80,6 +80,7 @@ class CrunRuntime : public ContainerRuntime {
                       const BuiltSpec& spec) const;
   // What is known of it before it is made stays in `created` when it can't be.
   absl::Status Launch(const CreateRequest& request, Created* created);
+  absl::Status SetRootDirectory(const CreateRequest& request, const std::string& upper) const;
   // The writable layer and, for the root of a user namespace, a way to the bundle.
   absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <thread>
@@ -142,6 +143,28 @@ TEST_F(CrunRuntimeTest, StacksManyLayers) {
   EXPECT_THAT(machine_->Log("a"), HasSubstr("stdout F 0\n"));
   EXPECT_THAT(machine_->Log("a"), HasSubstr("stdout F bottom\n"));
   EXPECT_THAT(machine_->Log("a"), HasSubstr("stdout F 90\n"));
+}
+
+TEST_F(CrunRuntimeTest, TheRootDirectoryIsTheImages) {
+  const FsRoot root = machine_->dir().root();
+  ASSERT_TRUE(root.MakeDirs("top", 0755).ok());
+  const std::string top = root.PathOf("top");
+  ASSERT_EQ(chown(top.c_str(), 7, 8), 0);
+  ASSERT_EQ(chmod(top.c_str(), 02751), 0);
+  ASSERT_EQ(setxattr(top.c_str(), "user.purpose", "ballast", 7, 0), 0);
+  // Of this layer alone: handed on, it would hide the image.
+  ASSERT_EQ(setxattr(top.c_str(), "trusted.overlay.opaque", "n", 1, 0), 0);
+  CreateRequest request = machine_->Request("a", "stat -c '%a %u:%g' /");
+  request.lower_directories.insert(request.lower_directories.begin(), top);
+  const auto created = runtime().Create(request);
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(runtime().Start("a").ok());
+  ASSERT_TRUE(machine_->WaitForExit("a").has_value());
+  EXPECT_THAT(machine_->Log("a"), HasSubstr("stdout F 2751 7:8\n"));
+  const std::string upper = root.PathOf("state/containers/a/upper");
+  char value[16];
+  EXPECT_EQ(getxattr(upper.c_str(), "user.purpose", value, sizeof(value)), 7);
+  EXPECT_NE(getxattr(upper.c_str(), "trusted.overlay.opaque", value, sizeof(value)), 1);
 }
 
 TEST_F(CrunRuntimeTest, ProcessIsAsAsked) {
