@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "image/archive_reader.h"
+#include "image/image_fault.h"
 #include "image/layer_tree.h"
 
 namespace plimsoll::image {
@@ -68,9 +69,10 @@ absl::StatusOr<std::string> FileSource::Read(absl::string_view path, size_t max_
 absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string clean, CleanPath(path));
   // Not blocking, for a fifo.
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, directory_.OpenFile(clean, O_RDONLY | O_NONBLOCK));
+  absl::StatusOr<UniqueFd> fd = directory_.OpenFile(clean, O_RDONLY | O_NONBLOCK);
+  if (!fd.ok()) return BlameImage(fd.status());
   struct stat info = {};
-  if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(directory_.PathOf(clean), " is not a regular file"));

@@ -21,6 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class ImportTest : public ::testing::Test {
  protected:
@@ -452,6 +453,25 @@ TEST_F(ImportTest, ImageForAnotherSystemIsRefused) {
   TestLayout layout;
   layout.List(layout.AddManifest(R"({"os": "windows"})", {layout.AddBlob("x", kOciLayerType)}));
   EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("for windows, not linux"));
+}
+
+TEST_F(ImportTest, AnImageThatCannotBeUnpackedIsToBlameAndNothingIsLeft) {
+  TestLayout layout;
+  layout.List(layout.AddImage(
+      {HelloTar(), TarBuilder().File(absl::StrCat(std::string(300, 'n'), "/x"), "").Build()}));
+  const std::string path = Put("image", layout);
+  const std::string error = Refused(path);
+  EXPECT_THAT(error, HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(error, HasSubstr(absl::StrCat("import ", path)));
+  EXPECT_THAT(error, HasSubstr("layer 2 of 2 (sha256:"));
+  EXPECT_THAT(error, HasSubstr("entry \"nnn"));
+}
+
+TEST_F(ImportTest, AnArchiveThatNamesWhatCannotBeIsToBlame) {
+  TestLayout long_name;
+  long_name.files["manifest.json"] = absl::StrCat(R"([{"Config": ")", std::string(300, 'c'),
+                                                  R"(", "RepoTags": [], "Layers": ["a"]}])");
+  EXPECT_THAT(Refused(Put("archive.tar", long_name.Tar())), Not(HasSubstr("INTERNAL")));
 }
 
 }  // namespace

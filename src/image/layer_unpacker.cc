@@ -19,8 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/directory_attributes.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "image/image_fault.h"
 #include "image/layer_tree.h"
 
 namespace plimsoll::image {
@@ -38,18 +40,15 @@ class Unpacker {
  public:
   Unpacker(ArchiveReader& reader, const FsRoot& diff, const std::vector<FsRoot>& lowers,
            const UnpackLimits& limits)
-      : reader_(reader), tree_(diff, lowers), limits_(limits) {}
+      : reader_(reader), tree_(diff, lowers), lowers_(lowers), limits_(limits) {}
 
   absl::StatusOr<UnpackResult> Run() {
     ArchiveEntry entry;
-    uint64_t entries = 0;
     while (true) {
       PLIMSOLL_ASSIGN_OR_RETURN(const bool more, reader_.Next(&entry));
       if (!more) break;
-      absl::Status status = ++entries > limits_.max_entries
-                                ? absl::ResourceExhaustedError(absl::StrCat(
-                                      "the layer has more than ", limits_.max_entries, " entries"))
-                                : Handle(entry);
+      absl::Status status = Count(entry);
+      if (status.ok()) status = BlameImage(Handle(entry));
       if (!status.ok()) {
         return Annotate(
             status,
@@ -59,12 +58,28 @@ class Unpacker {
     }
     PLIMSOLL_ASSIGN_OR_RETURN(result_.digests, reader_.Finish());
     PLIMSOLL_RETURN_IF_ERROR(SetDirectoryTimes());
+    PLIMSOLL_RETURN_IF_ERROR(InheritRoot());
     result_.inodes += tree_.made_directories();
     return std::move(result_);
   }
 
  private:
   using Directory = LayerTree::Directory;
+
+  absl::Status Count(const ArchiveEntry& entry) {
+    if (++entries_ > limits_.max_entries) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the layer has more than ", limits_.max_entries, " entries"));
+    }
+    header_bytes_ += entry.path.size() + entry.hardlink.size() + entry.symlink.size();
+    for (const auto& [name, value] : entry.xattrs) header_bytes_ += name.size() + value.size();
+    if (header_bytes_ > limits_.max_header_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the names, links and attributes of the layer have more than ",
+                       limits_.max_header_bytes, " bytes"));
+    }
+    return limits_.budget == nullptr ? absl::OkStatus() : limits_.budget->AddEntry();
+  }
 
   absl::Status Handle(const ArchiveEntry& entry) {
     PLIMSOLL_RETURN_IF_ERROR(Check(entry));
@@ -131,6 +146,7 @@ class Unpacker {
     const UniqueFd fd(openat(tree_.diff().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid()) return ErrnoStatus(errno, "open the layer's root");
     PLIMSOLL_RETURN_IF_ERROR(RememberTime(".", entry.mtime));
+    has_root_ = true;
     return SetMetadata(fd.get(), entry);
   }
 
@@ -177,6 +193,7 @@ class Unpacker {
   absl::Status WriteAt(int fd, uint64_t offset, absl::string_view data) {
     result_.bytes += data.size();
     if (result_.bytes > limits_.max_bytes || offset > limits_.max_bytes) return TooLarge();
+    if (limits_.budget != nullptr) PLIMSOLL_RETURN_IF_ERROR(limits_.budget->AddBytes(data.size()));
     while (!data.empty()) {
       const ssize_t n = pwrite(fd, data.data(), data.size(), static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR) continue;
@@ -353,6 +370,14 @@ class Unpacker {
         "the paths of the layer's directories have more than ", limits_.max_path_bytes, " bytes"));
   }
 
+  absl::Status InheritRoot() {
+    if (has_root_ || lowers_.empty()) return absl::OkStatus();
+    const UniqueFd from(openat(lowers_.front().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd to(openat(tree_.diff().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!from.valid() || !to.valid()) return ErrnoStatus(errno, "open a layer's root");
+    return CopyDirectoryAttributes(from.get(), to.get());
+  }
+
   // At the end, for each file made in a directory changes its time.
   absl::Status SetDirectoryTimes() {
     for (const auto& [path, mtime] : directory_times_) {
@@ -369,8 +394,12 @@ class Unpacker {
 
   ArchiveReader& reader_;
   LayerTree tree_;
+  const std::vector<FsRoot>& lowers_;
   const UnpackLimits limits_;
   UnpackResult result_;
+  uint64_t entries_ = 0;
+  uint64_t header_bytes_ = 0;
+  bool has_root_ = false;  // an entry for the root directory
   absl::flat_hash_map<std::string, struct timespec> directory_times_;
   size_t path_bytes_ = 0;  // of its keys
 };

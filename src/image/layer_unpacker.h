@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "image/archive_reader.h"
+#include "image/image_budget.h"
 
 namespace plimsoll::image {
 
@@ -15,7 +16,9 @@ struct UnpackLimits {
   uint64_t max_entries = 1'000'000;
   uint64_t max_bytes = uint64_t{64} * 1024 * 1024 * 1024;  // of file content, and of the stream
   size_t max_xattr_bytes = 64 * 1024;                      // of one entry, names and values
-  size_t max_path_bytes = 256 * 1024 * 1024;  // of all directories, kept in memory to the end
+  size_t max_path_bytes = 64 * 1024 * 1024;        // of all directories, kept in memory to the end
+  uint64_t max_header_bytes = 1024 * 1024 * 1024;  // of all names, links' targets and attributes
+  ImageBudget* budget = nullptr;  // of all layers of the image; null: this layer has no fellows
 };
 
 struct UnpackResult {
@@ -28,11 +31,13 @@ struct UnpackResult {
 // modification time, security.capability and user.* attributes, device nodes, fifos, hard links
 // and holes; other attributes are dropped, sockets passed over. `.wh.name` becomes an overlay
 // whiteout and `.wh..wh..opq` an opaque directory (OCI image spec, layer.md, "Whiteouts").
-// `lowers` are the layers below, top first (see LayerTree).
+// `lowers` are the layers below, top first (see LayerTree). A layer that says nothing of its root
+// directory has that of the layer below.
 //
-// An entry that would leave the layer, carries an overlay attribute of its own or breaks a limit
-// is an error naming the entry: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED for limits; a damaged
-// stream DATA_LOSS. What was written until then stays: the caller removes the directory.
+// An entry that would leave the layer, carries an overlay attribute of its own, can't be made as it
+// is or breaks a limit is an error naming the entry: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED for
+// limits; a damaged stream DATA_LOSS. What was written until then stays: the caller removes the
+// directory.
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          const std::vector<FsRoot>& lowers,
                                          const UnpackLimits& limits = {});

@@ -90,6 +90,39 @@ TEST_F(LayerUnpackerTest, KeepsOwnerModeTimeAndContent) {
   EXPECT_EQ(result->inodes, 3u);
 }
 
+TEST_F(LayerUnpackerTest, KeepsWhatTheRootDirectoryHas) {
+  const std::string tar = TarBuilder()
+                              .Dir("./", {.mode = 03750,
+                                          .uid = 3,
+                                          .gid = 4,
+                                          .mtime = 78,
+                                          .pax = {{"SCHILY.xattr.user.purpose", "ballast"}}})
+                              .File("a", "x")
+                              .Build();
+  ASSERT_TRUE(Unpack(tar).ok());
+  const std::string upper = TarBuilder().File("b", "x").Build();
+  ASSERT_TRUE(Unpack(upper, {}, "upper", {Sub("diff")}).ok());
+  for (const char* layer : {"diff", "upper"}) {
+    const struct stat root = Lstat(layer);
+    EXPECT_EQ(root.st_mode & 07777, 03750u) << layer;
+    EXPECT_EQ(root.st_uid, 3u) << layer;
+    EXPECT_EQ(root.st_gid, 4u) << layer;
+    EXPECT_EQ(root.st_mtim.tv_sec, 78) << layer;
+    EXPECT_EQ(Xattr(layer, "user.purpose"), "ballast") << layer;
+  }
+  const std::string own = TarBuilder().Dir(".", {.mode = 0700, .uid = 9}).Build();
+  ASSERT_TRUE(Unpack(own, {}, "own", {Sub("diff")}).ok());
+  EXPECT_EQ(Lstat("own").st_mode & 07777, 0700u) << "it says something of its own";
+  EXPECT_EQ(Lstat("own").st_uid, 9u);
+}
+
+TEST_F(LayerUnpackerTest, AnOpaqueRootIsNotHandedOn) {
+  ASSERT_TRUE(Unpack(TarBuilder().File(".wh..wh..opq", "").Build()).ok());
+  ASSERT_EQ(Xattr("diff", "trusted.overlay.opaque"), "y");
+  ASSERT_TRUE(Unpack(TarBuilder().File("b", "x").Build(), {}, "upper", {Sub("diff")}).ok());
+  EXPECT_EQ(Xattr("upper", "trusted.overlay.opaque"), "(none)");
+}
+
 TEST_F(LayerUnpackerTest, AllCompressionsGiveTheSameDiffId) {
   const std::string tar = TarBuilder().File("a", std::string(100'000, 'x')).Build();
   for (const char* filter : {"", "gzip", "zstd"}) {
@@ -464,6 +497,64 @@ TEST_F(LayerUnpackerTest, HostileSparseFileOfHugeSize) {
 
 TEST_F(LayerUnpackerTest, HostileParentThatIsAFile) {
   EXPECT_HAS(Refused(TarBuilder().File("f", "").File("f/x", "").Build()), "not a directory");
+}
+
+TEST_F(LayerUnpackerTest, HostileNamesAreTheImagesFault) {
+  const std::string name(256, 'n');
+  const struct {
+    std::string tar;
+    const char* what;
+  } cases[] = {
+      {TarBuilder().File(name, "x").Build(), "File name too long"},
+      {TarBuilder().Dir(name).Build(), "File name too long"},
+      {TarBuilder().File(absl::StrCat(name, "/x"), "x").Build(), "File name too long"},
+      {TarBuilder().Symlink(name, "x").Build(), "File name too long"},
+      {TarBuilder().Node(name, '6', 0, 0).Build(), "File name too long"},
+      {TarBuilder().File("a", "x").HardLink(name, "a").Build(), "File name too long"},
+      {TarBuilder().HardLink("a", name).Build(), "File name too long"},
+      {TarBuilder().HardLink("a", absl::StrCat(name, "/x")).Build(), "File name too long"},
+      {TarBuilder().Symlink("a", name).File("a/x", "x").Build(), "File name too long"},
+      {TarBuilder().File(absl::StrCat(".wh.", name), "").Build(), "File name too long"},
+      {TarBuilder().File("a", "x").File("a/b", "x").Build(), "not a directory"},
+      {TarBuilder().File("a", "x").HardLink("b", "a/c").Build(), "not a directory"},
+      {TarBuilder().Symlink("a", "b").Symlink("b", "a").File("a/x", "x").Build(), "symbolic links"},
+      {TarBuilder().Symlink("a", std::string(5000, 'l')).Build(), "too long"},
+  };
+  for (const auto& each : cases) {
+    const std::string error = Refused(each.tar);
+    EXPECT_HAS(error, "INVALID_ARGUMENT");
+    EXPECT_HAS(error, each.what);
+    EXPECT_HAS(error, "entry \"");
+    ASSERT_TRUE(dir_.root().RemoveTree("diff").ok());
+  }
+}
+
+TEST_F(LayerUnpackerTest, LimitsHeaders) {
+  TarBuilder tar;
+  for (int i = 0; i < 10; ++i) {
+    tar.File(absl::StrCat("file-", i), "x",
+             {.pax = {{"SCHILY.xattr.user.x", std::string(90, 'x')}}});
+  }
+  const std::string error = Refused(tar.Build(), {.max_header_bytes = 500});
+  EXPECT_HAS(error, "RESOURCE_EXHAUSTED");
+  EXPECT_HAS(error, "more than 500 bytes");
+  EXPECT_HAS(error, "entry \"file-4\"");
+}
+
+TEST_F(LayerUnpackerTest, LayersOfOneImageShareABudget) {
+  ImageBudget entries(3, 1000);
+  UnpackLimits limits;
+  limits.budget = &entries;
+  const std::string two = TarBuilder().File("a", "x").File("b", "x").Build();
+  ASSERT_TRUE(Unpack(two, limits).ok());
+  const auto refused = Unpack(two, limits, "second");
+  EXPECT_HAS(refused.status().ToString(), "RESOURCE_EXHAUSTED");
+  EXPECT_HAS(refused.status().message(), "the image's layers have more than 3 entries together");
+  ImageBudget bytes(100, 1000);
+  limits.budget = &bytes;
+  ASSERT_TRUE(Unpack(TarBuilder().File("a", std::string(900, 'x')).Build(), limits, "third").ok());
+  const auto large = Unpack(TarBuilder().File("a", std::string(101, 'x')).Build(), limits, "4th");
+  EXPECT_HAS(large.status().message(), "the image's layers have more than 1000 bytes together");
 }
 
 TEST_F(LayerUnpackerTest, HostileRootThatIsNoDirectory) {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "image/archive_reader.h"
 #include "image/digest.h"
+#include "image/image_budget.h"
 #include "image/layer_unpacker.h"
 #include "image/manifest.h"
 
@@ -31,14 +32,15 @@ absl::Status CheckDigests(const StreamDigests& digests, const LayerContent& laye
 // Into the empty directory `diff`, over the layers `below`.
 absl::StatusOr<ImageUsage> UnpackOne(const LayerStore& layers, const FsRoot& diff, UniqueFd file,
                                      const LayerContent& layer, const std::string& diff_id,
-                                     const std::vector<std::string>& below,
+                                     const std::vector<std::string>& below, ImageBudget& budget,
                                      const std::function<bool()>& cancelled) {
   std::vector<FsRoot> lowers;
   for (auto it = below.rbegin(); it != below.rend(); ++it) {
     PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers.Diff(*it));
     lowers.push_back(std::move(lower));
   }
-  const UnpackLimits limits;
+  UnpackLimits limits;
+  limits.budget = &budget;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(std::move(file), "the layer",
                                                                    limits.max_bytes, cancelled));
   PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
@@ -52,10 +54,6 @@ absl::Status CheckCopy(UniqueFd file, const LayerContent& layer, const std::stri
   PLIMSOLL_ASSIGN_OR_RETURN(
       const auto reader,
       ArchiveReader::Open(std::move(file), "the layer", UnpackLimits().max_bytes, cancelled));
-  ArchiveEntry entry;
-  for (bool more = true; more;) {
-    PLIMSOLL_ASSIGN_OR_RETURN(more, reader->Next(&entry));
-  }
   PLIMSOLL_ASSIGN_OR_RETURN(const StreamDigests digests, reader->Finish());
   return CheckDigests(digests, layer, diff_id);
 }
@@ -94,6 +92,7 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
     return absl::InvalidArgumentError(absl::StrCat("the image's config has ", file.diff_ids.size(),
                                                    " diff_ids, its manifest ", count, " layers"));
   }
+  ImageBudget budget;
   UnpackedImage image;
   image.config = std::move(file.config);
   const std::vector<std::string> chain = ChainIds(file.diff_ids);
@@ -106,7 +105,7 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
       PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
       if (progress) progress({absl::StrCat("unpacking ", position), 0, 0});
       return UnpackOne(layers, diff, std::move(archive), layer, file.diff_ids[i], image.chain_ids,
-                       opened.cancelled);
+                       budget, opened.cancelled);
     };
     const auto check = [&]() -> absl::Status {
       PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
