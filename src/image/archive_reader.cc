@@ -68,7 +68,7 @@ void FillXattrs(struct archive_entry* from, ArchiveEntry* to) {
 }  // namespace
 
 struct ArchiveReader::Impl {
-  UniqueFd fd;
+  std::unique_ptr<ByteStream> stream;
   std::string name;
   uint64_t max_bytes = 0;
   std::function<bool()> cancelled;  // may be null
@@ -93,16 +93,13 @@ struct ArchiveReader::Impl {
       failure = absl::CancelledError(absl::StrCat("read ", name, ": cancelled"));
       return -1;
     }
-    while (true) {
-      const ssize_t n = read(fd.get(), stored_buffer.data(), stored_buffer.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        failure = ErrnoStatus(errno, absl::StrCat("read ", name));
-        return -1;
-      }
-      stored_digest.Update(stored_buffer.data(), static_cast<size_t>(n));
-      return n;
+    const absl::StatusOr<size_t> n = stream->Read(stored_buffer.data(), stored_buffer.size());
+    if (!n.ok()) {
+      failure = n.status();
+      return -1;
     }
+    stored_digest.Update(stored_buffer.data(), *n);
+    return static_cast<la_ssize_t>(*n);
   }
 
   // Bytes of the uncompressed stream: 0 at its end, -1 with `failure` set.
@@ -177,9 +174,16 @@ ArchiveReader::~ArchiveReader() = default;
 
 absl::StatusOr<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(
     UniqueFd fd, absl::string_view name, uint64_t max_bytes, std::function<bool()> cancelled) {
+  return Open(std::make_unique<FileStream>(std::move(fd), name), name, max_bytes,
+              std::move(cancelled));
+}
+
+absl::StatusOr<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(
+    std::unique_ptr<ByteStream> stream, absl::string_view name, uint64_t max_bytes,
+    std::function<bool()> cancelled) {
   const Utf8Locale locale;
   auto impl = std::make_unique<Impl>();
-  impl->fd = std::move(fd);
+  impl->stream = std::move(stream);
   impl->name = std::string(name);
   impl->max_bytes = max_bytes;
   impl->cancelled = std::move(cancelled);

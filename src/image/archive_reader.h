@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/unique_fd.h"
+#include "image/byte_stream.h"
 
 namespace plimsoll::image {
 
@@ -43,10 +44,14 @@ struct StreamDigests {
 // never by a program). Both digests are taken on the way. Not thread-safe.
 class ArchiveReader {
  public:
-  // `name` is for messages. More than `max_bytes` uncompressed is RESOURCE_EXHAUSTED. Once
-  // `cancelled`, asked at each read of the file, is true, all is CANCELLED.
+  // `name` is for messages. It is read in the thread that calls. More than `max_bytes` uncompressed
+  // is RESOURCE_EXHAUSTED. Once `cancelled`, asked at each read of the file, is true, all is
+  // CANCELLED.
   static absl::StatusOr<std::unique_ptr<ArchiveReader>> Open(
       UniqueFd fd, absl::string_view name, uint64_t max_bytes,
+      std::function<bool()> cancelled = nullptr);
+  static absl::StatusOr<std::unique_ptr<ArchiveReader>> Open(
+      std::unique_ptr<ByteStream> stream, absl::string_view name, uint64_t max_bytes,
       std::function<bool()> cancelled = nullptr);
   ~ArchiveReader();
 

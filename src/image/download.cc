@@ -1,15 +1,21 @@
 #include "image/download.h"
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "image/blob_copy.h"
 #include "image/digest.h"
@@ -17,6 +23,8 @@
 
 namespace plimsoll::image {
 namespace {
+
+constexpr absl::Duration kTellInterval = absl::Milliseconds(100);
 
 // The layers that the store has, held until they are the image's.
 struct KnownLayers {
@@ -48,14 +56,25 @@ KnownLayers FindKnown(LayerStore& layers, const MayReuse& may_reuse,
   return known;
 }
 
-// Two threads tell of one pull. Once the last layer is there, nothing more is said of copying.
-class TwoVoices {
+// Several threads tell of one pull. Once the last layer is told of, nothing more is said of
+// copying.
+class Voices {
  public:
-  TwoVoices(const ProgressFn& tell, size_t layers)
+  Voices(const ProgressFn& tell, size_t layers)
       : tell_(tell), last_(absl::StrCat(" layer ", layers, " of ", layers)) {}
   void Copying(const Progress& progress) {
     absl::MutexLock lock(&mutex_);
     if (!copied_) tell_(progress);
+  }
+  // As Copying, some times a second and at the end of a layer.
+  void Came(const Progress& progress, bool at_end) {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time now = absl::Now();
+    if (copied_ || progress.done_bytes <= most_) return;
+    if (!at_end && now - last_told_ < kTellInterval) return;
+    last_told_ = now;
+    most_ = progress.done_bytes;
+    tell_(progress);
   }
   void Unpacking(const Progress& progress) {
     absl::MutexLock lock(&mutex_);
@@ -68,48 +87,149 @@ class TwoVoices {
   const std::string last_;
   absl::Mutex mutex_;
   bool copied_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t most_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes told of
+  absl::Time last_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
-}  // namespace
+// One pull's parts, for either way to get its layers.
+struct Pull {
+  SkopeoTransport& transport;
+  const RegistryImage& image;
+  const FsRoot& work;
+  LayerStore& layers;
+  const MayReuse& may_reuse;
+  const std::function<bool()>& cancelled;
+  const ProgressFn& progress;
+  uint64_t* bytes;
+};
 
-absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
-                                         const FsRoot& work, LayerStore& layers,
-                                         const MayReuse& may_reuse,
-                                         const std::function<bool()>& cancelled,
-                                         const ProgressFn& progress, uint64_t* bytes) {
-  *bytes = 0;
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest,
-                            ParseManifest(image.manifest, "the image's manifest"));
+ImageContent ContentOf(const RegistryImage& image, const Manifest& manifest, std::string config) {
   ImageContent content;
   content.manifest = image.manifest;
-  PLIMSOLL_ASSIGN_OR_RETURN(content.config, transport.ReadConfig(image, manifest.config));
+  content.config = std::move(config);
   for (const Descriptor& layer : manifest.layers) {
     content.layers.push_back({std::string(DigestHex(layer.digest)), layer.digest, layer.size});
   }
+  return content;
+}
+
+absl::StatusOr<KnownLayers> FindKnown(const Pull& pull, const Manifest& manifest,
+                                      const std::string& config_text) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ConfigFile config,
-                            ParseConfigFile(content.config, "the image's config"));
-  const KnownLayers known = FindKnown(layers, may_reuse, manifest.layers, config.diff_ids);
-  PLIMSOLL_RETURN_IF_ERROR(work.MakeDirs(SkopeoTransport::kBlobs));
-  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot blobs, work.Sub(SkopeoTransport::kBlobs));
-  TwoVoices voices(progress, manifest.layers.size());
+                            ParseConfigFile(config_text, "the image's config"));
+  return FindKnown(pull.layers, pull.may_reuse, manifest.layers, config.diff_ids);
+}
+
+absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& manifest) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string config,
+                            pull.transport.ReadConfig(pull.image, manifest.config));
+  PLIMSOLL_ASSIGN_OR_RETURN(const KnownLayers known, FindKnown(pull, manifest, config));
+  PLIMSOLL_RETURN_IF_ERROR(pull.work.MakeDirs(SkopeoTransport::kBlobs));
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot blobs, pull.work.Sub(SkopeoTransport::kBlobs));
+  Voices voices(pull.progress, manifest.layers.size());
   // Also when all layers are known: skopeo is who holds the image against policy.json.
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto copy, BlobCopy::Start(std::move(blobs), [&](const std::function<bool()>& stopped) {
-        return transport.Copy(
-            image, known.digests, [&] { return stopped() || (cancelled && cancelled()); },
-            [&voices, bytes](const Progress& step) {
-              *bytes = step.done_bytes;
+        return pull.transport.Copy(
+            pull.image, known.digests,
+            [&] { return stopped() || (pull.cancelled && pull.cancelled()); },
+            [&](const Progress& step) {
+              *pull.bytes = step.done_bytes;
               voices.Copying(step);
             });
       }));
   BlobCopy* const copying = copy.get();
   // After what the copy refers to: it goes first, and ends the copy.
-  const OpenedImage opened{std::move(copy), std::move(content), cancelled};
-  absl::StatusOr<UnpackedImage> unpacked = UnpackImage(
-      layers, opened, known.chain_ids, [&voices](const Progress& step) { voices.Unpacking(step); });
+  const OpenedImage opened{std::move(copy), ContentOf(pull.image, manifest, std::move(config)),
+                           pull.cancelled};
+  absl::StatusOr<UnpackedImage> unpacked =
+      UnpackImage(pull.layers, opened, known.chain_ids,
+                  [&voices](const Progress& step) { voices.Unpacking(step); });
   if (!unpacked.ok()) return FirstError(copying->FailureSoFar(), unpacked.status());
   PLIMSOLL_RETURN_IF_ERROR(copying->Finish());
   return DownloadedImage{opened.content, *std::move(unpacked)};
+}
+
+// Layers of these types may be elsewhere than in the registry, which streams don't tell.
+bool MayBeElsewhere(const Manifest& manifest) {
+  return absl::c_any_of(manifest.layers, [](const Descriptor& layer) {
+    return absl::StrContains(layer.media_type, "nondistributable") ||
+           absl::StrContains(layer.media_type, "foreign");
+  });
+}
+
+absl::StatusOr<std::string> ReadConfig(const Pull& pull, const BlobStreams& streams,
+                                       const Descriptor& config) {
+  const std::string what = absl::StrCat("pull ", pull.transport.name(), ": config ", config.digest);
+  if (config.size > kMaxDocumentBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(what, " is said to have ", config.size,
+                                                   " bytes; valid are ", kMaxDocumentBytes));
+  }
+  absl::StatusOr<std::string> text = streams.ReadAll(DigestHex(config.digest), config.size);
+  if (absl::IsDataLoss(text.status()) && !absl::StartsWith(text.status().message(), "pull ")) {
+    return Annotate(text.status(), what);
+  }
+  if (!text.ok()) return text.status();
+  if (const std::string digest = DigestOf(*text); digest != config.digest) {
+    return absl::DataLossError(absl::StrCat(what, " has the content of ", digest));
+  }
+  return text;
+}
+
+// What went wrong with a stream names the image, as it would alone; behind a layer it needn't.
+absl::Status WithoutName(const absl::Status& status, const std::string& name) {
+  return absl::Status(
+      status.code(),
+      absl::StrReplaceAll(status.message(), {{absl::StrCat("): pull ", name, ": "), "): "}}));
+}
+
+absl::StatusOr<DownloadedImage> UnpackAsItComes(const Pull& pull, const Manifest& manifest) {
+  if (MayBeElsewhere(manifest)) return absl::UnimplementedError("not all of it is in the registry");
+  Voices voices(pull.progress, manifest.layers.size());
+  Progress state{absl::StrCat("copying ", pull.transport.name()), 0, manifest.config.size};
+  std::atomic<bool> has_begun = false;  // with the layers
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<BlobStreams> owned,
+      pull.transport.Stream(pull.image, pull.cancelled, [&](uint64_t bytes, bool at_end) {
+        if (!has_begun) return;
+        voices.Came({state.step, std::min(bytes, state.total_bytes), state.total_bytes}, at_end);
+      }));
+  BlobStreams* const streams = owned.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string config, ReadConfig(pull, *streams, manifest.config));
+  PLIMSOLL_ASSIGN_OR_RETURN(const KnownLayers known, FindKnown(pull, manifest, config));
+  for (const Descriptor& layer : manifest.layers) {
+    const uint64_t size = known.digests.contains(layer.digest) ? 0 : layer.size;
+    state.total_bytes += std::min(size, UINT64_MAX - state.total_bytes);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(pull.transport.CheckRoom(state.total_bytes));
+  voices.Copying(state);
+  has_begun = true;
+  const OpenedImage opened{std::move(owned), ContentOf(pull.image, manifest, std::move(config)),
+                           pull.cancelled};
+  absl::StatusOr<UnpackedImage> unpacked =
+      UnpackImage(pull.layers, opened, known.chain_ids,
+                  [&voices](const Progress& step) { voices.Unpacking(step); });
+  *pull.bytes = streams->bytes();
+  if (!unpacked.ok()) return WithoutName(unpacked.status(), pull.transport.name());
+  return DownloadedImage{opened.content, *std::move(unpacked)};
+}
+
+}  // namespace
+
+absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
+                                         const FsRoot& work, LayerStore& layers,
+                                         const MayReuse& may_reuse, bool copy,
+                                         const std::function<bool()>& cancelled,
+                                         const ProgressFn& progress, uint64_t* bytes) {
+  *bytes = 0;
+  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest,
+                            ParseManifest(image.manifest, "the image's manifest"));
+  const Pull pull{transport, image, work, layers, may_reuse, cancelled, progress, bytes};
+  if (!copy) {
+    absl::StatusOr<DownloadedImage> got = UnpackAsItComes(pull, manifest);
+    if (!absl::IsUnimplemented(got.status())) return got;
+  }
+  return CopyAndUnpack(pull, manifest);
 }
 
 }  // namespace plimsoll::image

@@ -25,12 +25,13 @@ struct DownloadedImage {
 };
 
 // Of the layers in the store those that `may_reuse`, by chain id, are not asked for; the others are
-// unpacked as they come, while those behind them are still on the way. `work` is the transport's.
-// `progress` is called in two threads, never at once. `bytes` is set to what came, also when it
+// unpacked while they come. With `copy`, or where skopeo gives no streams, each is copied first:
+// only then does skopeo hold the image against policy.json. `work` is the transport's.
+// `progress` is called in several threads, never at once. `bytes` is set to what came, also when it
 // fails. Errors are those of the transport and of UnpackImage.
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
-                                         const MayReuse& may_reuse,
+                                         const MayReuse& may_reuse, bool copy,
                                          const std::function<bool()>& cancelled,
                                          const ProgressFn& progress, uint64_t* bytes);
 

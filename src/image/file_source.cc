@@ -66,6 +66,19 @@ absl::StatusOr<std::string> FileSource::Read(absl::string_view path, size_t max_
   }
 }
 
+absl::StatusOr<std::unique_ptr<ByteStream>> FileSource::OpenStream(
+    absl::string_view path, std::optional<uint64_t> size) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd file, Open(path));
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  const auto has = static_cast<uint64_t>(info.st_size);
+  if (size.value_or(has) != has) {
+    return absl::DataLossError(
+        absl::StrCat("size mismatch: the manifest says ", *size, " bytes, the layer has ", has));
+  }
+  return std::make_unique<FileStream>(std::move(file), path);
+}
+
 absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string clean, CleanPath(path));
   // Not blocking, for a fifo.

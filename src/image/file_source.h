@@ -2,8 +2,10 @@
 #ifndef PLIMSOLL_IMAGE_FILE_SOURCE_H_
 #define PLIMSOLL_IMAGE_FILE_SOURCE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
+#include "image/byte_stream.h"
 
 namespace plimsoll::image {
 
@@ -23,6 +26,13 @@ class FileSource {
   // A regular file, at its beginning. NOT_FOUND; INVALID_ARGUMENT for anything else, a path that
   // leads out among them.
   virtual absl::StatusOr<UniqueFd> Open(absl::string_view path) const = 0;
+
+  // The same, for what is read once. DATA_LOSS when it has other than `size` bytes, where that is
+  // said.
+  virtual absl::StatusOr<std::unique_ptr<ByteStream>> OpenStream(
+      absl::string_view path, std::optional<uint64_t> size) const;
+  // Whether streams are still on their way while they are read.
+  virtual bool comes_as_it_is_read() const { return false; }
 
   bool Has(absl::string_view path) const { return Open(path).ok(); }
   // RESOURCE_EXHAUSTED when it is larger than `max_bytes`.

@@ -80,8 +80,15 @@ bool IsWhiteout(const struct stat& info) {
   return S_ISCHR(info.st_mode) && info.st_rdev == makedev(0, 0);
 }
 
-LayerTree::LayerTree(FsRoot diff, std::vector<FsRoot> lowers)
-    : diff_(std::move(diff)), lowers_(std::move(lowers)) {}
+LayerTree::LayerTree(FsRoot diff, LowersFn lowers)
+    : diff_(std::move(diff)), ask_lowers_(std::move(lowers)) {}
+
+absl::StatusOr<const std::vector<FsRoot>*> LayerTree::Lowers() {
+  if (!lowers_.has_value()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(lowers_, ask_lowers_());
+  }
+  return &*lowers_;
+}
 
 absl::StatusOr<std::vector<std::string>> LayerTree::Clean(absl::string_view path) {
   if (path.size() > kMaxPathBytes) {
@@ -227,11 +234,12 @@ absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
   return &*cached_;
 }
 
-absl::StatusOr<std::optional<LayerTree::Lower>> LayerTree::FindBelow(
-    const Directory& parent, const std::string& name) const {
+absl::StatusOr<std::optional<LayerTree::Lower>> LayerTree::FindBelow(const Directory& parent,
+                                                                     const std::string& name) {
   if (!parent.merged) return std::optional<Lower>();
   const std::string path = Join(parent.path, name);
-  for (const FsRoot& lower : lowers_) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<FsRoot>* const lowers, Lowers());
+  for (const FsRoot& lower : *lowers) {
     const UniqueFd fd = OpenBeneath(lower.fd(), path, O_PATH | O_NOFOLLOW);
     if (!fd.valid()) {
       if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {

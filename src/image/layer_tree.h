@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,9 @@ bool IsWhiteout(const struct stat& info);
 // the same owner and mode, a symbolic link there is followed. Not thread-safe.
 class LayerTree {
  public:
-  // `lowers`: the layers below, top first.
-  LayerTree(FsRoot diff, std::vector<FsRoot> lowers);
+  // Gives the layers below, top first. Asked once they are needed, which most layers never have.
+  using LowersFn = std::function<absl::StatusOr<std::vector<FsRoot>>()>;
+  LayerTree(FsRoot diff, LowersFn lowers);
 
   struct Directory {
     UniqueFd fd;       // O_PATH
@@ -56,6 +58,7 @@ class LayerTree {
   // Directories made by Resolve, which count as inodes.
   uint64_t made_directories() const { return made_directories_; }
   const FsRoot& diff() const { return diff_; }
+  absl::StatusOr<const std::vector<FsRoot>*> Lowers();
 
   // Splits and cleans an archive's path. "./a//b/../c" is {"a","c"}; the root is {}.
   // INVALID_ARGUMENT when it is absolute (other than "/" itself), leads out through "..", is
@@ -76,13 +79,13 @@ class LayerTree {
                       std::vector<std::string>* todo, Directory* current);
   absl::Status Descend(const std::string& name, std::vector<std::string>* real,
                        Directory* current) const;
-  absl::StatusOr<std::optional<Lower>> FindBelow(const Directory& parent,
-                                                 const std::string& name) const;
+  absl::StatusOr<std::optional<Lower>> FindBelow(const Directory& parent, const std::string& name);
   absl::Status MakeDirectory(const std::string& name, const std::optional<Lower>& like,
                              const Directory& parent);
 
   FsRoot diff_;
-  std::vector<FsRoot> lowers_;
+  LowersFn ask_lowers_;
+  std::optional<std::vector<FsRoot>> lowers_;
   uint64_t made_directories_ = 0;
   // The last directory resolved: archives list a directory's files one after the other.
   std::vector<std::string> cached_key_;

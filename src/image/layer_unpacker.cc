@@ -38,9 +38,9 @@ absl::Status Refuse(absl::string_view why) {
 
 class Unpacker {
  public:
-  Unpacker(ArchiveReader& reader, const FsRoot& diff, const std::vector<FsRoot>& lowers,
+  Unpacker(ArchiveReader& reader, const FsRoot& diff, LayerTree::LowersFn lowers,
            const UnpackLimits& limits)
-      : reader_(reader), tree_(diff, lowers), lowers_(lowers), limits_(limits) {}
+      : reader_(reader), tree_(diff, std::move(lowers)), limits_(limits) {}
 
   absl::StatusOr<UnpackResult> Run() {
     ArchiveEntry entry;
@@ -371,8 +371,10 @@ class Unpacker {
   }
 
   absl::Status InheritRoot() {
-    if (has_root_ || lowers_.empty()) return absl::OkStatus();
-    const UniqueFd from(openat(lowers_.front().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (has_root_) return absl::OkStatus();
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<FsRoot>* const lowers, tree_.Lowers());
+    if (lowers->empty()) return absl::OkStatus();
+    const UniqueFd from(openat(lowers->front().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const UniqueFd to(openat(tree_.diff().fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!from.valid() || !to.valid()) return ErrnoStatus(errno, "open a layer's root");
     return CopyDirectoryAttributes(from.get(), to.get());
@@ -394,7 +396,6 @@ class Unpacker {
 
   ArchiveReader& reader_;
   LayerTree tree_;
-  const std::vector<FsRoot>& lowers_;
   const UnpackLimits limits_;
   UnpackResult result_;
   uint64_t entries_ = 0;
@@ -409,7 +410,13 @@ class Unpacker {
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          const std::vector<FsRoot>& lowers,
                                          const UnpackLimits& limits) {
-  return Unpacker(reader, diff, lowers, limits).Run();
+  return UnpackLayer(
+      reader, diff, [&lowers]() -> absl::StatusOr<std::vector<FsRoot>> { return lowers; }, limits);
+}
+
+absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
+                                         LayerTree::LowersFn lowers, const UnpackLimits& limits) {
+  return Unpacker(reader, diff, std::move(lowers), limits).Run();
 }
 
 }  // namespace plimsoll::image

@@ -9,6 +9,7 @@
 #include "base/fs_root.h"
 #include "image/archive_reader.h"
 #include "image/image_budget.h"
+#include "image/layer_tree.h"
 
 namespace plimsoll::image {
 
@@ -40,6 +41,10 @@ struct UnpackResult {
 // directory.
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          const std::vector<FsRoot>& lowers,
+                                         const UnpackLimits& limits = {});
+// As above, with layers below that are asked for only when one has to be looked into.
+absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
+                                         LayerTree::LowersFn lowers,
                                          const UnpackLimits& limits = {});
 
 }  // namespace plimsoll::image

@@ -449,7 +449,13 @@ TEST_F(HeldPullTest, OneThatWaitsForAnothersLayerCanBeCancelled) {
   PullOptions other{.cancelled = [&cancel] { return cancel.load(); }};
   other.credentials.username = "somebody";
   std::thread two = Start(other, &second);
-  EXPECT_TRUE(AwaitWaiting(2));
+  const std::string config = Manifest(image_)["config"]["digest"];
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (registry_->Asked(config) < 2 && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_EQ(registry_->Asked(Blob(1)), 1) << "it waits for the other's";
   cancel = true;
   two.join();
   EXPECT_TRUE(absl::IsCancelled(second.status())) << second.status();

@@ -299,8 +299,9 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
     if (known.has_value()) return *std::move(known);
   }
 
-  absl::StatusOr<DownloadedImage> got = Download(*transport, found, work, *layers_, LayersFor(name),
-                                                 options.cancelled, progress, bytes);
+  absl::StatusOr<DownloadedImage> got =
+      Download(*transport, found, work, *layers_, LayersFor(name),
+               *policy == MachinePolicy::kRestricts, options.cancelled, progress, bytes);
   if (!got.ok()) {
     // The transport's own errors say it already.
     if (absl::StartsWith(got.status().message(), "pull ")) return got.status();

@@ -77,9 +77,9 @@ absl::StatusCode CodeFor(const std::string& reason) {
                     "invalid username/password", "status code 401", "status code 403"})) {
     return absl::StatusCode::kPermissionDenied;
   }
-  if (HasAny(text, {"digest did not match", "does not match digest",
-                    "does not match provided manifest digest", "digest mismatch",
-                    "digest verification", "size mismatch"})) {
+  if (HasAny(text, {"corrupted blob", "bytes in blob", "digest did not match",
+                    "does not match digest", "does not match provided manifest digest",
+                    "digest mismatch", "digest verification", "size mismatch"})) {
     return absl::StatusCode::kDataLoss;
   }
   if (HasAny(text, {"no space left", "disk quota"})) return absl::StatusCode::kResourceExhausted;

@@ -92,20 +92,6 @@ uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
   return bytes;
 }
 
-// Said before gigabytes have come, and other pulls have failed for want of room.
-absl::Status CheckRoom(const FsRoot& directory, uint64_t bytes, absl::string_view what) {
-  struct statvfs info = {};
-  if (fstatvfs(directory.fd(), &info) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("statvfs ", directory.path()));
-  }
-  const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
-  // Some file systems don't say.
-  if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(what, ": no space left for it: its manifest says that ", bytes,
-                   " bytes are to be fetched, and ", directory.path(), " has room for ", room));
-}
-
 // The sizes are the registry's word.
 uint64_t Add(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -293,6 +279,47 @@ absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const RegistryImage& ima
   return text;
 }
 
+absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
+    const RegistryImage& image, const std::function<bool()>& stopped) const {
+  Command command;
+  PLIMSOLL_ASSIGN_OR_RETURN(command.argv, Arguments("experimental-image-proxy", "--tls-verify"));
+  command.environment = Environment(work_);
+  command.working_directory = work_.path();
+  SkopeoProxy::Waiting waiting;
+  waiting.stopped = stopped;
+  waiting.stall_timeout = options_.stall_timeout;
+  waiting.what = absl::StrCat("pull ", reference_.Canonical());
+  waiting.registry = reference_.registry;
+  waiting.translate = [this](absl::string_view words) { return Failure(words); };
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy,
+                            SkopeoProxy::Start(std::move(command), std::move(waiting)));
+  PLIMSOLL_RETURN_IF_ERROR(
+      proxy->OpenImage(absl::StrCat("docker://", reference_.Name(), "@", image.manifest_digest)));
+  return proxy;
+}
+
+absl::StatusOr<std::unique_ptr<BlobStreams>> SkopeoTransport::Stream(
+    const RegistryImage& image, const std::function<bool()>& stopped, BlobStreams::ToldFn told) {
+  auto streams = std::make_unique<BlobStreams>(
+      [this, image, stopped] { return StartProxy(image, stopped); }, work_, std::move(told));
+  PLIMSOLL_RETURN_IF_ERROR(streams->Start());
+  return streams;
+}
+
+// Said before gigabytes have come, and other pulls have failed for want of room.
+absl::Status SkopeoTransport::CheckRoom(uint64_t bytes) const {
+  struct statvfs info = {};
+  if (fstatvfs(work_.fd(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statvfs ", work_.path()));
+  }
+  const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
+  // Some file systems don't say.
+  if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("pull ", name(), ": no space left for it: its manifest says that ", bytes,
+                   " bytes are to be fetched, and ", work_.path(), " has room for ", room));
+}
+
 absl::Status SkopeoTransport::Copy(const RegistryImage& image,
                                    const absl::flat_hash_set<std::string>& known,
                                    const std::function<bool()>& stopped,
@@ -311,7 +338,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
   for (const Descriptor& layer : manifest.layers) {
     if (!known.contains(layer.digest)) state.total_bytes = Add(state.total_bytes, layer.size);
   }
-  PLIMSOLL_RETURN_IF_ERROR(CheckRoom(work_, state.total_bytes, what));
+  PLIMSOLL_RETURN_IF_ERROR(CheckRoom(state.total_bytes));
   if (progress) progress(state);
 
   const auto written = [&](absl::string_view out) -> absl::StatusOr<uint64_t> {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "image/blob_streams.h"
 #include "image/image_service.h"
 #include "image/manifest.h"
 #include "image/reference.h"
@@ -37,8 +38,8 @@ struct TransportOptions {
 };
 
 // One pull. Credentials are in a file of mode 0600 in `work` while it lives; they are never in an
-// argument, the environment or an error. Resolve and ReadConfig are called first; then Copy may run
-// in another thread.
+// argument, the environment or an error. Resolve is called first, then ReadConfig and Copy, which
+// may run in another thread, or Stream.
 class SkopeoTransport {
  public:
   // Where Copy puts blobs, below `work`: each under the hex digits of its digest.
@@ -53,6 +54,16 @@ class SkopeoTransport {
   // Asks the registry for the manifest only. The errors are those of TranslateSkopeoError and
   // ReadMachinePolicy, and CANCELLED; UNAVAILABLE when nothing comes for too long.
   absl::StatusOr<RegistryImage> Resolve();
+  // The blobs of what Resolve found, read while they come. UNIMPLEMENTED when this skopeo gives
+  // none so; signatures are not looked at. `told` and `stopped` are called in any thread. The
+  // streams must not outlive the transport.
+  absl::StatusOr<std::unique_ptr<BlobStreams>> Stream(const RegistryImage& image,
+                                                      const std::function<bool()>& stopped,
+                                                      BlobStreams::ToldFn told);
+  // RESOURCE_EXHAUSTED when the disk has no room for so much.
+  absl::Status CheckRoom(uint64_t bytes) const;
+  // "registry.example/app:1"
+  std::string name() const { return reference_.Canonical(); }
   // The config of what Resolve found, held against its digest and size.
   absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
   // Copies the layers of what Resolve found into `work`/kBlobs. A blob that is there is complete
@@ -72,6 +83,8 @@ class SkopeoTransport {
   absl::Status WriteAuthFile() const;
   absl::StatusOr<std::vector<std::string>> Arguments(const char* subcommand,
                                                      const char* tls_option) const;
+  absl::StatusOr<std::unique_ptr<SkopeoProxy>> StartProxy(
+      const RegistryImage& image, const std::function<bool()>& stopped) const;
   absl::StatusOr<std::string> Inspect(const std::string& source, bool config);
   // What a run of skopeo is watched by; asked several times a second.
   struct Watch {

@@ -32,7 +32,7 @@ class TreeArchiverTest : public ::testing::Test {
     lseek(tar.get(), 0, SEEK_SET);
     auto reader = ArchiveReader::Open(std::move(tar), "tree", 1 << 30);
     if (!reader.ok()) return reader.status();
-    return UnpackLayer(**reader, *dir_.root().Sub("copy"), {});
+    return UnpackLayer(**reader, *dir_.root().Sub("copy"), std::vector<FsRoot>());
   }
 
   TestDir dir_;

@@ -1,11 +1,15 @@
 #include "image/unpack_image.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "base/status.h"
 #include "image/archive_reader.h"
 #include "image/digest.h"
@@ -29,48 +33,182 @@ absl::Status CheckDigests(const StreamDigests& digests, const LayerContent& laye
   return absl::OkStatus();
 }
 
-// Into the empty directory `diff`, over the layers `below`.
-absl::StatusOr<ImageUsage> UnpackOne(const LayerStore& layers, const FsRoot& diff, UniqueFd file,
-                                     const LayerContent& layer, const std::string& diff_id,
-                                     const std::vector<std::string>& below, ImageBudget& budget,
-                                     const std::function<bool()>& cancelled) {
-  std::vector<FsRoot> lowers;
-  for (auto it = below.rbegin(); it != below.rend(); ++it) {
-    PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers.Diff(*it));
-    lowers.push_back(std::move(lower));
-  }
-  UnpackLimits limits;
-  limits.budget = &budget;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto reader, ArchiveReader::Open(std::move(file), "the layer",
-                                                                   limits.max_bytes, cancelled));
-  PLIMSOLL_ASSIGN_OR_RETURN(const UnpackResult result, UnpackLayer(*reader, diff, lowers, limits));
-  PLIMSOLL_RETURN_IF_ERROR(CheckDigests(result.digests, layer, diff_id));
-  return ImageUsage{result.bytes, result.inodes};
+// As many as have something to do on a small machine. Each has a process of its own that gives it
+// its layer, where that comes from a registry.
+constexpr size_t kLayersAtOnce = 3;
+
+std::string NameOf(const LayerContent& layer) {
+  return layer.digest.empty() ? layer.file : layer.digest;
 }
 
-// Reads the source's copy of a layer that is unpacked already.
-absl::Status CheckCopy(UniqueFd file, const LayerContent& layer, const std::string& diff_id,
-                       const std::function<bool()>& cancelled) {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto reader,
-      ArchiveReader::Open(std::move(file), "the layer", UnpackLimits().max_bytes, cancelled));
-  PLIMSOLL_ASSIGN_OR_RETURN(const StreamDigests digests, reader->Finish());
-  return CheckDigests(digests, layer, diff_id);
-}
+// All layers of one image, some beside each other. A layer whose paths have to be looked up in
+// those below waits until these are in the store. They are taken bottom first, so that none waits
+// for one that nobody has taken.
+class ImageUnpacker {
+ public:
+  ImageUnpacker(LayerStore& layers, const OpenedImage& opened,
+                const absl::flat_hash_set<std::string>& shown, const ProgressFn& progress,
+                std::vector<std::string> diff_ids)
+      : layers_(layers),
+        opened_(opened),
+        shown_(shown),
+        progress_(progress),
+        diff_ids_(std::move(diff_ids)),
+        chain_(ChainIds(diff_ids_)),
+        holds_(diff_ids_.size()) {}
 
-absl::StatusOr<UniqueFd> OpenLayer(const FileSource& source, const LayerContent& layer) {
-  absl::StatusOr<UniqueFd> file = source.Open(layer.file);
-  if (absl::IsNotFound(file.status())) return absl::DataLossError("the layer is missing");
-  PLIMSOLL_RETURN_IF_ERROR(file.status());
-  struct stat info = {};
-  if (fstat(file->get(), &info) != 0) return ErrnoStatus(errno, "stat the layer");
-  const auto size = static_cast<uint64_t>(info.st_size);
-  if (layer.size.value_or(size) != size) {
-    return absl::DataLossError(absl::StrCat("size mismatch: the manifest says ", *layer.size,
-                                            " bytes, the layer has ", size));
+  absl::Status Run() {
+    std::vector<std::thread> helpers;
+    const size_t count = std::min(kLayersAtOnce, chain_.size());
+    try {
+      while (helpers.size() + 1 < count) helpers.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // Fewer, then.
+    }
+    Work();
+    for (std::thread& helper : helpers) helper.join();
+    absl::MutexLock lock(&mutex_);
+    return failure_;
   }
-  return file;
-}
+
+  const std::vector<std::string>& chain() const { return chain_; }
+  // After Run was OK.
+  std::vector<LayerStore::Hold> TakeHolds() {
+    std::vector<LayerStore::Hold> holds;
+    absl::MutexLock lock(&mutex_);
+    for (auto& hold : holds_) holds.push_back(*std::move(hold));
+    return holds;
+  }
+
+ private:
+  void Work() {
+    while (const std::optional<size_t> i = NextLayer()) {
+      absl::StatusOr<LayerStore::Hold> hold = Take(*i);
+      absl::MutexLock lock(&mutex_);
+      if (hold.ok()) {
+        holds_[*i] = *std::move(hold);
+      } else if (failure_.ok()) {
+        failure_ =
+            Annotate(hold.status(), absl::StrCat("layer ", *i + 1, " of ", chain_.size(), " (",
+                                                 NameOf(opened_.content.layers[*i]), ")"));
+      }
+    }
+  }
+
+  std::optional<size_t> NextLayer() {
+    absl::MutexLock lock(&mutex_);
+    if (!failure_.ok() || next_ == chain_.size()) return std::nullopt;
+    return next_++;
+  }
+
+  bool IsCancelled() {
+    if (opened_.cancelled && opened_.cancelled()) return true;
+    absl::MutexLock lock(&mutex_);
+    return !failure_.ok();
+  }
+
+  absl::StatusOr<LayerStore::Hold> Take(size_t i) {
+    bool is_read = shown_.contains(chain_[i]);
+    const auto cancelled = [this] { return IsCancelled(); };
+    const auto unpack = [&](const FsRoot& diff) -> absl::StatusOr<ImageUsage> {
+      is_read = true;
+      return Unpack(i, diff);
+    };
+    absl::StatusOr<LayerStore::Hold> hold = layers_.Ensure(chain_[i], unpack, cancelled);
+    if (!hold.ok()) return hold;
+    if (!is_read) PLIMSOLL_RETURN_IF_ERROR(CheckCopy(i));
+    if (shown_.contains(chain_[i])) Count();
+    return hold;
+  }
+
+  size_t Count() {
+    absl::MutexLock lock(&mutex_);
+    return ++counted_;
+  }
+
+  void Tell(const char* verb) {
+    absl::MutexLock lock(&mutex_);
+    ++counted_;
+    if (!progress_) return;
+    progress_({absl::StrCat(verb, " layer ", counted_, " of ", chain_.size()), 0, 0});
+  }
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> OpenLayer(size_t i) const {
+    const LayerContent& layer = opened_.content.layers[i];
+    absl::StatusOr<std::unique_ptr<ByteStream>> stream =
+        opened_.source->OpenStream(layer.file, layer.size);
+    if (absl::IsNotFound(stream.status()) && !opened_.source->comes_as_it_is_read()) {
+      return absl::DataLossError("the layer is missing");
+    }
+    return stream;
+  }
+
+  // Into the empty directory `diff`, over the layers below.
+  absl::StatusOr<ImageUsage> Unpack(size_t i, const FsRoot& diff) {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> owned, OpenLayer(i));
+    ByteStream* const stream = owned.get();
+    const bool comes = opened_.source->comes_as_it_is_read();
+    if (!comes) Tell("unpacking");
+    UnpackLimits limits;
+    limits.budget = &budget_;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
+                              ArchiveReader::Open(std::move(owned), "the layer", limits.max_bytes,
+                                                  [this] { return IsCancelled(); }));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const UnpackResult result,
+        UnpackLayer(
+            *reader, diff, [this, i, stream] { return AwaitBelow(i, *stream); }, limits));
+    PLIMSOLL_RETURN_IF_ERROR(CheckDigests(result.digests, opened_.content.layers[i], diff_ids_[i]));
+    if (comes) Tell("unpacking");
+    return ImageUsage{result.bytes, result.inodes};
+  }
+
+  // The layers below, top first, once all of them are in the store.
+  absl::StatusOr<std::vector<FsRoot>> AwaitBelow(size_t i, ByteStream& stream) {
+    const auto are_there = [this, i]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (!failure_.ok()) return true;
+      return std::all_of(holds_.begin(), holds_.begin() + static_cast<ptrdiff_t>(i),
+                         [](const auto& hold) { return hold.has_value(); });
+    };
+    PLIMSOLL_RETURN_IF_ERROR(stream.Await([&](absl::Duration at_most) {
+      if (opened_.cancelled && opened_.cancelled()) return true;
+      absl::MutexLock lock(&mutex_);
+      return mutex_.AwaitWithTimeout(absl::Condition(&are_there), at_most);
+    }));
+    if (IsCancelled()) return absl::CancelledError("cancelled");
+    std::vector<FsRoot> lowers;
+    for (size_t below = i; below-- > 0;) {
+      PLIMSOLL_ASSIGN_OR_RETURN(FsRoot lower, layers_.Diff(chain_[below]));
+      lowers.push_back(std::move(lower));
+    }
+    return lowers;
+  }
+
+  // Reads the source's copy of a layer that is unpacked already.
+  absl::Status CheckCopy(size_t i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, OpenLayer(i));
+    Tell("checking");
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const auto reader,
+        ArchiveReader::Open(std::move(stream), "the layer", UnpackLimits().max_bytes,
+                            [this] { return IsCancelled(); }));
+    PLIMSOLL_ASSIGN_OR_RETURN(const StreamDigests digests, reader->Finish());
+    return CheckDigests(digests, opened_.content.layers[i], diff_ids_[i]);
+  }
+
+  LayerStore& layers_;
+  const OpenedImage& opened_;
+  const absl::flat_hash_set<std::string>& shown_;
+  const ProgressFn& progress_;
+  const std::vector<std::string> diff_ids_;  // bottom first, and so the rest
+  const std::vector<std::string> chain_;
+  ImageBudget budget_;
+  absl::Mutex mutex_;
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t counted_ ABSL_GUARDED_BY(mutex_) = 0;  // layers that progress has been told of
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::optional<LayerStore::Hold>> holds_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -92,37 +230,14 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
     return absl::InvalidArgumentError(absl::StrCat("the image's config has ", file.diff_ids.size(),
                                                    " diff_ids, its manifest ", count, " layers"));
   }
-  ImageBudget budget;
+  ImageUnpacker unpacker(layers, opened, shown, progress, std::move(file.diff_ids));
+  PLIMSOLL_RETURN_IF_ERROR(unpacker.Run());
+  if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");
   UnpackedImage image;
   image.config = std::move(file.config);
-  const std::vector<std::string> chain = ChainIds(file.diff_ids);
-  for (size_t i = 0; i < count; ++i) {
-    const LayerContent& layer = content.layers[i];
-    const std::string position = absl::StrCat("layer ", i + 1, " of ", count);
-    bool is_read = shown.contains(chain[i]);
-    const auto unpack = [&](const FsRoot& diff) -> absl::StatusOr<ImageUsage> {
-      is_read = true;
-      PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
-      if (progress) progress({absl::StrCat("unpacking ", position), 0, 0});
-      return UnpackOne(layers, diff, std::move(archive), layer, file.diff_ids[i], image.chain_ids,
-                       budget, opened.cancelled);
-    };
-    const auto check = [&]() -> absl::Status {
-      PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd archive, OpenLayer(*opened.source, layer));
-      if (progress) progress({absl::StrCat("checking ", position), 0, 0});
-      return CheckCopy(std::move(archive), layer, file.diff_ids[i], opened.cancelled);
-    };
-    absl::StatusOr<LayerStore::Hold> hold = layers.Ensure(chain[i], unpack, opened.cancelled);
-    const absl::Status status = hold.ok() && !is_read ? check() : hold.status();
-    if (!status.ok()) {
-      return Annotate(status, absl::StrCat(position, " (",
-                                           layer.digest.empty() ? layer.file : layer.digest, ")"));
-    }
-    image.holds.push_back(*std::move(hold));
-    image.size_bytes += layers.SizeOf(chain[i]);
-    image.chain_ids.push_back(chain[i]);
-  }
-  if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");
+  image.chain_ids = unpacker.chain();
+  image.holds = unpacker.TakeHolds();
+  for (const std::string& chain_id : image.chain_ids) image.size_bytes += layers.SizeOf(chain_id);
   return image;
 }
 

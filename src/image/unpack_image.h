@@ -24,8 +24,9 @@ struct UnpackedImage {
 // The chain ids of layers with these diff_ids, bottom first.
 std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids);
 
-// Unpacks the layers that the store lacks, one after the other: a layer's paths are looked up in
-// those below it. Of a layer that the store has, the source's own copy is read and hashed all the
+// Unpacks the layers that the store lacks, up to three beside each other: a layer whose paths have
+// to be looked up in those below waits for them. `progress` is called in several threads, never at
+// once. Of a layer that the store has, the source's own copy is read and hashed all the
 // same: a config that claims the digest of a layer doesn't show that its author has the layer. Only
 // the layers in `shown`, by chain id, which the caller holds, are taken as they are.
 // INVALID_ARGUMENT when config and manifest don't fit together, DATA_LOSS when a layer is missing

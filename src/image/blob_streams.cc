@@ -1,0 +1,174 @@
+#include "image/blob_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+
+namespace plimsoll::image {
+
+// One blob. Whoever doesn't read it to the end ends the process that gives it.
+class BlobStream : public ByteStream {
+ public:
+  BlobStream(const BlobStreams& streams, std::unique_ptr<SkopeoProxy> proxy, UniqueFd pipe,
+             std::optional<uint64_t> size)
+      : streams_(streams), proxy_(std::move(proxy)), pipe_(std::move(pipe)), size_(size) {}
+
+  absl::StatusOr<size_t> Read(char* buffer, size_t size) override {
+    if (kept_read_ < kept_) return ReadKept(buffer, size);
+    while (!ended_) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<size_t> n, Take(buffer, size));
+      if (n.has_value()) return *n;
+    }
+    return 0;
+  }
+
+  // A registry gives up on a client that doesn't read.
+  absl::Status Await(const ReadyFn& ready) override {
+    std::vector<char> buffer(size_t{1} << 20);
+    while (!ended_ && !ready(absl::ZeroDuration())) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<size_t> n, Take(buffer.data(), buffer.size()));
+      if (n.has_value()) PLIMSOLL_RETURN_IF_ERROR(Keep(buffer.data(), *n));
+    }
+    return ByteStream::Await(ready);
+  }
+
+ private:
+  // What the pipe has, after a moment's wait at most. Nothing: nothing has come; 0: the end.
+  absl::StatusOr<std::optional<size_t>> Take(char* buffer, size_t size) {
+    const ssize_t n = read(pipe_.get(), buffer, size);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return ErrnoStatus(errno, "read from skopeo");
+    if (n < 0) {
+      PLIMSOLL_RETURN_IF_ERROR(proxy_->AwaitReadable(pipe_.get(), last_));
+      return std::nullopt;
+    }
+    if (n == 0) {
+      PLIMSOLL_RETURN_IF_ERROR(End());
+      return 0;
+    }
+    last_ = absl::Now();
+    came_ += static_cast<size_t>(n);
+    if (size_.has_value() && came_ > *size_) return OtherSize("more");
+    streams_.Came(static_cast<size_t>(n));
+    return static_cast<size_t>(n);
+  }
+
+  absl::Status End() {
+    const absl::Status status = proxy_->End();
+    // Of all its bytes skopeo can only say that they are others: so does their digest, to the
+    // reader.
+    const bool is_whole = size_.has_value() && came_ == *size_;
+    if (!is_whole && absl::IsDataLoss(status) && size_.has_value()) return OtherSize("fewer");
+    if (!is_whole) PLIMSOLL_RETURN_IF_ERROR(status);
+    if (size_.has_value() && !is_whole) return OtherSize("fewer");
+    streams_.Came(0);
+    ended_ = true;
+    pipe_.Reset();
+    streams_.GiveBack(std::move(proxy_));
+    return absl::OkStatus();
+  }
+
+  absl::Status OtherSize(const char* how) const {
+    return absl::DataLossError(absl::StrCat("size mismatch: the registry gives ", how, " than the ",
+                                            *size_, " bytes that the manifest says"));
+  }
+
+  absl::Status Keep(const char* data, size_t size) {
+    if (!file_.valid()) {
+      file_.Reset(open(streams_.work_.path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+      if (!file_.valid()) return ErrnoStatus(errno, "make a temporary file for a layer");
+    }
+    while (size > 0) {
+      const ssize_t n = pwrite(file_.get(), data, size, static_cast<off_t>(kept_));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return ErrnoStatus(errno, "write a layer to a temporary file");
+      data += n;
+      size -= static_cast<size_t>(n);
+      kept_ += static_cast<uint64_t>(n);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<size_t> ReadKept(char* buffer, size_t size) {
+    const size_t wanted = std::min<uint64_t>(size, kept_ - kept_read_);
+    ssize_t n = -1;
+    do {
+      n = pread(file_.get(), buffer, wanted, static_cast<off_t>(kept_read_));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return ErrnoStatus(errno, "read a layer's temporary file");
+    if (n == 0) return absl::DataLossError("a layer's temporary file was cut off");
+    kept_read_ += static_cast<uint64_t>(n);
+    return static_cast<size_t>(n);
+  }
+
+  const BlobStreams& streams_;
+  std::unique_ptr<SkopeoProxy> proxy_;
+  UniqueFd pipe_;
+  const std::optional<uint64_t> size_;
+  absl::Time last_ = absl::Now();  // when something has come
+  uint64_t came_ = 0;
+  bool ended_ = false;
+  UniqueFd file_;  // what came while nobody read
+  uint64_t kept_ = 0;
+  uint64_t kept_read_ = 0;
+};
+
+absl::StatusOr<UniqueFd> BlobStreams::Open(absl::string_view path) const {
+  return absl::UnimplementedError(absl::StrCat(path, " can only be read as it comes"));
+}
+
+absl::Status BlobStreams::Start() {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy, start_());
+  GiveBack(std::move(proxy));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<SkopeoProxy>> BlobStreams::Take() const {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<SkopeoProxy> proxy = std::move(idle_.back());
+      idle_.pop_back();
+      return proxy;
+    }
+  }
+  return start_();
+}
+
+void BlobStreams::GiveBack(std::unique_ptr<SkopeoProxy> proxy) const {
+  absl::MutexLock lock(&mutex_);
+  idle_.push_back(std::move(proxy));
+}
+
+void BlobStreams::Came(size_t bytes) const {
+  const uint64_t now = bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (told_) told_(now, bytes == 0);
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> BlobStreams::OpenStream(
+    absl::string_view path, std::optional<uint64_t> size) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy, Take());
+  const int64_t said = size.has_value() && *size <= INT64_MAX ? static_cast<int64_t>(*size) : -1;
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd pipe, proxy->Begin(absl::StrCat("sha256:", path), said));
+  return std::make_unique<BlobStream>(*this, std::move(proxy), std::move(pipe), size);
+}
+
+absl::StatusOr<std::string> BlobStreams::ReadAll(absl::string_view path, uint64_t size) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<ByteStream> stream, OpenStream(path, size));
+  std::string text(size, '\0');
+  char beyond = 0;
+  for (size_t done = 0;;) {
+    const bool full = done == text.size();
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const size_t n, full ? stream->Read(&beyond, 1) : stream->Read(&text[done], size - done));
+    if (n == 0) return text;
+    done += n;
+  }
+}
+
+}  // namespace plimsoll::image

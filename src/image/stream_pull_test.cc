@@ -1,0 +1,221 @@
+// Layers that are unpacked while they come, beside each other.
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "base/subprocess.h"
+#include "base/test_dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "image/image_service.h"
+#include "image/test_catalog.h"
+#include "image/test_image.h"
+#include "image/test_lying_registry.h"
+#include "image/test_tar.h"
+
+namespace plimsoll::image {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kPatience = absl::Seconds(60);
+using Answer = LyingRegistry::Answer;
+
+// That don't compress.
+std::string Noise(size_t size) {
+  std::string noise;
+  uint64_t state = 1;
+  while (noise.size() < size) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    noise.push_back(static_cast<char>(state >> 56));
+  }
+  return noise;
+}
+
+class StreamPullTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
+    ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    ASSERT_TRUE(service.ok()) << service.status();
+    service_ = *std::move(service);
+  }
+  void TearDown() override {
+    Let();
+    if (pull_.joinable()) pull_.join();
+    registry_.reset();  // its threads look at what follows
+  }
+  // An image of these layers, whose lowest is held back until Let.
+  void Serve(const std::vector<std::string>& tars, bool hold = true) {
+    const TestJson image = layout_.AddImage(tars);
+    const TestJson manifest =
+        TestJson::parse(layout_.files.at(TestLayout::PathOf(image["digest"].get<std::string>())));
+    upper_bytes_ = manifest["layers"].back()["size"];
+    const std::string held = hold ? manifest["layers"][0]["digest"].get<std::string>() : "";
+    registry_.emplace(layout_, image, [this, held](const std::string& asked, Answer*) {
+      if (asked != held) return;
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&let_));
+    });
+  }
+  void Let() {
+    absl::MutexLock lock(&mutex_);
+    let_ = true;
+  }
+  void Start() {
+    pull_ = std::thread([this] {
+      image_ = Pull([this](const Progress& progress) {
+        absl::MutexLock lock(&mutex_);
+        steps_.push_back(progress.step);
+        bytes_ = std::max(bytes_, progress.done_bytes);
+      });
+    });
+  }
+  absl::StatusOr<Image> Pull(const ProgressFn& progress = nullptr) {
+    return service_->Pull(registry_->Name("image:1"), {.insecure_registry = true}, progress);
+  }
+  bool AwaitStep(const std::string& step) {
+    const auto is_there = [this, &step]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return std::find(steps_.begin(), steps_.end(), step) != steps_.end();
+    };
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&is_there), kPatience);
+  }
+  bool AwaitBytes(uint64_t bytes) {
+    const auto are_there = [this, bytes]()
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return bytes_ >= bytes; };
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&are_there), kPatience);
+  }
+  // Processes that give this test's layers.
+  std::vector<pid_t> Proxies() const {
+    const FsRoot proc = *FsRoot::Open("/proc");
+    std::vector<pid_t> proxies;
+    for (const std::string& name : *proc.List(".")) {
+      pid_t pid = 0;
+      if (!absl::SimpleAtoi(name, &pid)) continue;
+      const std::string words = proc.Read(absl::StrCat(name, "/cmdline")).value_or("");
+      if (absl::StrContains(words, "experimental-image-proxy") &&
+          absl::StrContains(words, dir_.path())) {
+        proxies.push_back(pid);
+      }
+    }
+    return proxies;
+  }
+  void ExpectNothingLeft() {
+    EXPECT_THAT(service_->List(), IsEmpty());
+    for (const char* part : {"store/layers", "store/work", "store/blobs/sha256"}) {
+      EXPECT_THAT(*dir_.root().List(part), IsEmpty()) << part;
+    }
+    EXPECT_THAT(Proxies(), IsEmpty());
+  }
+  struct stat StatIn(size_t layer, const std::string& path) {
+    const auto lease = service_->Lease(image_->record.id);
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    const struct stat none = {};
+    return FsRoot::Open((*lease)->lower_directories()[layer])->Stat(path).value_or(none);
+  }
+
+  TestDir dir_;
+  TestCatalog catalog_;
+  TestLayout layout_;
+  std::unique_ptr<ImageService> service_;
+  uint64_t upper_bytes_ = 0;
+  absl::Mutex mutex_;
+  bool let_ = false;                // mutex_
+  std::vector<std::string> steps_;  // mutex_
+  uint64_t bytes_ = 0;              // mutex_
+  std::optional<LyingRegistry> registry_;
+  absl::StatusOr<Image> image_;
+  std::thread pull_;
+};
+
+TEST_F(StreamPullTest, LayersAreUnpackedBesideEachOther) {
+  Serve({TarBuilder().File("a", "x").Build(),
+         TarBuilder().Dir("./").Dir("etc").File("etc/b", "y").Build()});
+  Start();
+  EXPECT_TRUE(AwaitStep("unpacking layer 1 of 2")) << "the upper one, while the lower is held back";
+  Let();
+  pull_.join();
+  ASSERT_TRUE(image_.ok()) << image_.status();
+  EXPECT_EQ(steps_.back(), "unpacking layer 2 of 2");
+}
+
+TEST_F(StreamPullTest, OneThatNeedsTheLayerBelowTakesItsBytesMeanwhile) {
+  // More than pipe and sockets hold.
+  Serve({TarBuilder().Dir("etc", {.mode = 0711, .uid = 5}).Build(),
+         TarBuilder().File("etc/noise", Noise(16 << 20)).Build()});
+  Start();
+  EXPECT_TRUE(AwaitBytes(upper_bytes_));
+  EXPECT_THAT(*dir_.root().List("store/layers"), IsEmpty());
+  Let();
+  pull_.join();
+  ASSERT_TRUE(image_.ok()) << image_.status();
+  EXPECT_EQ(StatIn(0, "etc").st_mode & 07777, 0711u) << "as the layer below has it";
+  EXPECT_EQ(StatIn(0, "etc").st_uid, 5u);
+  EXPECT_EQ(StatIn(0, "etc/noise").st_size, 16 << 20);
+}
+
+TEST_F(StreamPullTest, AProcessThatDiesEndsThePull) {
+  Serve({TarBuilder().File("a", "x").Build(), TarBuilder().File("b", Noise(1 << 20)).Build()});
+  Start();
+  EXPECT_TRUE(AwaitBytes(upper_bytes_));
+  for (const pid_t pid : Proxies()) kill(pid, SIGKILL);
+  pull_.join();
+  EXPECT_FALSE(image_.ok());
+  EXPECT_THAT(std::string(image_.status().message()), HasSubstr("skopeo has ended"));
+  ExpectNothingLeft();
+}
+
+TEST_F(StreamPullTest, ManyLayersTakeTurns) {
+  std::vector<std::string> tars;
+  for (int i = 0; i < 12; ++i) {
+    tars.push_back(TarBuilder().File(absl::StrCat("d/", i), std::string(9000, 'x')).Build());
+  }
+  Serve(tars, /*hold=*/false);
+  image_ = Pull();
+  ASSERT_TRUE(image_.ok()) << image_.status();
+  EXPECT_EQ(image_->record.chain_ids.size(), 12u);
+  EXPECT_EQ(StatIn(0, "d/11").st_size, 9000);
+  EXPECT_THAT(Proxies(), IsEmpty());
+}
+
+TEST_F(StreamPullTest, ASkopeoWithoutStreamsCopies) {
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile("skopeo",
+                               absl::StrCat("#!/bin/sh\nfor word; do\n"
+                                            "  if [ \"$word\" = experimental-image-proxy ]; then\n"
+                                            "    echo asked >> ",
+                                            dir_.path(),
+                                            "/asked\n    exit 1\n  fi\ndone\n"
+                                            "exec ",
+                                            *FindProgram("skopeo"), " \"$@\"\n"),
+                               0755)
+                  .ok());
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(setenv("PATH", absl::StrCat(dir_.path(), ":", path).c_str(), 1), 0);
+  absl::Cleanup put_back = [&path] { setenv("PATH", path.c_str(), 1); };
+  Serve({TarBuilder().File("a", "x").Build(), TarBuilder().File("b", "y").Build()},
+        /*hold=*/false);
+  image_ = Pull();
+  ASSERT_TRUE(image_.ok()) << image_.status();
+  EXPECT_EQ(StatIn(0, "b").st_size, 1);
+  EXPECT_EQ(dir_.root().Read("asked").value_or(""), "asked\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::image
