@@ -69,6 +69,10 @@ class CgroupV1 : public CgroupManager {
   absl::Status MakeIn(const CgroupHierarchy& hierarchy, const std::string& group,
                       std::vector<std::pair<CgroupTree*, std::string>>& made);
 
+  // Whether the controller's hierarchy has the group.
+  absl::StatusOr<bool> ReadCpuset(const std::string& group, CgroupSettings& settings) const;
+  absl::StatusOr<bool> ReadHugetlb(const std::string& group, CgroupSettings& settings) const;
+
   using Writes = std::vector<CgroupWrite>;
   absl::Status PlanCpu(const std::string& group, const CgroupSettings& settings, Writes& out) const;
   absl::Status PlanCpuset(const std::string& group, const CgroupSettings& settings,

@@ -30,9 +30,10 @@ absl::StatusOr<int64_t> ReadLimit(const CgroupTree& tree, const std::string& gro
 absl::StatusOr<std::optional<int64_t>> ReadOptional(const CgroupTree& tree,
                                                     const std::string& group,
                                                     absl::string_view file) {
-  if (!tree.HasFile(group, file)) return std::nullopt;
-  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t limit, ReadLimit(tree, group, file));
-  return limit;
+  const absl::StatusOr<int64_t> limit = ReadLimit(tree, group, file);
+  if (absl::IsNotFound(limit.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(limit.status());
+  return *limit;
 }
 
 absl::Status NeedFile(const CgroupTree& tree, const std::string& group, absl::string_view file,
@@ -238,42 +239,61 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
                                        " bytes of memory, which can't be reclaimed down to it"));
 }
 
+// The kernel says itself which groups and files are not there, so nobody looks before they are
+// opened: a status of a pod asks this for each of its containers.
 absl::StatusOr<CgroupSettings> CgroupV1::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, Exists(group));
-  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   CgroupSettings settings;
-  const auto read = [&](CgroupTree& tree, absl::string_view file, auto& out) -> absl::Status {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto limit, ReadOptional(tree, group, file));
-    if (limit.has_value()) out = *limit;
+  bool found = false;
+  const auto limit = [&](absl::string_view controller, absl::string_view file,
+                         auto& out) -> absl::Status {
+    const CgroupTree* tree = Find(controller);
+    if (tree == nullptr) return absl::OkStatus();
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto value, ReadOptional(*tree, group, file));
+    if (value.has_value()) out = *value;
+    found |= value.has_value();
     return absl::OkStatus();
   };
-  if (CgroupTree* tree = FindWith("cpu", group); tree != nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, "cpu.shares", settings.cpu_shares));
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, kQuota, settings.cpu_quota_us));
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, kPeriod, settings.cpu_period_us));
-  }
-  if (CgroupTree* tree = FindWith("cpuset", group); tree != nullptr) {
-    PLIMSOLL_ASSIGN_OR_RETURN(settings.cpuset_cpus, tree->Read(group, "cpuset.cpus"));
-    PLIMSOLL_ASSIGN_OR_RETURN(settings.cpuset_mems, tree->Read(group, "cpuset.mems"));
-  }
-  if (CgroupTree* tree = FindWith("memory", group); tree != nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, kMemory, settings.memory_limit_bytes));
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, kMemoryAndSwap, settings.memory_swap_limit_bytes));
-  }
-  if (CgroupTree* tree = FindWith("pids", group); tree != nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(read(*tree, "pids.max", settings.pids_limit));
-  }
-  if (CgroupTree* tree = FindWith("hugetlb", group); tree != nullptr) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto files, tree->Files(group));
-    for (const std::string& file : files) {
-      const auto size = HugetlbPageSize(file, kHugetlbSuffix);
-      if (!size.has_value()) continue;
-      PLIMSOLL_ASSIGN_OR_RETURN(const int64_t limit, ReadLimit(*tree, group, file));
-      if (limit >= 0) settings.hugetlb_limits[*size] = static_cast<uint64_t>(limit);
-    }
-  }
+  PLIMSOLL_RETURN_IF_ERROR(limit("cpu", "cpu.shares", settings.cpu_shares));
+  PLIMSOLL_RETURN_IF_ERROR(limit("cpu", kQuota, settings.cpu_quota_us));
+  PLIMSOLL_RETURN_IF_ERROR(limit("cpu", kPeriod, settings.cpu_period_us));
+  PLIMSOLL_RETURN_IF_ERROR(limit("memory", kMemory, settings.memory_limit_bytes));
+  PLIMSOLL_RETURN_IF_ERROR(limit("memory", kMemoryAndSwap, settings.memory_swap_limit_bytes));
+  PLIMSOLL_RETURN_IF_ERROR(limit("pids", "pids.max", settings.pids_limit));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool has_cpuset, ReadCpuset(group, settings));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool has_hugetlb, ReadHugetlb(group, settings));
+  if (found || has_cpuset || has_hugetlb) return settings;
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, Exists(group));
+  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
   return settings;
+}
+
+absl::StatusOr<bool> CgroupV1::ReadCpuset(const std::string& group,
+                                          CgroupSettings& settings) const {
+  const CgroupTree* tree = Find("cpuset");
+  if (tree == nullptr) return false;
+  absl::StatusOr<std::string> cpus = tree->Read(group, "cpuset.cpus");
+  if (absl::IsNotFound(cpus.status())) return false;
+  PLIMSOLL_RETURN_IF_ERROR(cpus.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(settings.cpuset_mems, tree->Read(group, "cpuset.mems"));
+  settings.cpuset_cpus = *std::move(cpus);
+  return true;
+}
+
+absl::StatusOr<bool> CgroupV1::ReadHugetlb(const std::string& group,
+                                           CgroupSettings& settings) const {
+  const CgroupTree* tree = Find("hugetlb");
+  if (tree == nullptr) return false;
+  const absl::StatusOr<std::vector<std::string>> files = tree->Files(group);
+  if (absl::IsNotFound(files.status())) return false;
+  PLIMSOLL_RETURN_IF_ERROR(files.status());
+  for (const std::string& file : *files) {
+    const auto size = HugetlbPageSize(file, kHugetlbSuffix);
+    if (!size.has_value()) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const int64_t limit, ReadLimit(*tree, group, file));
+    if (limit >= 0) settings.hugetlb_limits[*size] = static_cast<uint64_t>(limit);
+  }
+  return true;
 }
 
 }  // namespace plimsoll::linux

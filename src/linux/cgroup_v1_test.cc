@@ -372,6 +372,41 @@ TEST_F(CgroupV1Test, GroupsOfOthersUnderOurPathGoToo) {
   EXPECT_FALSE(*unified->Exists("/p"));
 }
 
+TEST_F(CgroupV1Test, WhatIsReadIsWhatTheFilesSayNow) {
+  Put("cpu", "cpu.cfs_quota_us", "50000\n");
+  Put("memory", "memory.limit_in_bytes", "4194304\n");
+  CgroupSettings expected = {.cpu_shares = 1024,
+                             .cpu_quota_us = 50000,
+                             .cpu_period_us = 100000,
+                             .cpuset_cpus = "0-7",
+                             .cpuset_mems = "0-1",
+                             .memory_limit_bytes = 4 << 20,
+                             .memory_swap_limit_bytes = -1,
+                             .pids_limit = -1};
+  EXPECT_EQ(*cgroups_->Read("/a"), expected);
+  Put("pids", "pids.max", "9\n");  // by somebody else
+  expected.pids_limit = 9;
+  EXPECT_EQ(*cgroups_->Read("/a"), expected);
+}
+
+TEST_F(CgroupV1Test, WhatAHierarchyLacksIsLeftOut) {
+  ASSERT_TRUE(trees_["pids"]->Make("/only").ok());
+  EXPECT_EQ(*cgroups_->Read("/only"), (CgroupSettings{.pids_limit = -1}));
+  EXPECT_TRUE(absl::IsNotFound(cgroups_->Read("/none").status()));
+  const NoDescriptors none;
+  EXPECT_TRUE(absl::IsResourceExhausted(cgroups_->Read("/a").status()));
+}
+
+TEST_F(CgroupV1Test, AGroupOfNoControllerIsThereWithoutLimits) {
+  ASSERT_TRUE(dir_.root().MakeDirs("systemd").ok());
+  const auto named = std::make_shared<FakeCgroupTree>(*dir_.root().Sub("systemd"),
+                                                      FakeCgroupTree::Files{}, /*v2=*/false);
+  ASSERT_TRUE(named->Make("/s").ok());
+  hierarchies_.push_back({named, {}});
+  const CgroupV1 cgroups(hierarchies_, nullptr);
+  EXPECT_EQ(*cgroups.Read("/s"), CgroupSettings());
+}
+
 TEST_F(CgroupV1Test, StatsCountThoseBelowAndKeepSwapApart) {
   Put("memory", "memory.usage_in_bytes", "9000\n");
   Put("memory", "memory.stat",

@@ -31,9 +31,10 @@ absl::Status CgroupV2::NeedFile(const std::string& group, absl::string_view file
 
 absl::StatusOr<std::optional<int64_t>> CgroupV2::ReadLimit(const std::string& group,
                                                            absl::string_view file) const {
-  if (!tree_->HasFile(group, file)) return std::nullopt;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree_->Read(group, file));
-  auto limit = ParseLimit(text);
+  const absl::StatusOr<std::string> text = tree_->Read(group, file);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  auto limit = ParseLimit(*text);
   if (!limit.ok()) return Annotate(limit.status(), tree_->PathOf(group, file));
   return *limit;
 }
@@ -184,9 +185,10 @@ absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSetting
   const std::pair<const char*, std::optional<std::string>*> lists[] = {
       {"cpuset.cpus", &settings.cpuset_cpus}, {"cpuset.mems", &settings.cpuset_mems}};
   for (const auto& [file, out] : lists) {
-    if (!tree_->HasFile(group, file)) continue;
-    PLIMSOLL_ASSIGN_OR_RETURN(std::string text, tree_->Read(group, file));
-    if (!text.empty()) *out = std::move(text);
+    absl::StatusOr<std::string> text = tree_->Read(group, file);
+    if (absl::IsNotFound(text.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(text.status());
+    if (!text->empty()) *out = *std::move(text);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(settings.pids_limit, ReadLimit(group, "pids.max"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto files, tree_->Files(group));
@@ -199,18 +201,19 @@ absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSetting
   return absl::OkStatus();
 }
 
+// The kernel says itself which files are not there, so nobody looks before they are opened. That
+// the group is not there its list of files says (ReadOtherSettings).
 absl::StatusOr<CgroupSettings> CgroupV2::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, tree_->Exists(group));
-  if (!exists) return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   CgroupSettings settings;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto weight, ReadLimit(group, "cpu.weight"));
   if (weight.has_value()) {
     settings.cpu_shares = CpuWeightToShares(static_cast<uint64_t>(std::max<int64_t>(*weight, 1)));
   }
-  if (tree_->HasFile(group, "cpu.max")) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree_->Read(group, "cpu.max"));
-    PLIMSOLL_ASSIGN_OR_RETURN(const CpuMax max, ParseCpuMax(text));
+  const absl::StatusOr<std::string> text = tree_->Read(group, "cpu.max");
+  if (!absl::IsNotFound(text.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(text.status());
+    PLIMSOLL_ASSIGN_OR_RETURN(const CpuMax max, ParseCpuMax(*text));
     settings.cpu_quota_us = max.quota_us;
     settings.cpu_period_us = max.period_us;
   }
