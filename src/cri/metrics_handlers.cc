@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
+#include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/metric_groups.h"
 #include "cri/runtime_handlers.h"
@@ -16,6 +17,9 @@ namespace v1 = ::runtime::v1;
 
 // A walk that began so long after a container's creation would have found its layer.
 constexpr int64_t kSettledNanos = 60'000'000'000;
+
+// Reading a pod and its containers takes about a millisecond, starting a thread a tenth of that.
+constexpr size_t kPodsByOneThread = 2;
 
 // What a container's label is of that which is the pod's own.
 constexpr char kPod[] = "POD";
@@ -128,9 +132,14 @@ absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetr
   std::vector<std::string> ids;
   for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
   const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
-  for (size_t i = 0; i < records.size(); ++i) {
-    FillMetrics(records[i], containers[ids[i]], links[i], disk, response->add_pod_metrics());
-  }
+  std::vector<v1::PodSandboxMetrics*> metrics;
+  for (size_t i = 0; i < records.size(); ++i) metrics.push_back(response->add_pod_metrics());
+  const std::vector<runtime::ContainerRecord> none;
+  ParallelFor(records.size(), kPodsByOneThread, [&](size_t i) {
+    const auto own = containers.find(ids[i]);
+    FillMetrics(records[i], own == containers.end() ? none : own->second, links[i], disk,
+                metrics[i]);
+  });
   return absl::OkStatus();
 }
 
