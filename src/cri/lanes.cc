@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -38,21 +39,24 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
   const size_t index = static_cast<size_t>(lane);
   OneLane& chosen = lanes_[index];
   LaneState full;
-  bool scheduled = false;
+  const absl::Time since = absl::Now();
   {
     absl::MutexLock lock(&mutex_);
     if (draining_) return absl::UnavailableError("the daemon is stopping; try again later");
-    // Under the lock, so that `waiting` has the queue's order.
-    scheduled =
-        chosen.pool.TrySchedule([this, &chosen, work = std::move(work)] { Run(chosen, work); });
     if (chosen.running + static_cast<int>(chosen.waiting.size()) >= chosen.workers) {
       ++chosen.exhausted;
       full = StateOf(index);
     }
-    if (scheduled) {
-      ++accepted_;
-      chosen.waiting.push_back(absl::Now());
-    }
+    ++accepted_;
+    chosen.waiting.push_back(since);
+  }
+  // Without the lock, which the worker that this wakes takes at once.
+  const bool scheduled =
+      chosen.pool.TrySchedule([this, &chosen, work = std::move(work)] { Run(chosen, work); });
+  if (!scheduled) {
+    absl::MutexLock lock(&mutex_);
+    --accepted_;
+    chosen.waiting.erase(absl::c_find(chosen.waiting, since));
   }
   if (full.workers > 0 && options_.on_exhausted) options_.on_exhausted(full);
   if (scheduled) return absl::OkStatus();
