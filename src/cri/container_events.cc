@@ -201,9 +201,9 @@ std::vector<runtime::ContainerRecord> ContainerEvents::ContainersThen(
     const Happened& happened) const {
   const runtime::Event& event = happened.event;
   std::map<std::string, runtime::ContainerRecord> there;  // by id
-  engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
-    if (record.sandbox_id == event.sandbox_id) there[record.id] = record;
-  });
+  for (runtime::ContainerRecord& record : engine_->ListContainersOf(event.sandbox_id)) {
+    there[record.id] = std::move(record);
+  }
   // After the engine was asked: each is in the one or the other.
   for (const Happened& later : Later(event.sandbox_id)) {
     const bool is_removal = later.event.type == EventType::kContainerRemoved;

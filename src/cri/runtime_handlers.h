@@ -19,9 +19,9 @@
 #include "cri/container_configs.h"
 #include "cri/cpu_rates.h"
 #include "cri/list_parts.h"
-#include "cri/message_cache.h"
 #include "cri/node_info.h"
 #include "cri/runtime/v1/api.pb.h"
+#include "cri/sandbox_configs.h"
 #include "linux/cgroup.h"
 #include "plimsoll/v1/node.pb.h"
 #include "runtime/engine.h"
@@ -59,8 +59,9 @@ class RuntimeHandlers {
                                 ::runtime::v1::PodSandboxStatusResponse* response);
   absl::Status UpdatePodSandboxConfig(const ::runtime::v1::UpdatePodSandboxConfigRequest& request,
                                       ::runtime::v1::UpdatePodSandboxConfigResponse* response);
+  // `response`: the bytes of a ListPodSandboxResponse.
   absl::Status ListPodSandbox(const ::runtime::v1::ListPodSandboxRequest& request,
-                              ::runtime::v1::ListPodSandboxResponse* response);
+                              std::string* response);
   // Each Stream* gives what the List* call of its kind gives, with the same filter.
   PartSource<::runtime::v1::StreamPodSandboxesResponse> StreamPodSandboxes(
       const ::runtime::v1::StreamPodSandboxesRequest& request);
@@ -216,7 +217,7 @@ class RuntimeHandlers {
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;
   const NodeInfo info_;
-  MessageCache<::runtime::v1::PodSandboxConfig> sandbox_configs_;
+  SandboxConfigs sandbox_configs_;
   ContainerConfigs container_configs_;
   CpuRates cpu_rates_;
   absl::Mutex told_mutex_;

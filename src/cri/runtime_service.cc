@@ -13,12 +13,13 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 
-// The first two take their messages as bytes, which all their streams share; the third's answer is
-// put together from bytes that were made once.
+// The first two take their messages as bytes, which all their streams share; the others' answers
+// are put together from bytes that were made once.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
     v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
         v1::RuntimeService::WithRawCallbackMethod_ListContainers<
-            v1::RuntimeService::CallbackService>>>;
+            v1::RuntimeService::WithRawCallbackMethod_ListPodSandbox<
+                v1::RuntimeService::CallbackService>>>>;
 
 class RuntimeService final : public Base {
  public:
@@ -35,7 +36,6 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(StopPodSandbox, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(RemovePodSandbox, Lane::kEnd)
   PLIMSOLL_CRI_UNARY(PodSandboxStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListPodSandbox, Lane::kLook)
   PLIMSOLL_CRI_UNARY(UpdatePodSandboxConfig, Lane::kWork)
 
   PLIMSOLL_CRI_UNARY(CreateContainer, Lane::kWork)
@@ -67,15 +67,8 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_LIST(StreamPodSandboxStats)
   PLIMSOLL_CRI_LIST(StreamPodSandboxMetrics)
 
-  grpc::ServerUnaryReactor* ListContainers(grpc::CallbackServerContext* context,
-                                           const grpc::ByteBuffer* request,
-                                           grpc::ByteBuffer* response) override {
-    return calls_->UnaryInBytes<v1::ListContainersRequest>(
-        context, PLIMSOLL_CRI_SERVICE "ListContainers", Lane::kLook, *request, response,
-        [this](const v1::ListContainersRequest& asked, std::string* answer) {
-          return handlers_->ListContainers(asked, answer);
-        });
-  }
+  PLIMSOLL_CRI_UNARY_IN_BYTES(ListPodSandbox, Lane::kLook)
+  PLIMSOLL_CRI_UNARY_IN_BYTES(ListContainers, Lane::kLook)
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*) override {

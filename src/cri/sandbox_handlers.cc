@@ -140,12 +140,8 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
   Classes classes;
   PLIMSOLL_RETURN_IF_ERROR(
       FillStatus(record, response->mutable_status(), request.verbose() ? &classes : nullptr));
-  std::vector<runtime::ContainerRecord> containers;
-  engine_->VisitContainers([&](const runtime::ContainerRecord& container) {
-    if (container.sandbox_id != record.id) return;
-    if (container.state != runtime::ContainerState::kCreating) containers.push_back(container);
-  });
-  for (const runtime::ContainerRecord& container : containers) {
+  for (const runtime::ContainerRecord& container : engine_->ListContainersOf(record.id)) {
+    if (container.state == runtime::ContainerState::kCreating) continue;
     PLIMSOLL_RETURN_IF_ERROR(FillStatus(container, response->add_containers_statuses()));
   }
   if (!request.verbose()) return absl::OkStatus();
@@ -170,10 +166,8 @@ void RuntimeHandlers::Forget(const std::string& sandbox_id, const std::string& c
 }
 
 void RuntimeHandlers::ForgetRemoved() {
-  const std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
-  absl::flat_hash_set<absl::string_view> ids;
-  for (const runtime::SandboxRecord& record : records) ids.insert(record.id);
-  sandbox_configs_.Retain(ids);
+  const std::vector<std::string> there = SandboxIds();
+  const absl::flat_hash_set<absl::string_view> ids(there.begin(), there.end());
   {
     absl::MutexLock lock(&told_mutex_);
     absl::erase_if(told_of_score_, [&](const std::string& id) { return !ids.contains(id); });
@@ -215,18 +209,29 @@ absl::Status RuntimeHandlers::UpdatePodSandboxResources(
 }
 
 absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,
-                                             v1::ListPodSandboxResponse* response) {
+                                             std::string* response) {
   const v1::PodSandboxFilter& filter = request.filter();
-  const std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
-  absl::flat_hash_set<absl::string_view> ids;
-  for (const runtime::SandboxRecord& record : records) {
-    ids.insert(record.id);
-    if (!Matches(record, filter)) continue;
-    const auto config = sandbox_configs_.Get(record.id, record.client_config);
-    if (!HasLabels(config->labels(), filter.label_selector())) continue;
-    FillSandbox(record, *config, response->add_items());
+  size_t there = 0;
+  struct Item {
+    v1::PodSandboxState state;
+    std::shared_ptr<const ListedSandbox> listed;
+    std::unique_ptr<const runtime::SandboxRecord> unmade;  // where `listed` is null
+  };
+  std::vector<Item> items;
+  engine_->VisitSandboxes([&](const runtime::SandboxRecord& record) {
+    ++there;
+    if (!Matches(record, filter)) return;
+    Item& item = items.emplace_back(
+        Item{ToCri(record.state), sandbox_configs_.FindListed(record.id), nullptr});
+    if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
+  });
+  // As with containers: what hasn't been made yet is made when no sandbox is locked.
+  for (Item& item : items) {
+    if (!item.listed) item.listed = sandbox_configs_.GetListed(*item.unmade);
+    if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
+    AddListed(*item.listed, item.state, response);
   }
-  sandbox_configs_.Retain(ids);
+  if (sandbox_configs_.size() > there) static_cast<void>(SandboxIds());
   return absl::OkStatus();
 }
 
@@ -248,8 +253,9 @@ PartSource<v1::StreamPodSandboxesResponse> RuntimeHandlers::StreamPodSandboxes(
 
 std::vector<std::string> RuntimeHandlers::SandboxIds() {
   std::vector<std::string> ids;
-  for (const runtime::SandboxRecord& record : engine_->ListSandboxes()) ids.push_back(record.id);
-  // As ListPodSandbox does, which a client of streams never asks.
+  engine_->VisitSandboxes(
+      [&ids](const runtime::SandboxRecord& record) { ids.push_back(record.id); });
+  // Whoever asks for streams never asks for lists.
   if (sandbox_configs_.size() > ids.size()) sandbox_configs_.Retain({ids.begin(), ids.end()});
   return ids;
 }

@@ -23,6 +23,18 @@
         });                                                                                      \
   }
 
+// One whose answer `handlers_` writes as bytes (Calls::UnaryInBytes).
+#define PLIMSOLL_CRI_UNARY_IN_BYTES(Name, lane)                                               \
+  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                        \
+                                 const grpc::ByteBuffer* request, grpc::ByteBuffer* response) \
+      override {                                                                              \
+    return calls_->UnaryInBytes<v1::Name##Request>(                                           \
+        context, PLIMSOLL_CRI_SERVICE #Name, lane, *request, response,                        \
+        [this](const v1::Name##Request& asked, std::string* answer) {                         \
+          return handlers_->Name(asked, answer);                                              \
+        });                                                                                   \
+  }
+
 // One that answers with a list in parts, whose source (list_parts.h) `handlers_` gives under the
 // same name.
 #define PLIMSOLL_CRI_LIST(Name)                                                                   \

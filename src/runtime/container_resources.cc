@@ -51,6 +51,28 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                    status.message(), ")"));
 }
 
+// What of a container's record says what it has. The whole record is many times that, and a list of
+// statuses asks this of every container.
+struct RecordedResources {
+  bool has_process = false;
+  std::string group;
+  linux::CgroupSettings asked;
+  linux::CgroupSettings last;  // as it was asked for, while there is nothing that it holds for
+  int oom_score_adj = 0;
+
+  static RecordedResources Of(const Container& container) {
+    absl::MutexLock lock(&container.mutex);
+    const ContainerRecord& record = container.record;
+    const bool refused = IsRefused(record);
+    return {
+        .has_process = HasProcess(record),
+        .group = record.cgroup_path,
+        .asked = record.spec.resources,
+        .last = refused ? record.spec.resources : record.last_resources.cgroup,
+        .oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj)};
+  }
+};
+
 // Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
 void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
              const linux::CgroupSettings& written, linux::CgroupSettings* before) {
@@ -81,7 +103,12 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
 }
 
 bool EngineImpl::SeeOomScore(Container& container) {
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, container.Snapshot().init);
+  linux::ProcessId init;
+  {
+    absl::MutexLock lock(&container.mutex);
+    init = container.record.init;
+  }
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, init);
   if (!adj.ok()) return false;
   absl::MutexLock lock(&container.mutex);
   std::optional<int>& last = container.record.last_resources.oom_score_adj;
@@ -104,26 +131,24 @@ bool EngineImpl::SeeGroup(Container& container) {
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  ContainerRecord record = container->Snapshot();
+  RecordedResources recorded = RecordedResources::Of(*container);
   absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
-  // As it was asked for, while there is nothing that it holds for.
-  if (IsRefused(record)) record.last_resources.cgroup = record.spec.resources;
-  if (HasProcess(record)) {
-    now = ReadGroup(*options_.cgroups, record.cgroup_path, record.spec.resources);
+  if (recorded.has_process) {
+    now = ReadGroup(*options_.cgroups, recorded.group, recorded.asked);
     SeeOomScore(*container);
     // Once more: its group goes when the exit is on record. Before that, what was read of it is all
     // there was; after it, a part of its files may have been gone.
-    record = container->Snapshot();
+    recorded = RecordedResources::Of(*container);
   }
   EffectiveResources effective;
-  effective.cgroup = record.last_resources.cgroup;
-  effective.oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj);
-  if (HasProcess(record) && !absl::IsNotFound(now.status())) {
+  effective.cgroup = std::move(recorded.last);
+  effective.oom_score_adj = recorded.oom_score_adj;
+  if (recorded.has_process && !absl::IsNotFound(now.status())) {
     PLIMSOLL_RETURN_IF_ERROR(now.status());
     effective.cgroup = *std::move(now);
     effective.live = true;
   }
-  KeepAskedShares(options_.cgroups->layout(), record.spec.resources, &effective.cgroup);
+  KeepAskedShares(options_.cgroups->layout(), recorded.asked, &effective.cgroup);
   return effective;
 }
 

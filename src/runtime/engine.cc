@@ -98,6 +98,19 @@ std::vector<SandboxRecord> EngineImpl::ListSandboxes() const {
   return records;
 }
 
+void EngineImpl::VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const {
+  std::vector<std::shared_ptr<Sandbox>> all;
+  {
+    absl::MutexLock lock(&mutex_);
+    all = sandboxes_.All();
+  }
+  SortByAge(&all);
+  for (const auto& sandbox : all) {
+    absl::MutexLock lock(&sandbox->mutex);
+    visit(sandbox->record);
+  }
+}
+
 absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
   return container->Snapshot();
@@ -128,6 +141,15 @@ void EngineImpl::VisitContainers(
     absl::MutexLock lock(&container->mutex);
     visit(container->record);
   }
+}
+
+std::vector<ContainerRecord> EngineImpl::ListContainersOf(const std::string& sandbox_id) const {
+  std::vector<std::shared_ptr<Container>> all = ContainersOf(sandbox_id);
+  SortByAge(&all);
+  std::vector<ContainerRecord> records;
+  records.reserve(all.size());
+  for (const auto& container : all) records.push_back(container->Snapshot());
+  return records;
 }
 
 absl::Status EngineImpl::Save(const Container& container) {

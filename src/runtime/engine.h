@@ -129,6 +129,10 @@ class Engine {
   virtual absl::Status RemoveSandbox(absl::string_view id) = 0;
   virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
   virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
+  // As VisitContainers.
+  virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const {
+    for (const SandboxRecord& record : ListSandboxes()) visit(record);
+  }
   // The pod's own addresses, the primary one first. None: it has the host's, or loopback alone, or
   // has been stopped.
   virtual std::vector<std::string> Addresses(absl::string_view) const { return {}; }
@@ -157,6 +161,12 @@ class Engine {
   // locked meanwhile.
   virtual void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const {
     for (const ContainerRecord& record : ListContainers()) visit(record);
+  }
+  // Those of one sandbox, by its whole id, newest first.
+  virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const {
+    std::vector<ContainerRecord> records = ListContainers();
+    std::erase_if(records, [&](const auto& record) { return record.sandbox_id != sandbox_id; });
+    return records;
   }
 
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;

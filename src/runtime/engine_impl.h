@@ -61,6 +61,7 @@ class EngineImpl : public Engine {
   absl::Status RemoveSandbox(absl::string_view id) override;
   absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
   std::vector<SandboxRecord> ListSandboxes() const override;
+  void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const override;
   std::vector<std::string> Addresses(absl::string_view id) const override;
 
   absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
@@ -72,6 +73,7 @@ class EngineImpl : public Engine {
   absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
   std::vector<ContainerRecord> ListContainers() const override;
   void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const override;
+  std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override;
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;

@@ -73,6 +73,30 @@ TEST_F(EngineTest, AFailedCreateLeavesNothingAndCanBeRetried) {
   EXPECT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
 }
 
+TEST_F(EngineTest, VisitsShowWhatListsCopy) {
+  SandboxSpec second = PodSpec();
+  ++second.attempt;
+  const std::vector<std::string> pods = {*engine_->RunSandbox(PodSpec(), "first"),
+                                         *engine_->RunSandbox(second, "second")};
+  ContainerSpec again = Spec();
+  ++again.attempt;
+  for (const std::string& pod : pods) {
+    ASSERT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
+    ASSERT_TRUE(engine_->CreateContainer(pod, again, "").ok());
+  }
+  std::vector<SandboxRecord> visited;
+  engine_->VisitSandboxes([&](const SandboxRecord& record) { visited.push_back(record); });
+  EXPECT_EQ(visited, engine_->ListSandboxes());
+  EXPECT_THAT(visited, SizeIs(2));
+  for (const std::string& pod : pods) {
+    std::vector<ContainerRecord> own = engine_->ListContainers();
+    std::erase_if(own, [&](const ContainerRecord& record) { return record.sandbox_id != pod; });
+    EXPECT_THAT(own, SizeIs(2));
+    EXPECT_EQ(engine_->ListContainersOf(pod), own);
+  }
+  EXPECT_THAT(engine_->ListContainersOf("none"), IsEmpty());
+}
+
 TEST_F(EngineTest, WhatASandboxsUndoCannotTakeAwayStaysItsOwn) {
   for (const bool restart : {false, true}) {
     cgroups_.faults.FailNext("AddProcess", absl::ResourceExhaustedError("no more"));

@@ -1,0 +1,31 @@
+// What of each sandbox never changes: its client's message, and its entry in lists.
+#ifndef PLIMSOLL_CRI_SANDBOX_CONFIGS_H_
+#define PLIMSOLL_CRI_SANDBOX_CONFIGS_H_
+
+#include <memory>
+#include <string>
+
+#include "cri/listed_configs.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "runtime/store/records.h"
+
+namespace plimsoll::cri {
+
+// A sandbox as ListPodSandbox shows it.
+using ListedSandbox = Listed<::runtime::v1::PodSandboxConfig>;
+
+// Adds the sandbox to a serialized ListPodSandboxResponse.
+void AddListed(const ListedSandbox& sandbox, ::runtime::v1::PodSandboxState state,
+               std::string* response);
+
+// Thread-safe.
+class SandboxConfigs : public ListedConfigs<::runtime::v1::PodSandboxConfig> {
+ public:
+  // Made when it is asked for the first time. The record is that of a sandbox whose creation is
+  // complete: nothing of what a list shows, but its state, changes from then on.
+  std::shared_ptr<const ListedSandbox> GetListed(const runtime::SandboxRecord& record);
+};
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_SANDBOX_CONFIGS_H_
