@@ -257,6 +257,22 @@ TEST_P(DirectExecTest, ExitCodesOfWhatCanNotBeExecuted) {
   EXPECT_EQ(code(machine_.runtime(), ""), "127");
 }
 
+// On the way in there are two processes for a moment; the OCI runtime's are elsewhere.
+TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
+  machine_.spec().resources.pids_limit = 2;
+  ASSERT_NO_FATAL_FAILURE(Create(GetParam()));
+  ExecRequest request;
+  request.argv = {"true"};
+  const auto first = machine_.runtime().Exec("a", machine_.group("a"), request);
+  EXPECT_TRUE(absl::IsAborted(first.status())) << first.status();
+  EXPECT_THAT(std::string(first.status().message()), HasSubstr("fork"));
+  for (int i = 0; i < 2; ++i) {
+    const auto again = machine_.runtime().Exec("a", machine_.group("a"), request);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->exit_code, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(OneShape, DirectExecTest,
                          ::testing::Values(Shape{"Plain", [](TestMachine&, ExecRequest&) {}}),
                          [](const auto& shape) { return std::string(shape.param.name); });
