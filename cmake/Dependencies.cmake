@@ -1,4 +1,5 @@
 # Every library the project uses, all from Debian's packages (packaging/debian-packages).
+include(cmake/Archives.cmake)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
@@ -22,3 +23,6 @@ pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(libseccomp REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(libsystemd REQUIRED IMPORTED_TARGET libsystemd)
+if(PLIMSOLL_ARCHIVES)
+  plimsoll_use_archives("^(absl|gRPC|c-ares|protobuf|yaml-cpp)")
+endif()
