@@ -1,5 +1,7 @@
 // The stop signal meets an init that is not ready for it: the kernel drops what the init of a PID
 // namespace does not catch.
+#include <signal.h>
+
 #include <string>
 #include <thread>
 
@@ -21,6 +23,20 @@ class StopSignalTest : public NodeTest {
     EXPECT_TRUE(stopped.ok()) << stopped.error_message();
     EXPECT_EQ(Status(id).state(), cri::CONTAINER_EXITED);
     return absl::Now() - begin;
+  }
+
+  // 0: not told.
+  pid_t MonitorOf(const std::string& id) {
+    cri::ContainerStatusRequest request;
+    request.set_container_id(id);
+    request.set_verbose(true);
+    cri::ContainerStatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ContainerStatus(&context, request, &response).ok());
+    const std::string key = "\"monitorPid\":";
+    const std::string& info = (*response.mutable_info())["info"];
+    const size_t at = info.find(key);
+    return at == std::string::npos ? 0 : std::stoi(info.substr(at + key.size()));
   }
 };
 
@@ -90,6 +106,36 @@ TEST_F(StopSignalTest, AnImpatientStopDoesNotWaitForAnother) {
   EXPECT_LT(Stop(id, 0), Patience(absl::Seconds(5)));
   patient.join();
   EXPECT_EQ(Status(id).exit_code(), 137);
+}
+
+// The exit is the monitor's to record: stopped by somebody, it is let go on.
+TEST_F(StopSignalTest, AStoppedMonitorHoldsNoStopUp) {
+  const std::string pod = RunPod();
+  struct Case {
+    const char* script;
+    int64_t grace_seconds;
+    int exit_code;
+  };
+  for (const Case& each :
+       {Case{"trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done", 60, 7},
+        Case{"echo ready; while :; do sleep 0.02; done", 0, 137}}) {
+    const std::string id = Start(pod, Shell(each.script));
+    EXPECT_TRUE(Eventually([&] { return Output(id) == "ready\n"; }));
+    const pid_t monitor = MonitorOf(id);
+    ASSERT_GT(monitor, 0);
+    ASSERT_EQ(kill(monitor, SIGSTOP), 0);
+    EXPECT_LT(Stop(id, each.grace_seconds), Patience(absl::Seconds(5))) << each.script;
+    EXPECT_EQ(Status(id).exit_code(), each.exit_code) << each.script;
+  }
+}
+
+TEST_F(StopSignalTest, AContainerWithAStoppedMonitorIsRemovedWithItsPod) {
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  ASSERT_EQ(kill(MonitorOf(id), SIGSTOP), 0);
+  const absl::Time begin = absl::Now();
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_LT(absl::Now() - begin, Patience(absl::Seconds(10)));
 }
 
 }  // namespace

@@ -72,10 +72,14 @@ bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) cons
 
 bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
   while (!AwaitExit(*container, std::min(deadline, absl::Now() + kLookAgain))) {
-    const absl::StatusOr<UniqueFd> monitor =
-        linux::OpenProcess(options_.host, container->Snapshot().monitor);
-    // Gone, and nobody has noticed: it is not watched.
-    if (absl::IsNotFound(monitor.status())) RecordExit(container);
+    const ContainerRecord record = container->Snapshot();
+    const absl::StatusOr<UniqueFd> monitor = linux::OpenProcess(options_.host, record.monitor);
+    if (absl::IsNotFound(monitor.status())) {
+      RecordExit(container);  // gone, and nobody has noticed: it is not watched
+    } else if (monitor.ok() && !linux::IsRunning(options_.host, record.init).value_or(true)) {
+      // One that somebody has stopped records nothing until it goes on.
+      linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
+    }
     if (absl::Now() >= deadline) return AwaitExit(*container, absl::InfinitePast());
   }
   return true;

@@ -48,7 +48,7 @@ absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text)
   char buffer[monitor::kMaxMessage];
   while (true) {
     if (!WaitReadable(socket, deadline)) {
-      return absl::DeadlineExceededError("the monitor does not answer in time");
+      return absl::DeadlineExceededError("the monitor does not answer in time: is it stopped?");
     }
     const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
     if (n < 0 && errno == EINTR) continue;
@@ -73,8 +73,21 @@ absl::Status Send(int socket, absl::string_view text) {
   while (!text.empty()) {
     const ssize_t n = send(socket, text.data(), text.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      return absl::DeadlineExceededError("the monitor doesn't listen: is it stopped?");
+    }
     if (n < 0) return ErrnoStatus(errno, "tell the monitor");
     text.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+// A monitor that is stopped takes nothing: to send then fails with EAGAIN, as does to connect to one
+// that many have connected to.
+absl::Status LimitSending(int socket) {
+  const timeval limit = absl::ToTimeval(kRequestTimeout);
+  if (setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0) {
+    return ErrnoStatus(errno, "limit the time of a socket");
   }
   return absl::OkStatus();
 }
@@ -90,12 +103,16 @@ std::string ReadMemfd(int fd) {
 absl::StatusOr<UniqueFd> Connect(const FsRoot& directory) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return ErrnoStatus(errno, "make a socket");
+  PLIMSOLL_RETURN_IF_ERROR(LimitSending(socket.get()));
   const std::string path =
       absl::StrCat("/proc/self/fd/", directory.fd(), "/", monitor::kControlSocket);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == EAGAIN) {
+      return absl::DeadlineExceededError("the monitor takes no connection: is it stopped?");
+    }
     return ErrnoStatus(errno,
                        absl::StrCat("connect to ", directory.PathOf(monitor::kControlSocket)));
   }
@@ -105,6 +122,7 @@ absl::StatusOr<UniqueFd> Connect(const FsRoot& directory) {
 // The connection, after the monitor has done what was asked.
 absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what) {
   absl::StatusOr<UniqueFd> socket = Connect(directory);
+  if (absl::IsDeadlineExceeded(socket.status())) return Annotate(socket.status(), what);
   if (!socket.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": the container's monitor isn't there: ", socket.status().message()));
@@ -117,7 +135,7 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
     return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET ? ended() : Annotate(sent, what);
   }
   if (!WaitReadable(socket->get(), absl::Now() + kRequestTimeout)) {
-    return absl::DeadlineExceededError(absl::StrCat(what, ": the monitor doesn't answer"));
+    return absl::DeadlineExceededError(absl::StrCat(what, ": the monitor doesn't answer: is it stopped?"));
   }
   char answer[monitor::kMaxMessage];
   const ssize_t n = recv(socket->get(), answer, sizeof(answer), 0);
@@ -137,6 +155,7 @@ absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const F
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
+  PLIMSOLL_RETURN_IF_ERROR(LimitSending(ours.get()));
   UniqueFd errors(memfd_create("monitor-errors", MFD_CLOEXEC));
   if (!errors.valid()) return ErrnoStatus(errno, "memfd for the monitor's errors");
   Command command;

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +168,34 @@ TEST_F(MonitorTest, OnlySigkillEndsIt) {
   const auto exit = ReadExit(dir_.root());
   EXPECT_TRUE(exit.ok() && !exit->has_value()) << "an exit that nobody saw";
   kill(created->init, SIGKILL);
+}
+
+TEST_F(MonitorTest, AStoppedOneKeepsNobodyWaitingHoweverManyHaveCome) {
+  const auto created = Create("sleep 1000 & echo $! > pid");
+  ASSERT_TRUE(created.ok()) << created.status();
+  const auto found = FindMonitor(dir_.root());
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_TRUE(linux::SignalProcess(*found, SIGSTOP).ok());
+  // Until the kernel makes the next wait to be let in.
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  (dir_.path() + "/control").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  std::vector<UniqueFd> others;
+  do {
+    ASSERT_LT(others.size(), 1000u);
+    others.emplace_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  } while (connect(others.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) ==
+           0);
+  const absl::Time before = absl::Now();
+  const absl::Status refused = AttachToMonitor(dir_.root(), /*input=*/false).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("is it stopped?"));
+  EXPECT_LT(absl::Now() - before, kPatience);
+  others.clear();
+  ASSERT_TRUE(linux::SignalProcess(*found, SIGCONT).ok());
+  EXPECT_TRUE(ReopenLog(dir_.root()).ok());
+  kill(created->init, SIGKILL);
+  EXPECT_EQ(AwaitExit()->code, 137);
 }
 
 TEST_F(MonitorTest, ASecondOneForTheSameContainerIsRefused) {
