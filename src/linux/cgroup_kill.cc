@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "linux/cgroup_members.h"
+#include "linux/pinned_members.h"
 #include "linux/process.h"
 
 namespace plimsoll::linux {
@@ -24,30 +25,9 @@ constexpr absl::Duration kFreezePatience = absl::Milliseconds(50);
 constexpr absl::Duration kRound = absl::Milliseconds(100);
 constexpr absl::Duration kPause = absl::Milliseconds(1);
 
-struct Member {
-  pid_t pid = 0;
-  UniqueFd pidfd;
-};
-
-// A pid may be given to another process between being listed and being opened. So the group is
-// listed again afterwards: a pid that is in it then is either the process that was opened or
-// belongs to a later one, in which case the one opened is dead and can't be hit.
 absl::StatusOr<std::vector<Member>> OpenMembers(const CgroupTrees& trees,
                                                 const std::string& group) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto listed, ListProcesses(trees, group, /*recursive=*/true));
-  std::vector<Member> members;
-  for (const pid_t pid : listed) {
-    absl::StatusOr<UniqueFd> pidfd = OpenPidfd(pid);
-    if (absl::IsNotFound(pidfd.status())) continue;
-    if (absl::IsResourceExhausted(pidfd.status()) && !members.empty()) break;  // the next round
-    PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
-    members.push_back({pid, *std::move(pidfd)});
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto again, ListProcesses(trees, group, /*recursive=*/true));
-  std::erase_if(members, [&](const Member& member) {
-    return !std::binary_search(again.begin(), again.end(), member.pid);
-  });
-  return members;
+  return PinMembers([&] { return ListProcesses(trees, group, /*recursive=*/true); });
 }
 
 // Until all have exited or `deadline`.

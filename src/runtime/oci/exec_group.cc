@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <csignal>
 #include <iterator>
 
 #include "absl/algorithm/container.h"
@@ -19,6 +20,7 @@
 #include "base/fault_injection.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "linux/pinned_members.h"
 #include "linux/process.h"
 
 namespace plimsoll::runtime {
@@ -116,26 +118,35 @@ bool ExecGroup::AddToPlan(LaunchPlan* plan) const {
   return true;
 }
 
+absl::StatusOr<std::vector<pid_t>> ExecGroup::Processes() const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host_.Read(Path("cgroup.procs")));
+  std::vector<pid_t> pids;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    pid_t pid = 0;
+    if (absl::SimpleAtoi(line, &pid) && pid > 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
 absl::Status ExecGroup::Kill(absl::Time deadline) const {
   while (true) {
-    const absl::StatusOr<std::string> processes = host_.Read(Path("cgroup.procs"));
-    if (!processes.ok()) {
-      return absl::IsNotFound(processes.status()) ? absl::OkStatus() : processes.status();
-    }
+    const auto processes = Processes();
+    if (absl::IsNotFound(processes.status())) return absl::OkStatus();
+    PLIMSOLL_RETURN_IF_ERROR(processes.status());
     if (processes->empty()) return absl::OkStatus();
     // Linux 5.14, v2: all at once, forks under way included.
-    const absl::Status at_once = host_.Write(Path("cgroup.kill"), "1");
-    for (absl::string_view line : absl::StrSplit(*processes, '\n', absl::SkipEmpty())) {
-      pid_t pid = 0;
-      if (at_once.ok() || !absl::SimpleAtoi(line, &pid) || pid <= 0) continue;
-      const absl::StatusOr<linux::ProcessId> process = linux::IdentifyProcess(host_, pid);
-      if (!process.ok()) continue;
-      linux::KillProcess(host_, *process).IgnoreError();  // what is left, the next round finds
+    if (!host_.Write(Path("cgroup.kill"), "1").ok()) {
+      const auto members = linux::PinMembers([this] { return Processes(); });
+      if (absl::IsNotFound(members.status())) return absl::OkStatus();
+      PLIMSOLL_RETURN_IF_ERROR(members.status());
+      for (const linux::Member& member : *members) {
+        // What is left, the next round finds.
+        linux::SignalProcess(member.pidfd, SIGKILL).IgnoreError();
+      }
     }
     if (absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "processes ", absl::StrJoin(absl::StrSplit(*processes, '\n', absl::SkipEmpty()), ", "),
-          " of the command survive SIGKILL"));
+      return absl::DeadlineExceededError(absl::StrCat("processes ", absl::StrJoin(*processes, ", "),
+                                                      " of the command survive SIGKILL"));
     }
     absl::SleepFor(absl::Milliseconds(1));
   }

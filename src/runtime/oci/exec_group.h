@@ -2,6 +2,8 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -58,6 +60,7 @@ class ExecGroup {
         container_(std::move(container)),
         name_(std::move(name)) {}
   std::string Path(absl::string_view file) const;  // below host_
+  absl::StatusOr<std::vector<pid_t>> Processes() const;
   void MoveOut() const;
   bool MoveTo(const std::string& group) const;
   bool TryRemove() const;
