@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/server_posix.h>
 #include <unistd.h>
 
 #include <thread>
@@ -16,6 +17,7 @@
 #include "cri/runtime_handlers.h"
 #include "cri/services.h"
 #include "cri/socket_file.h"
+#include "cri/socket_keeper.h"
 #include "cri/unknown_methods.h"
 
 namespace plimsoll::cri {
@@ -84,15 +86,16 @@ class GrpcServer final : public Server {
       server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
     absl::Cleanup remove = [&] { unlink(unfinished.c_str()); };
-    PLIMSOLL_RETURN_IF_ERROR(
-        PublishSocket({options_.socket_path, options_.socket_mode, options_.socket_group}));
+    PLIMSOLL_RETURN_IF_ERROR(PublishSocket(File()));
     std::move(remove).Cancel();
     published_ = true;
+    KeepSocket();
     return absl::OkStatus();
   }
 
   bool Shutdown(absl::Duration grace) override {
     if (server_ == nullptr) return true;
+    keeper_.reset();
     if (published_) unlink(options_.socket_path.c_str());
     server_->GetHealthCheckService()->SetServingStatus(false);
     // Not left to gRPC, which also waits for every idle client to say goodbye.
@@ -117,6 +120,32 @@ class GrpcServer final : public Server {
   std::vector<LaneState> Lanes() const override { return calls_.State(); }
 
  private:
+  SocketFile File() const {
+    return {options_.socket_path, options_.socket_mode, options_.socket_group};
+  }
+
+  void KeepSocket() {
+    const auto warn = [this](absl::string_view message) {
+      options_.events->Add(runtime::EventType::kWarning, "", "", std::string(message));
+    };
+    // gRPC takes no further listener once it runs, but connections.
+    const auto serve = [this](UniqueFd connection) {
+      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+    };
+    const auto tell = [this, warn](const absl::Status& made) {
+      warn(absl::StrCat(
+          "somebody removed ", options_.socket_path,
+          made.ok() ? "; it is there again" : ", and it can't be made again: ", made.message()));
+    };
+    auto keeper = SocketKeeper::Start(File(), serve, tell);
+    if (keeper.ok()) {
+      keeper_ = *std::move(keeper);
+    } else {
+      warn(absl::StrCat(options_.socket_path,
+                        " is not made again if somebody removes it: ", keeper.status().message()));
+    }
+  }
+
   const ServerOptions options_;
   RuntimeHandlers runtime_handlers_;
   ImageHandlers image_handlers_;
@@ -128,6 +157,7 @@ class GrpcServer final : public Server {
   std::unique_ptr<grpc::Service> node_service_;
   std::unique_ptr<grpc::CallbackGenericService> unknown_methods_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<SocketKeeper> keeper_;
   bool published_ = false;
 };
 

@@ -63,6 +63,42 @@ TEST_F(ServerTest, SocketHasModeAndGroupAndGoesAtTheEnd) {
   EXPECT_TRUE(dir_.root().List("")->empty());
 }
 
+TEST_F(ServerTest, ARemovedSocketIsMadeAgainAndWhatIsConnectedStaysSo) {
+  options_.socket_mode = 0600;
+  Start();
+  ASSERT_TRUE(Version().ok());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(unlink(options_.socket_path.c_str()), 0);
+    struct stat info = {};
+    EXPECT_TRUE(WaitUntil([&] { return stat(options_.socket_path.c_str(), &info) == 0; }));
+    EXPECT_EQ(info.st_mode & 07777, 0600u);
+    EXPECT_TRUE(Version().ok()) << "by the connection from before";
+    grpc::ChannelArguments own;
+    own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel("unix:" + options_.socket_path,
+                                                   grpc::InsecureChannelCredentials(), own);
+    const auto anew = v1::RuntimeService::NewStub(channel);
+    v1::VersionResponse response;
+    const grpc::Status called = Call(anew, &RuntimeStub::Version, {}, &response);
+    EXPECT_TRUE(called.ok()) << called.error_message();
+    EXPECT_EQ(response.runtime_name(), "plimsoll");
+  }
+  server_->Shutdown(absl::ZeroDuration());
+  EXPECT_TRUE(dir_.root().List("")->empty());
+}
+
+TEST_F(ServerTest, WhatIsPutInTheSocketsPlaceIsLeftAlone) {
+  Start();
+  ASSERT_TRUE(dir_.root().ReplaceFile("other", "mine").ok());
+  ASSERT_EQ(rename((dir_.path() + "/other").c_str(), options_.socket_path.c_str()), 0);
+  absl::SleepFor(absl::Milliseconds(200));
+  EXPECT_EQ(dir_.root().Read("plimsoll.sock").value_or(""), "mine");
+  ASSERT_EQ(unlink(options_.socket_path.c_str()), 0);
+  struct stat info = {};
+  EXPECT_TRUE(WaitUntil([&] { return stat(options_.socket_path.c_str(), &info) == 0; }));
+  EXPECT_TRUE(S_ISSOCK(info.st_mode));
+}
+
 TEST_F(ServerTest, AnsweringSocketIsLeftAlone) {
   Start();
   const auto second = Server::Start(options_);

@@ -1,0 +1,115 @@
+#include "cri/socket_keeper.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::cri {
+namespace {
+
+constexpr int kAgainMilliseconds = 1000;
+
+absl::StatusOr<UniqueFd> ListenAnew(const SocketFile& file) {
+  const std::string unfinished = UnfinishedSocket(file.path);
+  const std::string what = absl::StrCat("listen on ", file.path);
+  UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.valid()) return ErrnoStatus(errno, what);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  unfinished.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  unlink(unfinished.c_str());
+  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(listener.get(), SOMAXCONN) != 0) {
+    return ErrnoStatus(errno, what);
+  }
+  const absl::Status published = PublishSocket(file);
+  if (published.ok()) return listener;
+  unlink(unfinished.c_str());
+  return published;
+}
+
+}  // namespace
+
+SocketKeeper::SocketKeeper(SocketFile socket, std::function<void(UniqueFd)> serve,
+                           std::function<void(const absl::Status&)> tell, UniqueFd changes,
+                           UniqueFd stop)
+    : socket_(std::move(socket)),
+      serve_(std::move(serve)),
+      tell_(std::move(tell)),
+      changes_(std::move(changes)),
+      stop_(std::move(stop)),
+      thread_([this] { Loop(); }) {}
+
+SocketKeeper::~SocketKeeper() {
+  const uint64_t one = 1;
+  while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
+
+absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
+    SocketFile socket, std::function<void(UniqueFd)> serve,
+    std::function<void(const absl::Status&)> tell) {
+  const std::string directory = socket.path.substr(0, socket.path.rfind('/') + 1);
+  UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!changes.valid() || inotify_add_watch(changes.get(), directory.c_str(),
+                                            IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR) < 0) {
+    return ErrnoStatus(errno, absl::StrCat("watch ", directory));
+  }
+  UniqueFd stop(eventfd(0, EFD_CLOEXEC));
+  if (!stop.valid()) return ErrnoStatus(errno, absl::StrCat("watch ", directory));
+  return std::unique_ptr<SocketKeeper>(new SocketKeeper(
+      std::move(socket), std::move(serve), std::move(tell), std::move(changes), std::move(stop)));
+}
+
+void SocketKeeper::Look() {
+  struct stat info;
+  if (lstat(socket_.path.c_str(), &info) == 0 || errno != ENOENT) {
+    missing_ = false;
+    return;
+  }
+  Accept();  // who has found the old one
+  absl::StatusOr<UniqueFd> listener = ListenAnew(socket_);
+  if (listener.ok()) listener_ = *std::move(listener);
+  if (listener.ok() || !missing_) tell_(listener.status());
+  missing_ = !listener.ok();
+}
+
+void SocketKeeper::Accept() {
+  while (listener_.valid()) {
+    UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection.valid()) {
+      serve_(std::move(connection));
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+void SocketKeeper::Loop() {
+  Look();  // it may have gone before it was watched
+  while (true) {
+    struct pollfd polls[3] = {
+        {stop_.get(), POLLIN, 0}, {changes_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+    if (poll(polls, 3, missing_ ? kAgainMilliseconds : -1) < 0) continue;  // EINTR
+    if (polls[0].revents != 0) return;
+    if (polls[2].revents != 0) Accept();
+    char events[4096];
+    while (read(changes_.get(), events, sizeof(events)) > 0) {
+    }
+    Look();
+  }
+}
+
+}  // namespace plimsoll::cri
