@@ -213,9 +213,15 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
           absl::StrCat(list, " has ", mappings->size(),
                        " mappings; there must be one: the ids of a pod are one range"));
     }
-    if (linux::HostIdOf(*mappings, 0) != UINT32_MAX) continue;
+    if (linux::HostIdOf(*mappings, 0) == UINT32_MAX) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));
+    }
+    if (mappings->front().host_id != 0) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));
+        absl::StrCat(list, " maps the host's id 0: what is root in the pod would be root on the ",
+                     "host, which a user namespace is to keep apart; must begin at a host_id ",
+                     "above those of the host's users, e.g. 65536"));
   }
   return absl::OkStatus();
 }

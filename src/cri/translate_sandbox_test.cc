@@ -85,6 +85,10 @@ TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
       {"config.metadata.name is \"a/b\"", [](auto* c) { c->mutable_metadata()->set_name("a/b"); }},
       {"config.hostname is \"a b\"", [](auto* c) { c->set_hostname("a b"); }},
       {"config.hostname", [](auto* c) { c->set_hostname(std::string(65, 'a')); }},
+      {"config.hostname is \"..\"", [](auto* c) { c->set_hostname(".."); }},
+      {"config.hostname is \"a.\"", [](auto* c) { c->set_hostname("a."); }},
+      {"config.hostname is \"a.-b\"", [](auto* c) { c->set_hostname("a.-b"); }},
+      {"config.hostname", [](auto* c) { c->set_hostname(std::string(64, 'a')); }},
       {"config.log_directory is \"logs\"", [](auto* c) { c->set_log_directory("logs"); }},
       {"config.log_directory is \"/a/../b\"", [](auto* c) { c->set_log_directory("/a/../b"); }},
       {"config.dns_config.servers is \"1.1.1.1\\nx\"",
@@ -136,6 +140,19 @@ void Map(uint32_t container_id, google::protobuf::RepeatedPtrField<v1::IDMapping
   mapping->set_length(65536);
 }
 
+TEST(SandboxSpecTest, TakesHostnamesAsKubeletSendsThem) {
+  for (const std::string& hostname :
+       {std::string(), std::string(63, 'a'), std::string("0"), std::string("Web-0"),
+        // setHostnameAsFQDN
+        std::string("web-0.nginx.default.svc.a-cluster.local"),
+        std::string(31, 'a') + "." + std::string(32, 'b')}) {
+    v1::PodSandboxConfig config = Config();
+    config.set_hostname(hostname);
+    const auto spec = SandboxSpecFrom(config);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+  }
+}
+
 TEST(SandboxSpecTest, TakesAUserNamespaceOfThePodsOwnOrTheHosts) {
   v1::PodSandboxConfig config = Config();
   User(&config)->set_mode(v1::NODE);
@@ -169,6 +186,13 @@ TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
          User(c)->mutable_uids(1)->set_host_id(200000);
        }},
       {"userns_options.uids must map id 0", [](auto* c) { Map(1, User(c)->mutable_uids()); }},
+      {"userns_options.gids maps the host's id 0",
+       [](auto* c) {
+         User(c)->set_mode(v1::POD);
+         Map(0, User(c)->mutable_uids());
+         Map(0, User(c)->mutable_gids());
+         User(c)->mutable_gids(0)->set_host_id(0);
+       }},
       {"userns_options.mode is \"NODE\"",
        [](auto* c) {
          User(c)->set_mode(v1::NODE);

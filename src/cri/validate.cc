@@ -10,13 +10,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/status.h"
 
 namespace plimsoll::cri {
 namespace {
 
 constexpr size_t kMaxShownBytes = 128;
 constexpr size_t kMaxNameBytes = 253;
+constexpr size_t kMaxLabelBytes = 63;     // RFC 1123
 constexpr size_t kMaxHostnameBytes = 64;  // __NEW_UTS_LEN
+constexpr size_t kMaxArgumentBytes = 32 * 4096 - 1;  // MAX_ARG_STRLEN less the NUL
+constexpr size_t kMaxCommandBytes = 1 << 20;         // a quarter of the stack's usual limit is 2 MiB
 constexpr size_t kMaxPathBytes = 4095;    // PATH_MAX less the NUL
 
 // include/uapi/linux/capability.h
@@ -85,6 +89,23 @@ absl::Status CheckArgument(absl::string_view field, absl::string_view value) {
   return Invalid(field, value, "must not hold a NUL byte");
 }
 
+absl::Status CheckCommand(absl::string_view field,
+                          const google::protobuf::RepeatedPtrField<std::string>& words) {
+  if (words.empty() || words[0].empty()) {
+    return Invalid(field, "", "must hold at least the program's name");
+  }
+  size_t together = 0;
+  for (const std::string& word : words) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckArgument(field, word));
+    if (word.size() > kMaxArgumentBytes) {
+      return Invalid(field, word, "must hold no word of more than 131071 bytes");
+    }
+    together += word.size() + sizeof(char*) + 1;
+  }
+  if (together <= kMaxCommandBytes) return absl::OkStatus();
+  return Invalid(field, words[0], "must be at most 1 MiB, all words together");
+}
+
 absl::Status CheckWord(absl::string_view field, absl::string_view value) {
   if (value.empty()) return Invalid(field, value, "must not be empty");
   if (HasControlOrSpace(value)) {
@@ -94,10 +115,19 @@ absl::Status CheckWord(absl::string_view field, absl::string_view value) {
 }
 
 absl::Status CheckHostname(absl::string_view field, absl::string_view value) {
+  if (value.empty()) return absl::OkStatus();
   if (value.size() > kMaxHostnameBytes) return Invalid(field, value, "must be at most 64 bytes");
   for (const char c : value) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') {
       return Invalid(field, value, "may hold letters, digits, \"-\" and \".\" only");
+    }
+  }
+  for (const absl::string_view label : absl::StrSplit(value, '.')) {
+    if (label.empty() || label.size() > kMaxLabelBytes || label.front() == '-' ||
+        label.back() == '-') {
+      return Invalid(field, value,
+                     "must be parts of 1 to 63 bytes between dots, none of which begins or ends "
+                     "with \"-\" (RFC 1123)");
     }
   }
   return absl::OkStatus();

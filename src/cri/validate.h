@@ -3,7 +3,10 @@
 #ifndef PLIMSOLL_CRI_VALIDATE_H_
 #define PLIMSOLL_CRI_VALIDATE_H_
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -26,7 +29,13 @@ absl::Status CheckWord(absl::string_view field, absl::string_view value);
 // One word of a command: execve(2) would cut it at a NUL byte.
 absl::Status CheckArgument(absl::string_view field, absl::string_view value);
 
-// A host name as sethostname(2) takes it: at most 64 bytes of letters, digits, "-" and ".".
+// A command to execute: at least a program's name, no NUL byte in a word, none longer than the
+// kernel takes (MAX_ARG_STRLEN), all together at most 1 MiB.
+absl::Status CheckCommand(absl::string_view field,
+                          const google::protobuf::RepeatedPtrField<std::string>& words);
+
+// A host name as RFC 1123 has it and sethostname(2) takes it, or none: at most 64 bytes, which the
+// full name of a pod with setHostnameAsFQDN has too.
 absl::Status CheckHostname(absl::string_view field, absl::string_view value);
 
 // Begins with "/", no ".." component, no NUL, at most 4095 bytes.

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -35,6 +36,20 @@ absl::Status ReadCidr(const Json& object, const char* key, std::string* out) {
   return NotAn("IP address with a prefix length", key, *out);
 }
 
+// Whether it is 0.0.0.0, 255.255.255.255, a multicast address or what IPv6 has for these, which are
+// no single interface's (RFC 6890, RFC 5771, RFC 4291).
+bool IsNoInterfaces(const std::string& address) {
+  const bool is_v6 = IsIpv6(address);
+  unsigned char bytes[sizeof(in6_addr)] = {};
+  if (inet_pton(is_v6 ? AF_INET6 : AF_INET, address.c_str(), bytes) != 1) return true;
+  const auto all_are = [&](unsigned char value) {
+    const size_t size = is_v6 ? sizeof(in6_addr) : sizeof(in_addr);
+    return std::all_of(bytes, bytes + size, [=](unsigned char byte) { return byte == value; });
+  };
+  const bool is_multicast = is_v6 ? bytes[0] == 0xff : (bytes[0] & 0xf0) == 0xe0;
+  return is_multicast || all_are(0) || all_are(0xff);
+}
+
 absl::Status Read(const Json& object, Interface* out) {
   PLIMSOLL_RETURN_IF_ERROR(ReadText(object, "name", &out->name));
   if (out->name.empty()) return absl::InvalidArgumentError("name: is missing");
@@ -48,6 +63,9 @@ absl::Status Read(const Json& object, Interface* out) {
 // Until 0.4.0 each says which family it is of, too; the address says it already.
 absl::Status Read(const Json& object, size_t interfaces, IpConfig* out) {
   PLIMSOLL_RETURN_IF_ERROR(ReadCidr(object, "address", &out->address));
+  if (IsNoInterfaces(out->address.substr(0, out->address.find('/')))) {
+    return NotAn("address that an interface can have", "address", out->address);
+  }
   PLIMSOLL_RETURN_IF_ERROR(ReadAddress(object, "gateway", &out->gateway));
   std::optional<int64_t> index;
   PLIMSOLL_RETURN_IF_ERROR(ReadInteger(object, "interface", &index));
