@@ -100,6 +100,39 @@ TEST_F(FailuresTest, ADamagedDatabaseIsAClearErrorAndIsNotTouched) {
   EXPECT_EQ(*Host().Read(node.state_directory() + "/plimsoll.db"), garbage);
 }
 
+TEST_F(FailuresTest, TooFewDescriptorsAreAClearError) {
+  Node node;
+  node.StartBy({"/bin/sh", "-c", "ulimit -n 40; exec \"$@\"", "sh"});
+  const std::string said = FailureOf(node);
+  EXPECT_THAT(said, HasSubstr("may have 40 open files, and needs 256"));
+  EXPECT_THAT(said, HasSubstr("RLIMIT_NOFILE"));
+}
+
+TEST_F(FailuresTest, WithoutAThreadForACallItsLimitIsNamed) {
+  Node node;
+  ASSERT_TRUE(node.StartDaemon().ok());
+  const std::string group = absl::StrCat("/plimsoll-test-threads-", getpid());
+  ASSERT_TRUE(Cgroups().Create(group).ok());
+  ASSERT_TRUE(Cgroups().AddProcess(group, node.daemon_pid()).ok());
+  ASSERT_TRUE(Cgroups().Apply(group, {.pids_limit = 1}).ok());
+  const auto call = [&] {
+    cri::ExecSyncRequest request;
+    request.set_container_id("none");
+    request.add_cmd("true");
+    cri::ExecSyncResponse response;
+    grpc::ClientContext context;
+    return node.runtime().ExecSync(&context, request, &response);
+  };
+  const grpc::Status refused = call();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(absl::StrCat("pids.max of control group ", group, " is 1")));
+  EXPECT_TRUE(Cgroups().Apply(group, {.pids_limit = -1}).ok());
+  EXPECT_EQ(call().error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(node.StopDaemon().ok());
+  EXPECT_TRUE(Cgroups().Remove(group).ok());
+}
+
 class StopTest : public NodeTest {};
 
 TEST_F(StopTest, AnExecDoesNotHoldUpAStop) {

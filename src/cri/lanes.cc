@@ -5,6 +5,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/fs_root.h"
+#include "linux/thread_limit.h"
 
 namespace plimsoll::cri {
 
@@ -26,6 +28,18 @@ const char* LaneName(Lane lane) {
   return "unknown";
 }
 
+namespace {
+
+absl::Status NoThread() {
+  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no thread can be made for the call: ",
+                   host.ok() ? linux::ThreadLimitReached(*host) : host.status().ToString(),
+                   "; try again later"));
+}
+
+}  // namespace
+
 Lanes::Lanes(LaneOptions options)
     : options_(std::move(options)),
       lanes_{OneLane(options_.look_threads, options_.max_queued),
@@ -40,6 +54,7 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
   OneLane& chosen = lanes_[index];
   LaneState full;
   const absl::Time since = absl::Now();
+  bool has_thread = true;
   {
     absl::MutexLock lock(&mutex_);
     if (draining_) return absl::UnavailableError("the daemon is stopping; try again later");
@@ -56,10 +71,14 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
   if (!scheduled) {
     absl::MutexLock lock(&mutex_);
     --accepted_;
-    chosen.waiting.erase(absl::c_find(chosen.waiting, since));
+    // A worker that came in between has taken the first for its own.
+    const auto own = absl::c_find(chosen.waiting, since);
+    chosen.waiting.erase(own != chosen.waiting.end() ? own : chosen.waiting.begin());
+    has_thread = chosen.running > 0 || !chosen.waiting.empty();
   }
   if (full.workers > 0 && options_.on_exhausted) options_.on_exhausted(full);
   if (scheduled) return absl::OkStatus();
+  if (!has_thread) return NoThread();
   return absl::ResourceExhaustedError(absl::StrCat("too many calls at once: ", options_.max_queued,
                                                    " are waiting already; try again later"));
 }

@@ -9,6 +9,12 @@
 #include "base/subprocess.h"
 
 namespace plimsoll::daemon {
+namespace {
+
+// An idle daemon has some 60. Where gRPC gets none it ends the process.
+constexpr rlim_t kLeastDescriptors = 256;
+
+}  // namespace
 
 absl::Status CheckPrograms(const Config& config) {
   if (!config.crun.empty()) return absl::OkStatus();  // looked at by ValidateConfig
@@ -23,6 +29,12 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
   const runtime::DescriptorLimit found = {.soft = limit.rlim_cur, .hard = limit.rlim_max};
+  if (limit.rlim_max < kLeastDescriptors) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this process may have ", limit.rlim_max, " open files, and needs ", kLeastDescriptors,
+        " and some for each container: raise RLIMIT_NOFILE (ulimit -Hn; in a systemd unit, ",
+        "LimitNOFILE=)"));
+  }
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
   return found;

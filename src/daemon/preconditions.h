@@ -16,6 +16,7 @@ absl::Status CheckPrograms(const Config& config);
 // Each container costs some descriptors (monitor, exec, streams): from now on this process may have
 // as many as are allowed. Returns the limit that was found, which is for containers: programs that
 // use select(2), or that close every descriptor they may have, don't bear a high one.
+// FAILED_PRECONDITION: they are too few to start with.
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 
 }  // namespace plimsoll::daemon
