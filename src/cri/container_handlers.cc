@@ -252,12 +252,7 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
 absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
                                        v1::ExecSyncResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  if (request.cmd().empty() || request.cmd(0).empty()) {
-    return Invalid("cmd", "", "must hold at least the program's name");
-  }
-  for (const std::string& word : request.cmd()) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("cmd", word));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   runtime::ExecRequest exec;
   exec.argv.assign(request.cmd().begin(), request.cmd().end());
   PLIMSOLL_ASSIGN_OR_RETURN(exec.timeout, SecondsFrom("timeout", request.timeout()));

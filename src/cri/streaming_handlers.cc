@@ -45,12 +45,7 @@ absl::StatusOr<std::string> RuntimeHandlers::Admit(streaming::StreamRequest requ
 
 absl::Status RuntimeHandlers::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  if (request.cmd().empty() || request.cmd(0).empty()) {
-    return Invalid("cmd", "", "must hold at least the program's name");
-  }
-  for (const std::string& word : request.cmd()) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckArgument("cmd", word));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   streaming::StreamRequest stream;
   stream.kind = streaming::StreamKind::kExec;
   PLIMSOLL_RETURN_IF_ERROR(SetStreams(request, &stream));

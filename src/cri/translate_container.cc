@@ -266,6 +266,11 @@ absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
   const v1::LinuxContainerResources& resources = config.linux().resources();
   PLIMSOLL_ASSIGN_OR_RETURN(spec.resources,
                             CgroupSettingsFrom(resources, "config.linux.resources"));
+  if (resources.memory_swap_limit_in_bytes() > 0 && resources.memory_limit_in_bytes() == 0) {
+    return Invalid("config.linux.resources.memory_swap_limit_in_bytes",
+                   resources.memory_swap_limit_in_bytes(),
+                   "counts memory and swap together, and needs memory_limit_in_bytes");
+  }
   spec.oom_score_adj = static_cast<int>(resources.oom_score_adj());
   PLIMSOLL_ASSIGN_OR_RETURN(spec.security,
                             SecurityContextFrom(config.linux().security_context(), sandbox));

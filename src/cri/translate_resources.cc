@@ -23,6 +23,12 @@ absl::Status CheckRange(absl::string_view field, absl::string_view member, int64
   return Invalid(absl::StrCat(field, ".", member), value, rule);
 }
 
+// kernel/sched/sched.h, MAX_BW: 44 bits of microseconds.
+constexpr int64_t kMostQuotaUs = (int64_t{1} << 44) - 1;
+// What the kernel takes as a list of CPUs depends on its build: a longer one is written as short as
+// can be.
+constexpr size_t kLongList = 256;
+
 absl::Status AddCpu(const v1::LinuxContainerResources& resources, absl::string_view field,
                     linux::CgroupSettings* settings) {
   if (const int64_t shares = resources.cpu_shares(); shares != 0) {
@@ -33,8 +39,11 @@ absl::Status AddCpu(const v1::LinuxContainerResources& resources, absl::string_v
   if (const int64_t quota = resources.cpu_quota(); quota != 0) {
     if (quota != -1) {
       PLIMSOLL_RETURN_IF_ERROR(
-          CheckRange(field, "cpu_quota", quota, 1000, INT64_MAX / 1000,
-                     "must be at least 1000 microseconds, -1 for no limit, or 0 for unspecified"));
+          CheckRange(field, "cpu_quota", quota, 1000, kMostQuotaUs,
+                     quota > kMostQuotaUs
+                         ? "must be at most 17592186044415 microseconds; -1 is for no limit"
+                         : "must be at least 1000 microseconds, -1 for no limit, or 0 for "
+                           "unspecified"));
     }
     settings->cpu_quota_us = quota;
   }
@@ -54,7 +63,7 @@ absl::Status AddList(absl::string_view field, absl::string_view member, const st
   if (!set.ok() || set->Empty()) {
     return Invalid(absl::StrCat(field, ".", member), text, "must be a list such as \"0-3,8\"");
   }
-  *out = text;
+  *out = text.size() <= kLongList ? text : set->ToString();
   return absl::OkStatus();
 }
 

@@ -22,6 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class CgroupHostTest : public ::testing::Test {
  protected:
@@ -357,6 +358,22 @@ TEST_F(CgroupHostTest, KillsAGroupThatIsFrozen) {
   ASSERT_TRUE(frozen.ok()) << frozen;
   const absl::Status killed = cgroups_->KillAll(group_, absl::Now() + absl::Seconds(20));
   EXPECT_TRUE(killed.ok()) << killed;
+}
+
+TEST_F(CgroupHostTest, OnV1ACpusetThatLeavesOutAGroupsBelowIsToldAsSuch) {
+  if (cgroups_->layout() == CgroupLayout::kV2) GTEST_SKIP() << "v2 takes any";
+  const auto cpus = root_.Read("sys/devices/system/cpu/online");
+  if (!Has("cpuset") || !cpus.ok() || *cpus == "0\n") GTEST_SKIP() << "needs two CPUs";
+  const std::string below = group_ + "/below";
+  ASSERT_TRUE(cgroups_->Create(below).ok());
+  CgroupSettings settings;
+  settings.cpuset_cpus = "1";
+  ASSERT_TRUE(cgroups_->Apply(below, settings).ok());
+  settings.cpuset_cpus = "0";
+  const absl::Status refused = cgroups_->Apply(group_, settings);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("groups below it with CPUs"));
+  EXPECT_THAT(refused.message(), Not(HasSubstr("memory, which")));
 }
 
 TEST_F(CgroupHostTest, NeverKillsItself) {

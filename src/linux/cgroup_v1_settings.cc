@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/cgroup_files.h"
@@ -230,8 +231,14 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
   PLIMSOLL_RETURN_IF_ERROR(PlanHugetlb(group, settings, writes));
   PLIMSOLL_RETURN_IF_ERROR(PlanMemory(group, settings, writes));
   const absl::Status status = WriteAllOrNothing(writes);
-  // EBUSY comes from the memory files only: the kernel could not reclaim down to the new limit.
   if (ErrnoOf(status) != EBUSY) return status;
+  // The kernel's rule for groups of v1: each has all that groups below it have.
+  if (absl::StrContains(status.message(), "/cpuset.")) {
+    return Annotate(status, absl::StrCat("cgroup ", group,
+                                         " has groups below it with CPUs or memory nodes that the "
+                                         "new list leaves out"));
+  }
+  // Of the memory files: the kernel could not reclaim down to the new limit.
   CgroupTree* memory = Find("memory");
   const auto usage = memory->Read(group, "memory.usage_in_bytes");
   return Annotate(status, absl::StrCat("cgroup ", group, " uses ",

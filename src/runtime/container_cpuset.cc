@@ -125,6 +125,8 @@ absl::StatusOr<Confined> EngineImpl::ConfineAsked(const linux::CgroupSettings& a
   if (!HasCpusets()) return Confined{asked, ""};
   absl::StatusOr<Confined> confined = Confine(asked, now.share, now.told, now.outside, is_new);
   if (!absl::IsFailedPrecondition(confined.status())) return confined;
+  // Nothing is left to clip to: of what this machine lacks, that is the mistake.
+  PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked, now.told));
   return absl::FailedPreconditionError(
       absl::StrCat(confined.status().message(), WhatKubeletNeeds(options_.host, asked, now.share)));
 }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,21 +26,40 @@ absl::Status RefuseLinks(const FsRoot& root, absl::string_view name) {
   }
 }
 
+// A file where a directory is to be, and names that no file system takes, are the client's fault.
+absl::Status OfLog(const absl::Status& status, const std::string& path) {
+  switch (ErrnoOf(status)) {
+    case EEXIST:
+    case ENOTDIR:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the log goes to ", path, ", which is no directory, or is below what is none"));
+    case ELOOP:
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(
+          absl::StrCat("the log can't be where it goes to: ", status.message()));
+    default:
+      return status;
+  }
+}
+
 }  // namespace
 
 absl::Status PrepareLog(const FsRoot& host, absl::string_view directory, absl::string_view path) {
   if (path.empty()) return absl::OkStatus();
   if (directory.empty()) directory = path.substr(0, path.rfind('/'));
   const absl::string_view name = absl::StripPrefix(path.substr(directory.size()), "/");
-  PLIMSOLL_RETURN_IF_ERROR(host.MakeDirs(directory, 0755));
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, host.Sub(directory));
+  const absl::Status made = host.MakeDirs(directory, 0755);
+  const absl::StatusOr<FsRoot> opened = made.ok() ? host.Sub(directory) : made;
+  if (!opened.ok()) return OfLog(opened.status(), host.PathOf(directory));
+  const FsRoot& root = *opened;
   PLIMSOLL_RETURN_IF_ERROR(RefuseLinks(root, name));
   if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) {
-    PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(name.substr(0, slash), 0755));
+    const absl::string_view below = name.substr(0, slash);
+    PLIMSOLL_RETURN_IF_ERROR(OfLog(root.MakeDirs(below, 0755), root.PathOf(below)));
   }
   const absl::StatusOr<struct stat> log = root.Stat(name);
   if (absl::IsNotFound(log.status())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(log.status());
+  PLIMSOLL_RETURN_IF_ERROR(OfLog(log.status(), root.PathOf(name)));
   if (S_ISREG(log->st_mode)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the log ", root.PathOf(name), " is ", KindOfFile(log->st_mode),

@@ -52,6 +52,20 @@ TEST_F(LogPlaceTest, OnlyARegularFileIsALog) {
   ExpectRefused("a", "is a directory");
 }
 
+TEST_F(LogPlaceTest, AFileInTheWayAndLongNamesAreTheClientsFault) {
+  ASSERT_TRUE(Prepare("a/0.log").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("logs/pod/file", "").ok());
+  const absl::Status below = Prepare("file/0.log");
+  EXPECT_TRUE(absl::IsFailedPrecondition(below)) << below;
+  const absl::Status file = PrepareLog(dir_.root(), "/logs/pod/file", "/logs/pod/file/0.log");
+  EXPECT_TRUE(absl::IsFailedPrecondition(file)) << file;
+  EXPECT_THAT(std::string(file.message()), HasSubstr("no directory"));
+  for (const std::string& name : {std::string(300, 'a'), std::string(300, 'a') + "/0.log"}) {
+    const absl::Status status = Prepare(name);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  }
+}
+
 TEST_F(LogPlaceTest, NoLinkIsFollowed) {
   ASSERT_TRUE(dir_.root().MakeDirs("victim").ok());
   ASSERT_TRUE(Prepare("a/0.log").ok());

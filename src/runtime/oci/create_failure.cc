@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -93,6 +94,30 @@ std::string Renamed(absl::string_view text, const std::string& name, const std::
         renamed, {{absl::StrCat(quote, name, quote), absl::StrCat(quote, other, quote)}});
   }
   return renamed;
+}
+
+// crun needs some hundred KiB in the container's group; how many exactly depends on the machine.
+absl::Status MemoryTooLow(absl::string_view name, const ContainerSpec& spec,
+                          absl::string_view message) {
+  constexpr int64_t kSurelyEnough = 16 << 20;
+  const int64_t limit = spec.resources.memory_limit_bytes.value_or(-1);
+  if (limit >= 0 && limit < kSurelyEnough) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "its memory limit of ", limit,
+                     " bytes is too low for it to be made; it needs some MiB (", message, ")"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      name, "it ran out of memory while it was made; its pod's limit, or that of a group above, ",
+      "may be too low (", message, ")"));
+}
+
+bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
+  return absl::c_any_of(spec.mounts, [&](const Mount& mount) {
+    absl::string_view at = mount.container_path;
+    while (at.size() > 1 && absl::ConsumeSuffix(&at, "/")) {
+    }
+    return at == path;
+  });
 }
 
 }  // namespace
@@ -203,6 +228,15 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   if (label.has_value() && (says("/attr/exec") || says("/attr/keycreate")) &&
       (says("Invalid argument") || says("invalid argument"))) {
     return UnknownLabel(name, *label, message);
+  }
+  if (says("No space left on device") || says("Disk quota exceeded")) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, message));
+  }
+  if (says("the memory limit could be too low")) return MemoryTooLow(name, spec, message);
+  if (says("/dev/null") && MountsAt(spec, "/dev")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "what is mounted at /dev has not the devices that a container needs (",
+                     message, ")"));
   }
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(

@@ -53,6 +53,24 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
       AllOf(HasSubstr("container \"web\""), HasSubstr("/attr/exec"), Not(HasSubstr("SELinux"))));
 }
 
+TEST(CreateFailure, WhatIsShortIsToldByItsCode) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const auto told = [&](const std::string& words) {
+    return TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+  };
+  const std::string full = "plimsoll: mount the root filesystem: No space left on device";
+  EXPECT_TRUE(absl::IsResourceExhausted(told(full))) << told(full);
+  const std::string memory = "OOM: the memory limit could be too low: read from sync socket";
+  EXPECT_TRUE(absl::IsFailedPrecondition(told(memory))) << "the pod's";
+  spec.resources.memory_limit_bytes = 1;
+  EXPECT_TRUE(absl::IsInvalidArgument(told(memory))) << told(memory);
+  const std::string device = "failed open()ing /dev/null: No such file or directory";
+  EXPECT_TRUE(absl::IsInternal(told(device))) << told(device);
+  spec.mounts.emplace_back().container_path = "/dev/";
+  EXPECT_TRUE(absl::IsInvalidArgument(told(device))) << told(device);
+}
+
 TEST(CreateFailure, NamesMaySayAnything) {
   ContainerSpec spec;
   spec.name = "web";
