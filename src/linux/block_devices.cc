@@ -1,6 +1,5 @@
 #include "linux/block_devices.h"
 
-#include <fnmatch.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "linux/name_pattern.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -142,9 +142,7 @@ std::vector<std::string> Glob(const FsRoot& host, absl::string_view pattern) {
       const auto names = host.List(path.empty() ? "." : path);
       if (!names.ok()) continue;  // not a directory, or gone
       for (const std::string& name : *names) {
-        if (fnmatch(component.c_str(), name.c_str(), FNM_PERIOD) == 0) {
-          longer.push_back(absl::StrCat(path, "/", name));
-        }
+        if (MatchesName(component, name)) longer.push_back(absl::StrCat(path, "/", name));
       }
     }
     paths = std::move(longer);

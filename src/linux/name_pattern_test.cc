@@ -1,0 +1,58 @@
+#include "linux/name_pattern.h"
+
+#include <fnmatch.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::linux {
+namespace {
+
+// Every word of up to `length` of these characters.
+std::vector<std::string> Words(const std::string& characters, size_t length) {
+  std::vector<std::string> words = {""};
+  for (size_t begin = 0; length > 0; --length) {
+    const size_t end = words.size();
+    for (; begin < end; ++begin) {
+      for (const char c : characters) words.push_back(words[begin] + c);
+    }
+  }
+  return words;
+}
+
+TEST(NamePatternTest, MatchesWhatTheCLibraryDoes) {
+  const std::vector<std::string> names = Words("ab.", 4);
+  for (const std::string& pattern : Words("ab.*?", 4)) {
+    for (const std::string& name : names) {
+      ASSERT_EQ(MatchesName(pattern, name), fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0)
+          << pattern << " " << name;
+    }
+  }
+}
+
+TEST(NamePatternTest, BracketsAndBackslashesToo) {
+  for (const std::string pattern :
+       {"[ab]*", "[!a]", "[^a]*b", "[]a]", "[]", "[a", "a[a-b]*", "[[:alpha:]]*", "\\*", "\\a*",
+        "*[b]", "[a\\]b]", "[.]*", "sd[a-z]", "sd[!b-z]*", "[!]a]b"}) {
+    for (const std::string name :
+         {"a", "b", "ab", "ba", "aab", "]", "[a", "[", "*", ".", ".a", "sda", "sdb1", "[]", "]b"}) {
+      EXPECT_EQ(MatchesName(pattern, name), fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0)
+          << pattern << " " << name;
+    }
+  }
+}
+
+TEST(NamePatternTest, ManyStarsTakeNoLonger) {
+  std::string pattern;
+  for (int i = 0; i < 100; ++i) pattern += "*a";
+  const absl::Time before = absl::Now();
+  EXPECT_FALSE(MatchesName(pattern + "*b", std::string(255, 'a')));
+  EXPECT_TRUE(MatchesName(pattern, std::string(255, 'a')));
+  EXPECT_LT(absl::Now() - before, absl::Seconds(2));
+}
+
+}  // namespace
+}  // namespace plimsoll::linux
