@@ -158,6 +158,38 @@ TEST_F(LimitsTest, UpdateChangesARunningContainer) {
   EXPECT_EQ(Status(id).resources().linux().cpu_quota(), 75000);
 }
 
+// There the kernel gives a group nothing that its parent lacks, and takes nothing from a parent
+// that a group within has.
+TEST_F(LimitsTest, OnV1ContainersFollowTheirPodsCpuset) {
+  if (Cgroups().layout() == linux::CgroupLayout::kV2) GTEST_SKIP() << "the kernel does it on v2";
+  const std::string pod = RunPod();
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  const auto update = [&](const std::string& cpus) {
+    cri::UpdatePodSandboxResourcesRequest request;
+    request.set_pod_sandbox_id(pod);
+    request.mutable_resources()->set_cpuset_cpus(cpus);
+    cri::UpdatePodSandboxResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
+  };
+  const auto held = [&] { return Cgroups().Read(CgroupOf(pod, id))->cpuset_cpus.value_or(""); };
+  for (const std::string cpus : {"0", "0-1", "1"}) {
+    const grpc::Status updated = update(cpus);
+    ASSERT_TRUE(updated.ok()) << updated.error_message();
+    EXPECT_EQ(held(), cpus);
+  }
+  ASSERT_TRUE(update("0-1").ok());
+  cri::LinuxContainerResources own;
+  own.set_cpuset_cpus("1");
+  ASSERT_TRUE(TryUpdate(id, own).ok());
+  const std::string other = Start(pod, Shell("sleep 1000"));
+  const grpc::Status refused = update("0");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("leaves out CPUs 1"));
+  EXPECT_EQ(held(), "1");
+  EXPECT_EQ(Cgroups().Read(CgroupOf(pod, other))->cpuset_cpus.value_or(""), "0-1") << "as before";
+}
+
 TEST_F(LimitsTest, ARefusedUpdateChangesNothing) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Limited("sleep 1000"));

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "linux/cgroup_merge.h"
+#include "linux/cgroup_validate.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
@@ -230,8 +231,9 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
     done = linux::WriteOomScoreAdj(options_.host, record.init, adj);
   }
-  if (absl::IsNotFound(done)) return absl::OkStatus();  // it has ended
-  return Annotate(done, kWhat);
+  // NOT_FOUND: it has ended.
+  if (!done.ok() && !absl::IsNotFound(done)) return Annotate(done, kWhat);
+  return Annotate(options_.run.RemoveFile(UpdateMarkOf(record.id)), kWhat);
 }
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
@@ -259,6 +261,10 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   }
   ContainerSpec asked = record.spec;
   linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
+  // With a process the kernel says so.
+  if (!HasProcess(record)) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(linux::ValidateSettings(asked.resources), what));
+  }
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
     asked.kubernetes_resources = *update.kubernetes_resources;

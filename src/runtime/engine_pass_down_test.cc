@@ -241,6 +241,32 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   EXPECT_THAT(
       engine_->RecoveryTroubles(),
       ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
+  // And finished by the next start.
+  EXPECT_TRUE(run_.Exists(mark));
+  StartEngine();
+  EXPECT_THAT(engine_->RecoveryTroubles(), ::testing::IsEmpty());
+  EXPECT_FALSE(run_.Exists(mark));
+}
+
+TEST_F(EnginePassDownTest, ALimitThatAStartCouldNotPutBackIsByTheNext) {
+  const std::string pod = Pod();
+  const std::string id = Create(pod, Spec());
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  const std::pair<std::string, std::string> marks[] = {
+      {"updates/" + id, engine_->GetContainer(id)->cgroup_path},
+      {"updates/" + pod + ".room", engine_->GetSandbox(pod)->cgroup_path}};
+  for (const auto& [mark, group] : marks) {
+    const std::string high = group + "/memory.high";
+    cgroups_.files = {{group + "/memory.current", "2147483648\n"}, {high, "1073741824"}};
+    ASSERT_TRUE(run_.ReplaceFile(mark, "max").ok());
+    cgroups_.faults.FailNext("WriteFile", absl::InternalError("I/O error"));
+    StartEngine();
+    EXPECT_EQ(cgroups_.files[high], "1073741824");
+    EXPECT_TRUE(run_.Exists(mark));
+    StartEngine();
+    EXPECT_EQ(cgroups_.files[high], "max");
+    EXPECT_FALSE(run_.Exists(mark));
+  }
 }
 
 // One that was made with them: no update takes any there.

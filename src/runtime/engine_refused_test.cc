@@ -261,6 +261,17 @@ TEST_F(EngineStartErrorTest, AProgramThatTheKernelRefusesFailsTheStart) {
               ElementsAre(EventType::kContainerCreated, EventType::kContainerStopped));
 }
 
+// Nobody was told of a start.
+TEST_F(EngineStartErrorTest, OneWhoseDaemonWasKilledMeanwhileHasNoStartTime) {
+  const std::string id = CreateWithInit();
+  engine_.reset();
+  runtime_.SetStarted(id, 12345);
+  Fail(id);
+  StartEngine();
+  ExpectFailed(Record(id));
+  EXPECT_EQ(Record(id).started_unix_nanos, 0);
+}
+
 TEST_F(EngineStartErrorTest, OneThatABusyMachineRefusesAfterAWhileFailsTheStart) {
   const std::string id = CreateWithInit();
   std::thread late;

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
@@ -131,10 +132,19 @@ void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf 
 }
 
 void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
-  // No update is under way any more.
+  // No update is under way any more; those that could not be finished are left to the next update
+  // or start.
+  const auto is_unfinished = [this](absl::string_view mark) {
+    if (const auto container = FindContainer(mark); container.ok()) {
+      return HasProcess((*container)->Snapshot());
+    }
+    absl::ConsumeSuffix(&mark, RoomMarkIdOf(""));
+    const auto sandbox = FindSandbox(mark);
+    return sandbox.ok() && (*sandbox)->Snapshot().state == SandboxState::kReady;
+  };
   const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
-    Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
+    if (!is_unfinished(id)) Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
   }
   // What is in a group goes before it; what the next start knows a group by, after it.
   for (const Finding& finding : findings) {
@@ -343,7 +353,10 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerEnded: {
       if (finding.started_unix_nanos != 0) {
         record.state = ContainerState::kRunning;
-        record.started_unix_nanos = finding.started_unix_nanos;
+        // Nobody was told that it started, and its program never did where the exit says so.
+        const auto exit = options_.runtime->ReadExit(record.id);
+        const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
+        record.started_unix_nanos = executed ? finding.started_unix_nanos : 0;
         Trouble(finding, options_.runtime->FinishStart(record.id));
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);

@@ -90,13 +90,20 @@ absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
       settings.memory_limit_bytes.value_or(-1) < 0) {
     return absl::OkStatus();
   }
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  // The limit that is asked for holds once the class has gone.
+  if (absl::c_linear_search(ClassFiles(record.id), "memory.max")) return absl::OkStatus();
   return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);
 }
 
 absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
-  const absl::Status room =
-      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path);
-  return FirstError(room, FinishLimits(record));
+  const std::string room_mark = RoomMarkIdOf(record.id);
+  absl::Status room = PutLimitBack(*options_.cgroups, options_.run, room_mark, record.cgroup_path);
+  if (room.ok()) room = options_.run.RemoveFile(UpdateMarkOf(room_mark));
+  absl::Status limits = FinishLimits(record);
+  if (limits.ok()) limits = options_.run.RemoveFile(UpdateMarkOf(record.id));
+  return FirstError(room, limits);
 }
 
 absl::Status EngineImpl::FinishLimits(const SandboxRecord& record) {
@@ -162,12 +169,26 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
   absl::Status done;
   if (update.shrink_memory) done = MakeRoomInPod(record, changed, &room);
+  // On v1 a pod's CPUs are no others than its containers': those that have no list of their own
+  // have the pod's, and go before it when it loses some, and after it when it gets some.
+  const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 && HasCpusets() &&
+                     (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
+  const auto follow = [&] {
+    FollowShare(*sandbox);
+    for (const auto& container : ContainersOf(record.id)) FollowShare(*container);
+  };
   if (done.ok()) done = ApplyToPod(record, changed);
+  if (moves && ErrnoOf(done) == EBUSY) {
+    follow();
+    done = ApplyToPod(record, changed);
+  }
+  if (moves && done.ok()) follow();
   if (ErrnoOf(done) == EBUSY) {
     done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
   }
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
+    if (moves) follow();
     if (undone.ok()) return Annotate(done, what);
     return Annotate(AlsoSay(done, absl::StrCat("and not set back: ", undone.message())), what);
   }
