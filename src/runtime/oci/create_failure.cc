@@ -111,6 +111,25 @@ absl::Status MemoryTooLow(absl::string_view name, const ContainerSpec& spec,
       "may be too low (", message, ")"));
 }
 
+// What crun says last of a path of a mount, a device, or one to be masked: they are the client's,
+// and what is there is the image's. OK: it says something else.
+absl::Status OfPath(absl::string_view name, absl::string_view message) {
+  const absl::string_view line = LastLine(message);
+  if (absl::StartsWith(line, "plimsoll: ") || !absl::StrContains(line, '`')) return {};
+  if (absl::EndsWith(line, ": File name too long")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "a path that it asks for has a part of more than 255 bytes (", line, ")"));
+  }
+  for (const char* end :
+       {": Not a directory", ": Is a directory", ": Too many levels of symbolic links"}) {
+    if (!absl::EndsWith(line, end)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, "what it asks for at a path can't be there, as what is there is of another kind, ",
+        "or leads nowhere (", line, ")"));
+  }
+  return {};
+}
+
 bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
   return absl::c_any_of(spec.mounts, [&](const Mount& mount) {
     absl::string_view at = mount.container_path;
@@ -238,6 +257,11 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         absl::StrCat(name, "what is mounted at /dev has not the devices that a container needs (",
                      message, ")"));
   }
+  if (says("setgroups: Invalid argument")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "its process has more groups than the kernel takes, 65536 (", message, ")"));
+  }
+  if (const absl::Status of_path = OfPath(name, message); !of_path.ok()) return of_path;
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, "its monitor can't start (", message, ")"));

@@ -71,6 +71,21 @@ TEST(CreateFailure, WhatIsShortIsToldByItsCode) {
   EXPECT_TRUE(absl::IsInvalidArgument(told(device))) << told(device);
 }
 
+TEST(CreateFailure, PathsThatCannotBeAreNotOurFault) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const auto told = [&](const std::string& words) {
+    return TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt).code();
+  };
+  EXPECT_EQ(told("mkdir `/nnn`: File name too long"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(told("mount `/a` to `etc`: Not a directory"), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(told("open `/a/b`: Is a directory"), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(told("setgroups: Invalid argument"), absl::StatusCode::kInvalidArgument);
+  // The launcher's, of what is ours; and what says something else.
+  EXPECT_EQ(told("plimsoll: mount `/run/x`: Not a directory"), absl::StatusCode::kInternal);
+  EXPECT_EQ(told("mount `/a: Not a directory`: Input/output error"), absl::StatusCode::kInternal);
+}
+
 TEST(CreateFailure, NamesMaySayAnything) {
   ContainerSpec spec;
   spec.name = "web";
