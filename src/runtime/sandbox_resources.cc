@@ -52,6 +52,12 @@ absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::st
   return refused;
 }
 
+// Of those lists that are changed.
+bool HasOwnList(const linux::CgroupSettings& own, const linux::CgroupSettings& changed) {
+  return (changed.cpuset_cpus.has_value() && !own.cpuset_cpus.value_or("").empty()) ||
+         (changed.cpuset_mems.has_value() && !own.cpuset_mems.value_or("").empty());
+}
+
 }  // namespace
 
 absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
@@ -175,7 +181,9 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
   const auto follow = [&] {
     FollowShare(*sandbox);
-    for (const auto& container : ContainersOf(record.id)) FollowShare(*container);
+    for (const auto& container : ContainersOf(record.id)) {
+      if (!HasOwnList(container->Snapshot().spec.resources, changed)) FollowShare(*container);
+    }
   };
   if (done.ok()) done = ApplyToPod(record, changed);
   if (moves && ErrnoOf(done) == EBUSY) {
