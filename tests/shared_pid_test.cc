@@ -150,6 +150,18 @@ TEST_F(SharedPidTest, WithoutItsInitThePodIsNotReady) {
   }
 }
 
+TEST_F(SharedPidTest, RightAfterItsInitsEndNothingIsMadeInThePod) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string pod = RunSharedPod();
+    Kill(Pauses(pod)[0]);
+    std::string id;
+    const grpc::Status refused = TryCreate(pod, InPod("sleep 1000"), &id);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+        << refused.error_message();
+    ASSERT_TRUE(RemovePod(pod).ok());
+  }
+}
+
 TEST_F(SharedPidTest, AContainerMayEnterAnothersNamespace) {
   const std::string pod = RunPod();
   const std::string target = Start(pod, Shell("sleep 73001; :"));

@@ -37,6 +37,20 @@ bool MountsOver(const ContainerSpec& spec, absl::string_view path) {
                      [&](const Mount& mount) { return mount.container_path == path; });
 }
 
+// The kernel makes no process in a PID namespace whose init has ended (ENOMEM). That end may not
+// have been noticed yet.
+absl::Status OrNamespaceEnded(const FsRoot& host, const ContainerRecord& record,
+                              const SandboxRecord& pod, const absl::Status& failure) {
+  if (!absl::IsInternal(failure) || pod.pause.pid == 0 ||
+      record.spec.security.namespaces.pid != NamespaceMode::kPod ||
+      linux::IsRunning(host, pod.pause).value_or(true)) {
+    return failure;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "container ", record.spec.name, ": the init of the pod's PID namespace has ended, so that ",
+      "nothing can be made in it; the pod can only be removed (", failure.message(), ")"));
+}
+
 // Files that the client mounts itself (kubelet brings its own /etc/hosts) are not ours to give.
 SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec) {
   if (MountsOver(spec, "/etc/hosts")) place.etc_hosts.clear();
@@ -198,7 +212,11 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
 
 absl::Status EngineImpl::MakeContainer(Creation* creation) {
   StartPhase phase(options_.observe_phase);
-  PLIMSOLL_ASSIGN_OR_RETURN(creation->created, options_.runtime->Create(creation->request));
+  absl::StatusOr<Created> made = options_.runtime->Create(creation->request);
+  if (const auto pod = FindSandbox(creation->record.sandbox_id); !made.ok() && pod.ok()) {
+    made = OrNamespaceEnded(options_.host, creation->record, (*pod)->Snapshot(), made.status());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(creation->created, std::move(made));
   phase.Done("container_create");
   const Created& created = creation->created;
   ContainerRecord& record = creation->record;
