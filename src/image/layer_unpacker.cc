@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <limits>
@@ -172,16 +173,34 @@ class Unpacker {
     return SetMetadata(fd.get(), entry);
   }
 
+  // Most names are new: only where one is taken is what has it looked at.
+  absl::StatusOr<UniqueFd> CreateFile(const Directory& parent, const std::string& name) {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(openat(parent.fd.get(), name.c_str(), kFlags, 0600));
+    if (fd.valid()) {
+      ++result_.inodes;
+      return fd;
+    }
+    if (errno == EEXIST) {
+      PLIMSOLL_RETURN_IF_ERROR(Replace(parent, name).status());
+      fd.Reset(openat(parent.fd.get(), name.c_str(), kFlags, 0600));
+    }
+    if (!fd.valid()) return ErrnoStatus(errno, "create the file");
+    return fd;
+  }
+
   absl::Status HandleFile(const ArchiveEntry& entry, const Directory& parent,
                           const std::string& name) {
-    PLIMSOLL_RETURN_IF_ERROR(Replace(parent, name).status());
-    const UniqueFd fd(openat(parent.fd.get(), name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd.valid()) return ErrnoStatus(errno, "create the file");
-    PLIMSOLL_RETURN_IF_ERROR(reader_.ReadData(
-        [&](uint64_t offset, absl::string_view data) { return WriteAt(fd.get(), offset, data); }));
+    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, CreateFile(parent, name));
+    uint64_t end = 0;  // of what has been written
+    PLIMSOLL_RETURN_IF_ERROR(reader_.ReadData([&](uint64_t offset, absl::string_view data) {
+      end = std::max(end, offset + data.size());
+      return WriteAt(fd.get(), offset, data);
+    }));
     if (entry.size < 0 || static_cast<uint64_t>(entry.size) > limits_.max_bytes) return TooLarge();
-    if (ftruncate(fd.get(), entry.size) != 0) return ErrnoStatus(errno, "set the file's size");
+    if (end != static_cast<uint64_t>(entry.size) && ftruncate(fd.get(), entry.size) != 0) {
+      return ErrnoStatus(errno, "set the file's size");
+    }
     return SetMetadata(fd.get(), entry);
   }
 
