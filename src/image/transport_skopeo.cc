@@ -281,6 +281,11 @@ absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const RegistryImage& ima
 
 absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
     const RegistryImage& image, const std::function<bool()>& stopped) const {
+  // Asked again: it may have come since the pull began.
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachinePolicy policy, ReadMachinePolicy());
+  if (policy == MachinePolicy::kRestricts) {
+    return absl::UnimplementedError("streams are not held against policy.json");
+  }
   Command command;
   PLIMSOLL_ASSIGN_OR_RETURN(command.argv, Arguments("experimental-image-proxy", "--tls-verify"));
   command.environment = Environment(work_);
