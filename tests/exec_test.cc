@@ -2,6 +2,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -168,6 +170,54 @@ TEST_F(ExecTest, LongOutputIsCutWithAMark) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_GT(response.stdout().size(), 15u << 20);
   EXPECT_THAT(response.stdout().substr(15 << 20), HasSubstr("truncated"));
+}
+
+// Of a process, from the kernel: what it holds in memory now.
+int64_t ResidentBytes(pid_t pid) {
+  const std::string status = Host().Read(absl::StrCat("proc/", pid, "/status")).value_or("");
+  const size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? -1 : std::stoll(status.substr(at + 6)) * 1024;
+}
+
+TEST_F(ExecTest, FloodsTogetherAreCutAndTheirMemoryGivenBack) {
+  if (IsEmulated()) GTEST_SKIP() << "800 MB through pipes take minutes";
+  constexpr int kFloods = 40;
+  constexpr int64_t kMiB = 1 << 20;
+  ExecOutput(container_, "true");
+  const int64_t before = ResidentBytes(node_.daemon_pid());
+  ASSERT_GT(before, 0);
+  std::vector<cri::ExecSyncResponse> responses(kFloods);
+  std::vector<std::thread> clients;
+  std::atomic<int> ended = 0;
+  for (cri::ExecSyncResponse& response : responses) {
+    clients.emplace_back([&] {
+      const grpc::Status status =
+          Exec(container_, {"/bin/sh", "-c", "head -c 20000000 /dev/zero; echo done >&2; exit 7"},
+               &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      ++ended;
+    });
+  }
+  int64_t most = before;
+  while (ended < kFloods) {
+    most = std::max(most, ResidentBytes(node_.daemon_pid()));
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_LT(most - before, 64 * kMiB) << before;
+  for (const cri::ExecSyncResponse& response : responses) {
+    EXPECT_EQ(response.exit_code(), 7);
+    EXPECT_EQ(response.stderr(), "done\n");
+    EXPECT_GE(response.stdout().size(), 16u * 1024);
+    const size_t end = response.stdout().size() - std::min<size_t>(response.stdout().size(), 200);
+    EXPECT_THAT(response.stdout().substr(end), HasSubstr("truncated"));
+  }
+  EXPECT_TRUE(Eventually([&] { return ResidentBytes(node_.daemon_pid()) < before + 16 * kMiB; }))
+      << before << " before, " << ResidentBytes(node_.daemon_pid()) << " after";
+  // The next has all of it again.
+  cri::ExecSyncResponse response;
+  EXPECT_TRUE(Exec(container_, {"head", "-c", "15000000", "/dev/zero"}, &response).ok());
+  EXPECT_EQ(response.stdout().size(), 15'000'000u);
 }
 
 TEST_F(ExecTest, DoesNotWaitForABackgroundProcessThatHoldsThePipe) {

@@ -153,7 +153,8 @@ class Calls {
   }
 
   // The same where the handler writes the answer's bytes: absl::Status(const Request&,
-  // std::string*). A request that is no such message is INVALID_ARGUMENT.
+  // std::string*), or absl::Status(const CallContext&, const Request&, grpc::ByteBuffer*). A
+  // request that is no such message is INVALID_ARGUMENT.
   template <typename Request, typename Handler>
   grpc::ServerUnaryReactor* UnaryInBytes(grpc::CallbackServerContext* context, const char* method,
                                          Lane lane, const grpc::ByteBuffer& request,
@@ -166,14 +167,21 @@ class Calls {
              absl::InvalidArgumentError("the request's bytes are no message of its type"), nullptr);
       return reactor;
     }
-    return Unary(context, method, lane, parsed.get(), response,
-                 [parsed, handler](const Request& asked, grpc::ByteBuffer* answer) {
-                   std::string text;
-                   const absl::Status status = handler(asked, &text);
-                   const grpc::Slice slice(text);
-                   *answer = grpc::ByteBuffer(&slice, 1);
-                   return status;
-                 });
+    if constexpr (TakesContext<Handler, Request, grpc::ByteBuffer>()) {
+      return Unary(
+          context, method, lane, parsed.get(), response,
+          [parsed, handler](const CallContext& call, const Request& asked,
+                            grpc::ByteBuffer* answer) { return handler(call, asked, answer); });
+    } else {
+      return Unary(context, method, lane, parsed.get(), response,
+                   [parsed, handler](const Request& asked, grpc::ByteBuffer* answer) {
+                     std::string text;
+                     const absl::Status status = handler(asked, &text);
+                     const grpc::Slice slice(text);
+                     *answer = grpc::ByteBuffer(&slice, 1);
+                     return status;
+                   });
+    }
   }
 
   // Answers UNIMPLEMENTED: "<method> is not supported: <why>".

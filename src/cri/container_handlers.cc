@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cri/exec_answer.h"
 #include "cri/runtime_handlers.h"
 #include "cri/translate_container.h"
 #include "cri/translate_pod_resources.h"
@@ -16,24 +17,6 @@
 
 namespace plimsoll::cri {
 namespace {
-
-// kubelet's client takes messages of at most 16 MiB, so both streams together have to fit into one.
-constexpr size_t kMaxOutputBytes = (16 << 20) - 4096;
-
-void Cut(std::string* stream, size_t bytes) {
-  if (stream->size() <= bytes) return;
-  stream->resize(bytes);
-  absl::StrAppend(stream, "\n[plimsoll: output truncated: the answer to a call holds ",
-                  kMaxOutputBytes, " bytes]\n");
-}
-
-// The smaller stream keeps up to half, the other one gets the rest.
-void FitIntoMessage(std::string* out, std::string* err) {
-  if (out->size() + err->size() <= kMaxOutputBytes) return;
-  std::string* smaller = out->size() < err->size() ? out : err;
-  Cut(smaller, kMaxOutputBytes / 2);
-  Cut(smaller == out ? err : out, kMaxOutputBytes - std::min(smaller->size(), kMaxOutputBytes / 2));
-}
 
 namespace v1 = ::runtime::v1;
 
@@ -250,7 +233,7 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
 }
 
 absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
-                                       v1::ExecSyncResponse* response) {
+                                       grpc::ByteBuffer* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   runtime::ExecRequest exec;
@@ -260,12 +243,12 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
     exec.timeout = std::max(call.deadline - absl::Now(), absl::Milliseconds(1));
   }
   exec.cancellation = call.cancellation.get();
+  exec.max_output_bytes = kMaxExecOutputBytes;
+  const auto share = std::make_shared<ByteShare>(exec_output_);
+  exec.output_share = share.get();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
                             engine_->ExecSync(request.container_id(), exec));
-  FitIntoMessage(&result.out, &result.err);
-  response->set_exit_code(result.exit_code);
-  response->set_stdout(std::move(result.out));
-  response->set_stderr(std::move(result.err));
+  *response = ExecSyncAnswer(std::move(result), share);
   return absl::OkStatus();
 }
 

@@ -18,6 +18,7 @@
 #include "cri/calls.h"
 #include "cri/container_configs.h"
 #include "cri/cpu_rates.h"
+#include "cri/exec_answer.h"
 #include "cri/list_parts.h"
 #include "cri/node_info.h"
 #include "cri/runtime/v1/api.pb.h"
@@ -89,8 +90,9 @@ class RuntimeHandlers {
       const ::runtime::v1::UpdateContainerResourcesRequest& request,
       ::runtime::v1::UpdateContainerResourcesResponse* response);
   // A command without a timeout of its own gets the client's deadline: nobody waits for it longer.
+  // `response`: a serialized ExecSyncResponse.
   absl::Status ExecSync(const CallContext& call, const ::runtime::v1::ExecSyncRequest& request,
-                        ::runtime::v1::ExecSyncResponse* response);
+                        grpc::ByteBuffer* response);
   absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
@@ -220,6 +222,8 @@ class RuntimeHandlers {
   SandboxConfigs sandbox_configs_;
   ContainerConfigs container_configs_;
   CpuRates cpu_rates_;
+  const std::shared_ptr<ByteBudget> exec_output_ =
+      std::make_shared<ByteBudget>(kAllExecOutputBytes);
   absl::Mutex told_mutex_;
   absl::flat_hash_set<std::string> told_of_score_ ABSL_GUARDED_BY(told_mutex_);  // sandboxes
   absl::Mutex unreadable_mutex_;

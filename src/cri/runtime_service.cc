@@ -13,13 +13,14 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 
-// The first two take their messages as bytes, which all their streams share; the others' answers
-// are put together from bytes that were made once.
+// The first two take their messages as bytes, which all their streams share; the next two's answers
+// are put together from bytes that were made once, the last one's from a command's output.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
     v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
         v1::RuntimeService::WithRawCallbackMethod_ListContainers<
             v1::RuntimeService::WithRawCallbackMethod_ListPodSandbox<
-                v1::RuntimeService::CallbackService>>>>;
+                v1::RuntimeService::WithRawCallbackMethod_ExecSync<
+                    v1::RuntimeService::CallbackService>>>>>;
 
 class RuntimeService final : public Base {
  public:
@@ -51,7 +52,6 @@ class RuntimeService final : public Base {
   PLIMSOLL_CRI_UNARY(ListPodSandboxMetrics, Lane::kLook)
   PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kWork)
   PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(ExecSync, Lane::kExec)
   PLIMSOLL_CRI_UNARY(Exec, Lane::kLook)
   PLIMSOLL_CRI_UNARY(Attach, Lane::kLook)
   PLIMSOLL_CRI_UNARY(PortForward, Lane::kLook)
@@ -69,6 +69,15 @@ class RuntimeService final : public Base {
 
   PLIMSOLL_CRI_UNARY_IN_BYTES(ListPodSandbox, Lane::kLook)
   PLIMSOLL_CRI_UNARY_IN_BYTES(ListContainers, Lane::kLook)
+
+  grpc::ServerUnaryReactor* ExecSync(grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override {
+    return calls_->UnaryInBytes<v1::ExecSyncRequest>(
+        context, PLIMSOLL_CRI_SERVICE "ExecSync", Lane::kExec, *request, response,
+        [this](const CallContext& call, const v1::ExecSyncRequest& asked,
+               grpc::ByteBuffer* answer) { return handlers_->ExecSync(call, asked, answer); });
+  }
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*) override {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/wait_until_for_test.h"
 #include "cri/services_fixture_for_test.h"
 #include "gmock/gmock.h"
 
@@ -443,17 +444,27 @@ TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
   EXPECT_EQ(Code(runtime_, &RuntimeStub::ExecSync, request), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(ServicesTest, ExecSyncOutputIsCutToFitOneMessage) {
+TEST_F(ServicesTest, ExecSyncsOutputIsBoundToWhatOneMessageAndTheDaemonHold) {
   EXPECT_CALL(engine_, ExecSync(_, _))
-      .WillOnce(Return(runtime::ExecResult{0, std::string(16 << 20, 'o'), "all of it"}));
+      .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
+        EXPECT_LT(request.max_output_bytes, 16u << 20);
+        EXPECT_EQ(request.output_share->Take(1u << 30), 32u << 20);
+        return runtime::ExecResult{0, std::string(request.max_output_bytes, 'o'), ""};
+      }))
+      // The answer has left, and with it what it held.
+      .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
+        EXPECT_TRUE(WaitUntil([&] { return request.output_share->Take(1u << 30) > 0; }));
+        return runtime::ExecResult{1, "", "e"};
+      }));
   v1::ExecSyncRequest request;
   request.set_container_id("a");
   request.add_cmd("yes");
   v1::ExecSyncResponse response;
   ASSERT_TRUE(Call(runtime_, &RuntimeStub::ExecSync, request, &response).ok());
-  EXPECT_LT(response.ByteSizeLong(), 16u << 20);
-  EXPECT_EQ(response.stderr(), "all of it");
-  EXPECT_THAT(response.stdout().substr(response.stdout().size() - 100), HasSubstr("truncated"));
+  EXPECT_EQ(response.stdout().size(), (16u << 20) - 4096);
+  response.Clear();
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::ExecSync, request, &response).ok());
+  EXPECT_EQ(response.ShortDebugString(), "stderr: \"e\" exit_code: 1");
 }
 
 }  // namespace

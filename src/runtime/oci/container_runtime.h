@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/byte_budget.h"
 #include "base/cancellation.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
@@ -97,7 +98,10 @@ struct ExecRequest {
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
   // When it is over, if it began before this call; the earlier of the two counts.
   SteadyTime deadline = kNever;
-  size_t max_output_bytes = 16 * 1024 * 1024;  // of each stream; then it is cut, with a mark
+  size_t max_output_bytes = 16 * 1024 * 1024;  // of both streams; then they are cut, with a mark
+  // What is kept of the output is taken from this; where its budget has no more, it is cut too. May
+  // be null; must outlive the call.
+  ByteShare* output_share = nullptr;
   // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
   std::vector<std::string> entry_files;
   // What the command is to have; crun leaves it its caller's. nullopt: that.
