@@ -43,7 +43,9 @@ TEST(ContainerConfigsTest, AListInBytesIsTheListInMessages) {
                            runtime::ContainerState::kExited, runtime::ContainerState::kUnknown}) {
     runtime::ContainerRecord record = Record(runtime::StateName(state));
     record.state = state;
+    const size_t before = bytes.size();
     AddListed(*configs.GetListed(record), ToCri(state), &bytes);
+    EXPECT_LE(bytes.size() - before, SizeInList(*configs.GetListed(record)));
     FillContainer(record, *configs.Get(record.id, record.client_config), messages.add_containers());
   }
   v1::ListContainersResponse parsed;

@@ -119,8 +119,13 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
   });
   // In the order of the visit. A message may be large, and its container is locked during its
   // visit, so what hasn't been made yet is made only now.
+  size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = container_configs_.GetListed(*item.unmade);
+    size += SizeInList(*item.listed);
+  }
+  response->reserve(size);
+  for (const Item& item : items) {
     if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
     AddListed(*item.listed, item.state, response);
   }

@@ -27,6 +27,12 @@ struct Listed {
 void AddToList(int list_field, int state_field, absl::string_view bytes, int state,
                std::string* response);
 
+// What AddToList adds of it, at most.
+template <typename Config>
+size_t SizeInList(const Listed<Config>& listed) {
+  return listed.bytes.size() + 16;
+}
+
 // Thread-safe.
 template <typename Config>
 class ListedConfigs {

@@ -40,7 +40,9 @@ TEST(SandboxConfigsTest, AListInBytesIsTheListInMessages) {
   for (const auto state : {runtime::SandboxState::kReady, runtime::SandboxState::kNotReady}) {
     runtime::SandboxRecord record = Record(runtime::StateName(state));
     record.state = state;
+    const size_t before = bytes.size();
     AddListed(*configs.GetListed(record), ToCri(state), &bytes);
+    EXPECT_LE(bytes.size() - before, SizeInList(*configs.GetListed(record)));
     FillSandbox(record, *configs.Get(record.id, record.client_config), messages.add_items());
   }
   v1::ListPodSandboxResponse parsed;

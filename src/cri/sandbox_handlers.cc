@@ -226,8 +226,13 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
     if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
   });
   // As with containers: what hasn't been made yet is made when no sandbox is locked.
+  size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = sandbox_configs_.GetListed(*item.unmade);
+    size += SizeInList(*item.listed);
+  }
+  response->reserve(size);
+  for (const Item& item : items) {
     if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
     AddListed(*item.listed, item.state, response);
   }
