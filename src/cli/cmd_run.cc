@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/pod_runner.h"
+#include "cli/problems.h"
 #include "cli/run_report.h"
 
 namespace plimsoll::cli {
@@ -27,14 +29,28 @@ struct RunArguments {
   bool show_resources = false;
 };
 
+void NoteManyCpus(const PodManifest& pod) {
+  for (const ContainerManifest& container : pod.containers) {
+    const auto limit = container.resources.limits.find("cpu");
+    if (limit == container.resources.limits.end()) continue;
+    const std::string many = ManyCpus(limit->second, CpusHere());
+    if (many.empty()) continue;
+    PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", many, "\n"));
+  }
+}
+
 absl::StatusOr<std::vector<PodManifest>> ReadAllManifests(const std::vector<std::string>& files) {
   std::vector<PodManifest> pods;
+  absl::Status problems;
   for (const std::string& file : files) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto more, ReadManifests(file));
-    pods.insert(pods.end(), more.begin(), more.end());
+    absl::StatusOr<std::vector<PodManifest>> more = ReadManifests(file);
+    problems = AlsoTell(problems, more.status());
+    if (more.ok()) pods.insert(pods.end(), more->begin(), more->end());
   }
+  PLIMSOLL_RETURN_IF_ERROR(problems);
   for (const PodManifest& pod : pods) {
     for (const std::string& note : pod.notes) PrintNote(absl::StrCat("note: ", note, "\n"));
+    NoteManyCpus(pod);
   }
   return pods;
 }

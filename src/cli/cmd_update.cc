@@ -3,6 +3,7 @@
 #include "absl/strings/strip.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/output.h"
@@ -37,6 +38,9 @@ absl::StatusOr<resources::Quantity> ReadAmount(const char* option, const char* k
   resources::Requirements one;
   one.limits[kind] = *amount;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(resources::Validate(one), option));
+  if (absl::string_view(kind) == "memory") {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckMemoryLimit(*amount), option));
+  }
   return amount;
 }
 
@@ -45,6 +49,8 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
     out->set_cpu_quota(-1);
   } else if (!arguments.cpus.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpu", "cpu", arguments.cpus));
+    const std::string many = ManyCpus(cpus, CpusHere());
+    if (!many.empty()) PrintNote(absl::StrCat("note: --cpu: ", many, "\n"));
     out->set_cpu_quota(*resources::MilliCpuToQuota(cpus.MilliValue()));
     out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
   }

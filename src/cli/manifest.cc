@@ -5,21 +5,25 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/closest_word.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "cdi/names.h"
 #include "cli/errors.h"
+#include "cli/manifest_annotations.h"
 #include "cli/manifest_container.h"
-#include "resources/cpu_set.h"
+#include "cli/problems.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -161,22 +165,12 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   }
 }
 
-void NoteAnnotation(YamlReader& reader, YamlMapping& metadata, const std::string& key,
-                    absl::string_view why) {
-  const std::optional<YAML::Node> annotations = metadata.Get("annotations");
-  if (!annotations.has_value() || !annotations->IsMap() || !(*annotations)[key]) return;
-  reader.Note((*annotations)[key], absl::StrCat("metadata.annotations.", key),
-              absl::StrCat("ignored: ", why));
-}
-
 void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) {
   YamlMapping metadata(reader, node, "metadata");
   metadata.Required("name", pod.name);
   metadata.String("namespace", pod.pod_namespace);
   metadata.StringMap("labels", pod.labels);
   metadata.StringMap("annotations", pod.annotations);
-  NoteAnnotation(reader, metadata, "plimsoll.dev/pod-resources",
-                 "the manifest itself says what its containers need");
   metadata.Refuse("generateName", "give it a name");
   for (const char* key : {"uid", "resourceVersion", "creationTimestamp", "generation",
                           "ownerReferences", "finalizers", "managedFields", "selfLink"}) {
@@ -196,74 +190,93 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, PodManifest& pod) 
   }
 }
 
-absl::Status CheckCpus(const std::string& list) {
-  const auto cpus = resources::CpuSet::Parse(list);
-  PLIMSOLL_RETURN_IF_ERROR(cpus.status());
-  return cpus->Empty() ? absl::InvalidArgumentError("names no CPU") : absl::OkStatus();
-}
-
-absl::Status CheckDevices(const std::string& list) {
-  for (const absl::string_view name : absl::StrSplit(list, ',')) {
-    PLIMSOLL_RETURN_IF_ERROR(cdi::ParseDeviceName(absl::StripAsciiWhitespace(name)).status());
+// Calls `read` with each mapping in the list `key` of a mapping. What is of another type has been
+// told by those who read it.
+void EachMapping(const YAML::Node& node, const std::string& key, const std::string& path,
+                 const std::function<void(const YAML::Node&, const std::string&)>& read) {
+  if (!node.IsMap()) return;
+  const YAML::Node list = node[key];
+  if (!list.IsDefined() || !list.IsSequence()) return;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].IsMap()) read(list[i], absl::StrCat(path, ".", key, "[", i, "]"));
   }
-  return absl::OkStatus();
 }
 
-// An annotation that Plimsoll reads itself: for the whole pod, or with ".NAME" behind its prefix
-// for one container.
-struct OwnAnnotation {
-  absl::string_view prefix;
-  absl::Status (*check)(const std::string& value);
-};
+// Its "name", whose node is then in `where`; empty when there is none.
+std::string NameIn(const YAML::Node& mapping, YAML::Node& where) {
+  const YAML::Node name = mapping["name"];
+  if (!name.IsDefined() || !name.IsScalar()) return "";
+  where.reset(name);
+  return name.Scalar();
+}
 
-constexpr OwnAnnotation kOwnAnnotations[] = {{kCpusetAnnotation, CheckCpus},
-                                             {kCdiAnnotation, CheckDevices}};
+void CheckMounts(YamlReader& reader, const YAML::Node& container, const std::string& path,
+                 const std::vector<std::string>& volumes) {
+  EachMapping(container, "volumeMounts", path, [&](const YAML::Node& mount, const auto& where) {
+    YAML::Node node;
+    const std::string name = NameIn(mount, node);
+    if (name.empty() || std::find(volumes.begin(), volumes.end(), name) != volumes.end()) return;
+    const std::string closest = ClosestWord(name, volumes);
+    reader.Fail(
+        node, absl::StrCat(where, ".name"),
+        absl::StrCat("there is no volume \"", name, "\" in spec.volumes; ",
+                     !closest.empty()  ? absl::StrCat("did you mean \"", closest, "\"?")
+                     : volumes.empty() ? "add one, for example {name: " + name + ", emptyDir: {}}"
+                                       : absl::StrCat("there are ", absl::StrJoin(volumes, ", "))));
+  });
+}
 
 // What no single field can tell.
-void CheckReferences(YamlReader& reader, const YAML::Node& node, const PodManifest& pod) {
-  std::set<std::string> volumes;
-  for (const Volume& volume : pod.volumes) {
-    if (!volumes.insert(volume.name).second) {
-      reader.Fail(node, "spec.volumes", absl::StrCat("two are named \"", volume.name, "\""));
+void CheckReferences(YamlReader& reader, const YAML::Node& spec) {
+  std::vector<std::string> volumes;
+  YAML::Node node;
+  EachMapping(spec, "volumes", "spec", [&](const YAML::Node& volume, const std::string& path) {
+    const std::string name = NameIn(volume, node);
+    if (name.empty()) return;
+    if (std::find(volumes.begin(), volumes.end(), name) != volumes.end()) {
+      reader.Fail(node, absl::StrCat(path, ".name"), absl::StrCat("two are named \"", name, "\""));
     }
-  }
+    volumes.push_back(name);
+  });
   std::set<std::string> names;
-  for (const ContainerManifest& container : pod.containers) {
-    if (!names.insert(container.name).second) {
-      reader.Fail(node, "spec", absl::StrCat("two containers are named \"", container.name, "\""));
-    }
-    for (const VolumeMount& mount : container.mounts) {
-      if (volumes.count(mount.volume) != 0) continue;
-      reader.Fail(node, absl::StrCat("container ", container.name),
-                  absl::StrCat("volumeMounts names volume \"", mount.volume,
-                               "\", which spec.volumes does not have"));
-    }
-  }
-  for (const auto& [key, value] : pod.annotations) {
-    const std::string path = absl::StrCat("metadata.annotations[", key, "]");
-    for (const OwnAnnotation& own : kOwnAnnotations) {
-      absl::string_view rest = key;
-      if (!absl::ConsumePrefix(&rest, own.prefix)) continue;
-      if (!rest.empty() &&
-          (!absl::ConsumePrefix(&rest, ".") || names.count(std::string(rest)) == 0)) {
-        reader.Fail(node, path, absl::StrCat("there is no container \"", rest, "\""));
+  for (const char* key : {"initContainers", "containers"}) {
+    EachMapping(spec, key, "spec", [&](const YAML::Node& container, const std::string& path) {
+      const std::string name = NameIn(container, node);
+      if (!name.empty() && !names.insert(name).second) {
+        reader.Fail(node, absl::StrCat(path, ".name"),
+                    absl::StrCat("two containers are named \"", name, "\""));
       }
-      const absl::Status status = own.check(value);
-      if (!status.ok()) reader.Fail(node, path, status.message());
-    }
+      CheckMounts(reader, container, path, volumes);
+    });
   }
+}
+
+// By line, as one mends them; "FILE:LINE:COLUMN: ...".
+std::vector<std::string> InOrder(std::vector<std::string> errors, const std::string& file) {
+  const auto line = [&file](absl::string_view error) {
+    int number = 0;
+    if (!absl::ConsumePrefix(&error, absl::StrCat(file, ":"))) return number;
+    return absl::SimpleAtoi(error.substr(0, error.find(':')), &number) ? number : 0;
+  };
+  std::stable_sort(errors.begin(), errors.end(),
+                   [&line](const auto& one, const auto& other) { return line(one) < line(other); });
+  return errors;
 }
 
 absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& file) {
   YamlReader reader(file);
   PodManifest pod;
   pod.file = file;
+  const bool is_mapping = node.IsMap();
   YamlMapping top(reader, node, "");
+  if (!is_mapping) return reader.status();
   std::string kind, version;
   top.Required("kind", kind);
   top.Required("apiVersion", version);
-  if (reader.status().ok() && (kind != "Pod" || version != "v1")) {
+  if (!kind.empty() && !version.empty() && (kind != "Pod" || version != "v1")) {
+    // Its fields are another kind's.
     reader.Fail(node, "", absl::StrCat("is a ", version, " ", kind, "; only v1 Pod can be run"));
+    return reader.status();
   }
   if (const auto metadata = top.Get("metadata")) {
     ReadMetadata(reader, *metadata, pod);
@@ -277,8 +290,11 @@ absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& f
   }
   top.Ignore("status", "the API server's");
   top.Finish();
-  CheckReferences(reader, node, pod);
-  PLIMSOLL_RETURN_IF_ERROR(reader.status());
+  if (node["spec"]) CheckReferences(reader, node["spec"]);
+  CheckAnnotations(reader, node["metadata"], pod);
+  if (!reader.errors().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(InOrder(reader.errors(), file), "\n"));
+  }
   pod.notes = reader.notes();
   return pod;
 }
@@ -305,17 +321,24 @@ absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
   const std::string name(file);
   try {
     std::vector<PodManifest> pods;
+    absl::Status problems;
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
       if (document.IsNull()) continue;  // "---" at the end
-      PLIMSOLL_ASSIGN_OR_RETURN(PodManifest pod, ReadPod(document, name));
+      absl::StatusOr<PodManifest> pod = ReadPod(document, name);
+      if (!pod.ok()) {
+        problems = AlsoTell(problems, pod.status());
+        continue;
+      }
       for (const PodManifest& other : pods) {
-        if (other.name == pod.name && other.pod_namespace == pod.pod_namespace) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(name, ": two pods are named ", pod.pod_namespace, "/", pod.name));
+        if (other.name == pod->name && other.pod_namespace == pod->pod_namespace) {
+          problems = AlsoTell(
+              problems, absl::InvalidArgumentError(absl::StrCat(
+                            name, ": two pods are named ", pod->pod_namespace, "/", pod->name)));
         }
       }
-      pods.push_back(std::move(pod));
+      pods.push_back(*std::move(pod));
     }
+    PLIMSOLL_RETURN_IF_ERROR(problems);
     if (pods.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": holds no pod"));
     return pods;
   } catch (const YAML::Exception& error) {

@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/closest_word.h"
+#include "cli/amount.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -88,8 +90,15 @@ VolumeMount ReadMount(YamlReader& reader, const YAML::Node& node, const std::str
   return mount;
 }
 
+std::string NearResource(const std::string& name) {
+  const std::string closest =
+      ClosestWord(name, {"cpu", "memory", "hugepages-2Mi", "hugepages-1Gi"});
+  return closest.empty() ? "known are cpu, memory, hugepages-<size> and ephemeral-storage"
+                         : absl::StrCat("did you mean \"", closest, "\"?");
+}
+
 resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& node,
-                                         const std::string& path) {
+                                         const std::string& path, bool is_limit) {
   resources::ResourceList list;
   YamlMapping mapping(reader, node, path);
   for (const auto& item : mapping.node()) {
@@ -103,9 +112,7 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
     }
     if (name != "cpu" && name != "memory" && !absl::StartsWith(name, "hugepages-")) {
       reader.Fail(item.first, path,
-                  absl::StrCat("unknown resource \"", name,
-                               "\"; known are cpu, memory, hugepages-<size> and "
-                               "ephemeral-storage"));
+                  absl::StrCat("unknown resource \"", name, "\"; ", NearResource(name)));
       continue;
     }
     const auto text = reader.AsText(*value, item_path);
@@ -115,6 +122,10 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
       reader.Fail(*value, item_path, quantity.status().message());
       continue;
     }
+    // Of a request Kubernetes takes any number, but thousandths of a byte are nobody's wish.
+    const bool check = name == "memory" && (is_limit || absl::EndsWith(*text, "m"));
+    const absl::Status size = check ? CheckMemoryLimit(*quantity) : absl::OkStatus();
+    if (!size.ok()) reader.Fail(*value, item_path, size.message());
     list.emplace(name, *std::move(quantity));
   }
   mapping.Finish();
@@ -138,10 +149,12 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
   resources::Requirements requirements;
   YamlMapping mapping(reader, node, path);
   if (const auto list = mapping.Get("requests")) {
-    requirements.requests = ReadResourceList(reader, *list, mapping.PathOf("requests"));
+    requirements.requests =
+        ReadResourceList(reader, *list, mapping.PathOf("requests"), /*is_limit=*/false);
   }
   if (const auto list = mapping.Get("limits")) {
-    requirements.limits = ReadResourceList(reader, *list, mapping.PathOf("limits"));
+    requirements.limits =
+        ReadResourceList(reader, *list, mapping.PathOf("limits"), /*is_limit=*/true);
   }
   mapping.Refuse("claims", kNeedsAgent);
   mapping.Finish();

@@ -202,8 +202,21 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"metadata", "namespace: Shop", "must be at most 63 lower-case"},
         BadCase{"spec", "volumes: [{name: v}]", "needs exactly one of hostPath and emptyDir"},
         BadCase{"spec", "volumes: [{name: v, hostPath: {path: etc}}]", "must be an absolute path"},
-        BadCase{"container", "volumeMounts: [{name: v, mountPath: /v}]",
-                "names volume \"v\", which spec.volumes does not have"},
+        BadCase{
+            "container", "volumeMounts: [{name: v, mountPath: /v}]",
+            "pod.yaml:9:29: spec.containers[0].volumeMounts[0].name: there is no volume \"v\" in "
+            "spec.volumes; add one"},
+        BadCase{"container", "resources: {limits: {memroy: 1Gi}}", "did you mean \"memory\"?"},
+        BadCase{"container", "resources: {limits: {memory: 64m}}",
+                "pod.yaml:9:36: spec.containers[0].resources.limits.memory: 64m is 0.064 bytes: m "
+                "means milli; write 64Mi for mebibytes"},
+        BadCase{"container", "resources: {requests: {memory: 64m}}", "m means milli"},
+        BadCase{"container", "resources: {limits: {memory: 64}}",
+                "64 is 64 bytes, less than a page of memory; write 64Mi"},
+        BadCase{"metadata", "annotations: {plimsoll.dev/memory-shrink: \"yes\"}",
+                "\"yes\" must be best-effort"},
+        BadCase{"metadata", "annotations: {rdt.class.plimsoll.dev/container.d: gold}",
+                "there is no container \"d\"; there is c"},
         BadCase{"container", "volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]",
                 "without \"..\""},
         BadCase{"metadata", "annotations: {plimsoll.dev/cpuset: \"3-1\"}",
@@ -251,10 +264,63 @@ TEST(Manifest, AnAnnotationWithWhatThePodNeedsIsNoted) {
   ASSERT_TRUE(pods.ok()) << pods.status();
   EXPECT_THAT(pods->front().notes,
               ElementsAre(::testing::AllOf(
-                  HasSubstr("metadata.annotations.plimsoll.dev/pod-resources: ignored: "),
+                  HasSubstr("metadata.annotations[plimsoll.dev/pod-resources]: ignored: "),
                   HasSubstr("pod.yaml:"))));
   EXPECT_EQ(pods->front().annotations.size(), 2u) << "it is the pod's all the same";
   EXPECT_EQ(ErrorOf(PodWith("metadata", "annotations: {a: b}")), "no error");
+}
+
+TEST(Manifest, AllProblemsAreToldAtOnce) {
+  const std::string bad = PodWith("spec", "hostNetwrok: true\n  restartPolicy: never");
+  EXPECT_EQ(ErrorOf(absl::StrCat(bad, "      tty: 1\n---\n", PodWith("top", "zzz: 1"))),
+            "pod.yaml:6:3: spec: unknown field \"hostNetwrok\"; did you mean \"hostNetwork\"?\n"
+            "pod.yaml:7:18: spec.restartPolicy: \"never\" is not one of Always, OnFailure, Never\n"
+            "pod.yaml:11:12: spec.containers[0].tty: must be true or false\n"
+            "pod.yaml:15:1: unknown field \"zzz\"; known here: apiVersion, kind, metadata, spec, "
+            "status");
+}
+
+// What follows from one mistake is not told beside it.
+TEST(Manifest, AProblemIsToldOnce) {
+  for (const std::string& text :
+       {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
+        std::string("just words\n"), PodWith("container", "volumeMounts: [data]"),
+        PodWith("container", "resources: {limits: 5}")}) {
+    EXPECT_THAT(ErrorOf(text), ::testing::Not(HasSubstr("\n")));
+  }
+}
+
+TEST(Manifest, AVolumeOfNearlyThatNameIsSuggested) {
+  const std::string text = absl::StrCat(PodWith("container",
+                                                "volumeMounts: [{name: dta, mountPath: "
+                                                "/d}]"),
+                                        "  volumes: [{name: data, emptyDir: {}}]\n");
+  EXPECT_THAT(ErrorOf(text), HasSubstr("there is no volume \"dta\" in spec.volumes; did you mean "
+                                       "\"data\"?"));
+}
+
+TEST(Manifest, AnAnnotationThatIsNearlyOneOfOursIsNoted) {
+  const auto notes = [](const std::string& key) {
+    const auto pods =
+        ParseManifests(PodWith("metadata", absl::StrCat("annotations: {", key, ": x}")), "f");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods.ok() ? pods->front().notes : std::vector<std::string>();
+  };
+  EXPECT_THAT(notes("plimsoll.dev/cpusets"),
+              ElementsAre(HasSubstr("did you mean plimsoll.dev/cpuset?")));
+  EXPECT_THAT(notes("plimsol.dev/cpuset.c"),
+              ElementsAre(HasSubstr("did you mean plimsoll.dev/cpuset.c?")));
+  EXPECT_THAT(notes("plimsoll.dev/whatever"),
+              ElementsAre(HasSubstr("it reads cpuset, cdi, memory-shrink of plimsoll.dev")));
+  EXPECT_THAT(notes("rdt.class.plimsoll.dev/defualt"),
+              ElementsAre(HasSubstr("did you mean rdt.class.plimsoll.dev/default?")));
+  EXPECT_THAT(notes("rdt.class.plimsol.dev/container.c"),
+              ElementsAre(HasSubstr("did you mean rdt.class.plimsoll.dev/container.c?")));
+  EXPECT_THAT(notes("plimsoll.dev/qos-class"), ElementsAre(HasSubstr("ignored: it follows")));
+  for (const char* key : {"rdt.class.plimsoll.dev/default", "example.com/cpuset", "cpuset",
+                          "oom.class.plimsoll.dev/container.c", "kubernetes.io/x"}) {
+    EXPECT_THAT(notes(key), ::testing::IsEmpty()) << key;
+  }
 }
 
 TEST(Manifest, ACpuRequestThatSharesCannotSayIsNoted) {

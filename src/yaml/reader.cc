@@ -206,6 +206,8 @@ void YamlMapping::String(const std::string& key, std::string& out) {
 void YamlMapping::Required(const std::string& key, std::string& out) {
   const auto value = Get(key);
   if (!value) {
+    // The stand-in for what is no mapping has no place; that was told when it was met.
+    if (node_.Mark().is_null()) return;
     reader_.Fail(node_, path_, absl::StrCat("\"", key, "\" is missing"));
     return;
   }
