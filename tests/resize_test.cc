@@ -247,12 +247,21 @@ TEST_F(ResizeTest, APodsQuotaIsRaisedBeforeItsContainersAndLoweredAfterThem) {
   const grpc::Status too_early = TryUpdate(id, Sized(150000, 70 * kMiB));
   EXPECT_EQ(too_early.ok(), !refuses) << too_early.error_message();
   if (refuses) {
-    EXPECT_THAT(too_early.error_message(), HasSubstr("cpu.cfs_quota_us"));
+    EXPECT_EQ(too_early.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(too_early.error_message(),
+                HasSubstr("a CPU limit of 1500m is above the pod's, which is 1: raise the pod's "
+                          "first"));
     EXPECT_EQ(Text(id), before);
   }
   ASSERT_TRUE(UpdatePodsQuota(pod, 200000).ok());
   ASSERT_TRUE(TryUpdate(id, Sized(150000, 70 * kMiB)).ok());
-  EXPECT_EQ(UpdatePodsQuota(pod, 100000).ok(), !refuses);
+  const grpc::Status too_low = UpdatePodsQuota(pod, 100000);
+  EXPECT_EQ(too_low.ok(), !refuses);
+  if (refuses) {
+    EXPECT_THAT(too_low.error_message(),
+                ::testing::AllOf(HasSubstr("a CPU limit of 1 is below that of container"),
+                                 HasSubstr("which is 1500m: lower the container's first")));
+  }
   const std::string group = CgroupOf(pod, id).substr(0, CgroupOf(pod, id).rfind('/'));
   EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, refuses ? 200000 : 100000);
   ASSERT_TRUE(TryUpdate(id, Sized(50000, 70 * kMiB)).ok());

@@ -1,4 +1,5 @@
 // plimsoll update
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/printable.h"
@@ -95,6 +96,9 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
+// In the daemon's words (runtime/quota_bounds.cc), for a limit of CPU.
+constexpr char kAbovePods[] = "raise the pod's first";
+
 // The daemon speaks of it by its id, which comes after `action`; the user by its name.
 absl::Status NameTarget(const absl::Status& status, absl::string_view action, absl::string_view id,
                         absl::string_view kind, const std::string& name) {
@@ -102,9 +106,10 @@ absl::Status NameTarget(const absl::Status& status, absl::string_view action, ab
   if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return status;
   absl::string_view why = status.message();
   absl::ConsumePrefix(&why, absl::StrCat(action, " ", id, ": "));
+  const std::string hint = HintOf(status);
   return WithHint(
       absl::Status(status.code(), absl::StrCat(kind, " ", name, " is as before: ", why)),
-      "What it has now: plimsoll inspect " + ShellQuote(name));
+      hint.empty() ? "What it has now: plimsoll inspect " + ShellQuote(name) : hint);
 }
 
 // What the container is said to have asked for follows its limits, if it is said at all and goes
@@ -192,9 +197,14 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   PLIMSOLL_ASSIGN_OR_RETURN(const auto before, client->ContainerStatus(container.id()));
   request.set_container_id(container.id());
   FollowAsked(arguments, before.status().kubernetes_resources(), &request);
-  PLIMSOLL_RETURN_IF_ERROR(
-      NameTarget(client->UpdateContainer(request), "update container", container.id(), "container",
-                 absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())));
+  const std::string pod = PodNameOf(container, pods);
+  absl::Status updated = client->UpdateContainer(request);
+  if (absl::StrContains(updated.message(), kAbovePods)) {
+    updated = WithHint(std::move(updated), absl::StrCat("plimsoll update --pod ", ShellQuote(pod),
+                                                        " --cpu ", ShellQuote(arguments.cpus)));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(NameTarget(updated, "update container", container.id(), "container",
+                                      absl::StrCat(pod, "/", container.metadata().name())));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
   const cri::LinuxContainerResources& now = after.status().resources().linux();
   NoteClipped("cpuset-cpus", request.linux().cpuset_cpus(), now.cpuset_cpus());

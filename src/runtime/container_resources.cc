@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "linux/cgroup_merge.h"
 #include "linux/cgroup_validate.h"
+#include "linux/cgroup_tree.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
@@ -16,6 +17,7 @@
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
+#include "runtime/quota_bounds.h"
 #include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -199,6 +201,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   // Undoes itself what it can't do whole, as does the next.
   absl::Status done =
       OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
+  done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
   if (done.ok()) {
     done = ChangeClasses(container, update.classes);
     if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));

@@ -15,6 +15,7 @@
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
+#include "runtime/quota_bounds.h"
 #include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
 #include "runtime/update_mark.h"
@@ -194,6 +195,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   if (ErrnoOf(done) == EBUSY) {
     done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
   }
+  done = NameContainersQuota(*options_.cgroups, record.id, ListContainers(), changed, done);
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (moves) follow();
