@@ -99,6 +99,42 @@ TEST_F(CliTest, AFailedInitContainerStopsThePod) {
   EXPECT_THAT(result.out, Not(HasSubstr("never")));
 }
 
+TEST_F(CliTest, ASubPathOfAFreshEmptyDirIsMade) {
+  const RunResult result = Plimsoll(
+      {"run", Manifest("parts",
+                       absl::StrCat(
+                           "  securityContext: {runAsUser: 1000, runAsGroup: 1000}\n"
+                           "  volumes: [{name: data, emptyDir: {}}]\n  containers:\n",
+                           ContainerOf("a", "echo x > /data/f; stat -c mode=%a /data"),
+                           "    volumeMounts: [{name: data, mountPath: /data, subPath: b/c}]\n"))});
+  EXPECT_EQ(result.exit.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("mode=777"));
+}
+
+TEST_F(CliTest, ASidecarThatIgnoresTheStopSignalIsNamedAndCtrlCKillsIt) {
+  const std::string manifest = Manifest(
+      "patient",
+      absl::StrCat("  terminationGracePeriodSeconds: 600\n  initContainers:\n",
+                   ContainerOf("deaf", "trap '' TERM; echo deaf; while :; do sleep 1; done"),
+                   "    restartPolicy: Always\n  containers:\n", ContainerOf("a", "sleep 1")));
+  const std::string errors = dir_.path() + "/errors";
+  const UniqueFd stderr_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
+  Command command = PlimsollCommand({"run", manifest});
+  command.descriptors = {{stderr_file.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Host().Read(errors).value_or(""),
+                             "pod patient: waiting up to 600s for container deaf to end after the "
+                             "stop signal; Ctrl-C kills at once");
+  })) << Host().Read(errors).value_or("");
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0) << "what was to be done was done";
+  EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("patient")));
+}
+
 TEST_F(CliTest, WithoutTheHostsUsersAPodHasIdsOfItsOwn) {
   ASSERT_EQ(chmod(dir_.path().c_str(), 0711), 0);  // the way to the run directory
   const std::string script =

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/printable.h"
 #include "base/random_id.h"
@@ -22,6 +23,8 @@
 namespace plimsoll::cli {
 namespace {
 
+// A stop that takes longer is said.
+constexpr absl::Duration kQuietStop = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
 constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
@@ -242,7 +245,7 @@ absl::Status PodRunner::ResolveSubPaths(const Member& member) {
   for (size_t i = 0; i < mounts.size(); ++i) {
     if (mounts[i].sub_path.empty()) continue;
     const absl::StatusOr<std::string> path =
-        ResolveSubPath(root_, dir_.volumes.at(mounts[i].volume), mounts[i].sub_path);
+        MakeSubPath(root_, dir_.volumes.at(mounts[i].volume), mounts[i].sub_path);
     if (!path.ok()) {
       return Annotate(path.status(), absl::StrCat("subPath ", mounts[i].sub_path, " of volume ",
                                                   mounts[i].volume));
@@ -370,6 +373,16 @@ absl::Status PodRunner::Supervise() {
   }
 }
 
+void PodRunner::SayWhoIsAwaited(const std::vector<Member*>& members) {
+  std::vector<std::string> names;
+  for (const Member* member : members) {
+    if (member->running) names.push_back(outcome(*member).name);
+  }
+  Say(absl::StrCat("waiting up to ", pod_.grace_period_s, "s for container",
+                   names.size() == 1 ? " " : "s ", absl::StrJoin(names, ", "),
+                   " to end after the stop signal; Ctrl-C kills at once"));
+}
+
 // All at once, each with the pod's grace period. A second interrupt takes the patience away: the
 // daemon lets a shorter stop overtake a longer one.
 absl::Status PodRunner::StopMembers(const std::vector<Member*>& members) {
@@ -384,9 +397,17 @@ absl::Status PodRunner::StopMembers(const std::vector<Member*>& members) {
       --left;
     });
   }
+  // Whoever interrupts a pod that is stopping already wants no second round.
+  const int kills_at = outcome_.interrupted ? 2 : 1;
   bool killed = false;
+  bool said = outcome_.interrupted;  // then it was said already
+  const absl::Time begin = absl::Now();
   while (left > 0) {
-    if (!killed && options_.interrupts && options_.interrupts() > 1) {
+    if (!said && absl::Now() - begin > kQuietStop) {
+      said = true;
+      SayWhoIsAwaited(members);
+    }
+    if (!killed && options_.interrupts && options_.interrupts() >= kills_at) {
       killed = true;
       Say("killing");
       for (Member* member : members) {

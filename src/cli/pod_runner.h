@@ -101,6 +101,7 @@ class PodRunner {
   // After a start whose answer never came: false unless a daemon is there again. Takes away what
   // became of it, for a further attempt.
   absl::StatusOr<bool> ForgetLostStart(Member& member);
+  void SayWhoIsAwaited(const std::vector<Member*>& members);
   absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
   void SayWhatIsLeft();

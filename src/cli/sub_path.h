@@ -17,6 +17,11 @@ namespace plimsoll::cli {
 absl::StatusOr<std::string> ResolveSubPath(const FsRoot& root, const std::string& volume,
                                            const std::string& sub_path);
 
+// The same; where nothing is there, makes a directory first, with those around it, in the mode of
+// the volume, as kubelet does (k8s.io/mount-utils, SafeMakeDir).
+absl::StatusOr<std::string> MakeSubPath(const FsRoot& root, const std::string& volume,
+                                        const std::string& sub_path);
+
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_SUB_PATH_H_

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,32 @@ TEST_F(SubPathTest, NoLinkLeadsOutOfTheVolume) {
   EXPECT_TRUE(absl::IsNotFound(Resolve("beside").status()));
   EXPECT_TRUE(absl::IsNotFound(Resolve("absolute").status()));
   EXPECT_TRUE(absl::IsNotFound(Resolve("root/etc/passwd").status()));
+}
+
+TEST_F(SubPathTest, WhatIsNotThereIsMadeInTheVolumesMode) {
+  ASSERT_EQ(chmod(volume_.c_str(), 0777), 0);
+  const mode_t before = umask(077);
+  const absl::StatusOr<std::string> made = MakeSubPath(*FsRoot::Open("/"), volume_, "a/new//deep");
+  umask(before);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(*made, volume_ + "/a/new/deep");
+  for (const char* path : {"volume/a/new", "volume/a/new/deep"}) {
+    EXPECT_EQ(dir_.root().Stat(path)->st_mode & 07777, 0777u) << path;
+  }
+  ASSERT_TRUE(dir_.root().ReplaceFile("volume/a/file", "x").ok());
+  EXPECT_EQ(*MakeSubPath(*FsRoot::Open("/"), volume_, "a/file"), volume_ + "/a/file");
+  EXPECT_FALSE(MakeSubPath(*FsRoot::Open("/"), volume_, "a/file/below").ok());
+}
+
+TEST_F(SubPathTest, NothingIsMadeOutOfTheVolume) {
+  Link("../outside", "beside");
+  Link(dir_.path() + "/outside", "absolute");
+  Link("a", "to_a");
+  for (const char* path : {"beside/new", "absolute/new", "beside", "absolute"}) {
+    EXPECT_FALSE(MakeSubPath(*FsRoot::Open("/"), volume_, path).ok()) << path;
+  }
+  EXPECT_TRUE(dir_.root().List("outside")->empty());
+  EXPECT_EQ(*MakeSubPath(*FsRoot::Open("/"), volume_, "to_a/new"), volume_ + "/a/new");
 }
 
 }  // namespace
