@@ -73,10 +73,7 @@ absl::StatusOr<std::vector<topology::Workload>> Workloads(Client& client) {
     const int64_t limit = linux.memory_limit_in_bytes();
     workloads.push_back(
         {Printable(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())),
-         *cpus,
-         limit <= 0 ? ""
-                    : resources::Quantity::FromInt(limit, resources::Quantity::Format::kBinarySi)
-                          .Canonical()});
+         *cpus, limit <= 0 ? "" : HumanBytes(static_cast<uint64_t>(limit))});
   }
   std::sort(workloads.begin(), workloads.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

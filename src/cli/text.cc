@@ -8,25 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "base/human_bytes.h"
 
 namespace plimsoll::cli {
 
 std::string HumanBytes(uint64_t bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return absl::StrCat(bytes, " B");
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  std::string number = absl::StrFormat("%.*f", decimals, value);
-  if (decimals > 0) {
-    while (number.back() == '0') number.pop_back();
-    if (number.back() == '.') number.pop_back();
-  }
-  return absl::StrCat(number, " ", kUnits[unit]);
+  return plimsoll::HumanBytes(bytes);
 }
 
 std::string HumanAge(absl::Duration age) {

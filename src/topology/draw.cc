@@ -1,34 +1,64 @@
 #include "topology/draw.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/human_bytes.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
 namespace {
 
 constexpr size_t kLongestValue = 40;
+constexpr size_t kColumns = 100;
 
-std::string Describe(const Zone& zone) {
-  std::string line = absl::StrCat(zone.name, " ", zone.type);
+using Words = std::vector<std::string>;
+
+Words Describe(const Zone& zone) {
+  Words words = {absl::StrCat(zone.name, " ", zone.type)};
   for (const ZoneResource& resource : zone.resources) {
-    absl::StrAppend(&line, "  ", resource.name, " ", resource.capacity.text());
+    words.push_back(absl::StrCat(resource.name, " ", AmountText(resource)));
   }
   for (const auto& [name, value] : zone.attributes) {
     if (name == kId && absl::EndsWith(zone.name, value)) continue;  // its name says so
     const bool long_one = value.size() > kLongestValue;
-    absl::StrAppend(&line, "  ", name, "=", value.substr(0, kLongestValue), long_one ? "…" : "");
+    words.push_back(absl::StrCat(name, "=", value.substr(0, kLongestValue), long_one ? "…" : ""));
   }
-  return line;
+  return words;
 }
 
-std::string Describe(const Workload& workload, absl::string_view cpus) {
-  return absl::StrCat(workload.name, "  cpus ", cpus,
-                      workload.memory.empty() ? "" : absl::StrCat("  memory ", workload.memory));
+Words Describe(const Workload& workload, absl::string_view cpus) {
+  Words words = {workload.name, absl::StrCat("cpus ", cpus)};
+  if (!workload.memory.empty()) words.push_back(absl::StrCat("memory ", workload.memory));
+  return words;
+}
+
+// Characters, as a terminal shows them: the drawn lines have three bytes each.
+size_t Columns(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+// Words with two spaces between them behind `first`; those that don't fit behind `next`.
+void AppendLines(const std::string& first, const std::string& next, const Words& words,
+                 std::string& text) {
+  std::string line = first;
+  bool is_empty = true;
+  for (const std::string& word : words) {
+    if (!is_empty && Columns(line) + 2 + Columns(word) > kColumns) {
+      absl::StrAppend(&text, line, "\n");
+      line = next;
+      is_empty = true;
+    }
+    absl::StrAppend(&line, is_empty ? "" : "  ", word);
+    is_empty = false;
+  }
+  absl::StrAppend(&text, line, "\n");
 }
 
 // What of a topology is drawn below what.
@@ -53,41 +83,57 @@ std::string SmallestZone(const ZoneTree& tree, const resources::CpuSet& cpus) {
   return smallest;
 }
 
+// Before the further lines of a zone.
+std::string Further(const Below& below, const std::string& zone) {
+  return below.zones.contains(zone) ? "│    " : "     ";
+}
+
 void Append(const Below& below, const std::string& parent, const std::string& indent,
             std::string& text) {
   const auto workloads = below.workloads.find(parent);
   const auto zones = below.zones.find(parent);
   if (workloads != below.workloads.end()) {
     for (const Workload* workload : workloads->second) {
-      absl::StrAppend(&text, indent, zones == below.zones.end() ? "   " : "│  ", "● ",
-                      Describe(*workload, workload->cpus.ToString()), "\n");
+      const std::string line = indent + (zones == below.zones.end() ? "   " : "│  ");
+      AppendLines(line + "● ", line + "    ", Describe(*workload, workload->cpus.ToString()), text);
     }
   }
   if (zones == below.zones.end()) return;
   for (const Zone* zone : zones->second) {
     const bool last = zone == zones->second.back();
-    absl::StrAppend(&text, indent, last ? "└─ " : "├─ ", Describe(*zone), "\n");
-    if (zone->name != parent) Append(below, zone->name, indent + (last ? "   " : "│  "), text);
+    const std::string within = indent + (last ? "   " : "│  ");
+    AppendLines(indent + (last ? "└─ " : "├─ "), within + Further(below, zone->name),
+                Describe(*zone), text);
+    if (zone->name != parent) Append(below, zone->name, within, text);
   }
 }
 
 }  // namespace
 
+std::string AmountText(const ZoneResource& resource) {
+  const bool is_bytes = resource.name == kMemory || resource.name == kSwap ||
+                        absl::StartsWith(resource.name, kHugepagesPrefix);
+  if (!is_bytes || resource.capacity.Sign() <= 0) return resource.capacity.text();
+  return HumanBytes(static_cast<uint64_t>(resource.capacity.Value()));
+}
+
 std::string TopologyText(const Topology& topology, const std::vector<Workload>& workloads) {
   std::string text;
   std::string end;
+  const Zone* root = nullptr;
   Below below;
   for (const Zone& zone : topology.zones) {
     if (zone.name == kRootName) {
-      absl::StrAppend(&text, Describe(zone), "\n");
+      root = &zone;
     } else {
       below.zones[zone.parent.empty() ? kRootName : zone.parent].push_back(&zone);
     }
   }
+  if (root != nullptr) AppendLines("", Further(below, kRootName), Describe(*root), text);
   const auto tree = ZoneTree::Build(topology);
   for (const Workload& workload : workloads) {
     if (!tree.ok() || tree->Cpus().IsSubsetOf(workload.cpus)) {
-      absl::StrAppend(&end, "● ", Describe(workload, "all"), "\n");
+      AppendLines("● ", "    ", Describe(workload, "all"), end);
     } else {
       below.workloads[SmallestZone(*tree, workload.cpus)].push_back(&workload);
     }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -15,16 +14,44 @@ namespace {
 
 using resources::CpuSet;
 
-constexpr int kCell = 26;  // a CPU's width
-constexpr int kCellHeight = 20;
-constexpr int kPad = 6;
-constexpr int kTitle = 16;
-constexpr int kLetter = 6;          // about a letter's width
+constexpr int kCell = 32;  // a CPU's width
+constexpr int kCellHeight = 24;
+constexpr int kPad = 8;
+constexpr int kMargin = 20;         // around everything
+constexpr int kTitle = 22;          // of a zone
+constexpr int kHead = 30;           // of the picture
+constexpr int kLine = 20;           // of the legend
+constexpr int kLetter = 7;          // about a letter's width
+constexpr int kLeast = 420;         // the picture's width
 constexpr size_t kMostStripes = 4;  // of one CPU
+constexpr size_t kColours = 8;      // w0 to w7 of the style sheet
 
-// Told apart by those who see colours differently too (Okabe and Ito's), then lighter ones.
-constexpr std::array<const char*, 8> kColours = {"#e69f00", "#56b4e9", "#009e73", "#f0e442",
-                                                 "#0072b2", "#d55e00", "#cc79a7", "#b2df8a"};
+// Colours are told apart by those who see them differently too (Okabe and Ito's), then lighter
+// ones.
+constexpr char kStyle[] = R"svg(<style>
+text { font: 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1f2328; }
+.title { font-size: 15px; font-weight: 600; }
+.head { font-weight: 600; }
+.cpu { text-anchor: middle; }
+.page { fill: #ffffff; }
+.zone { fill: #57606a; fill-opacity: 0.06; stroke: #b4bdc6; }
+.theirs { fill: #ffffff; }
+.others { fill: #c9d0d7; }
+.edge { fill: none; stroke: #57606a; }
+.none { fill: none; stroke: #57606a; stroke-dasharray: 3 2; }
+.w0 { fill: #e69f00; } .w1 { fill: #56b4e9; } .w2 { fill: #35b88f; } .w3 { fill: #f0e442; }
+.w4 { fill: #6aa5e0; } .w5 { fill: #f08a4b; } .w6 { fill: #cc79a7; } .w7 { fill: #b2df8a; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6eaef; }
+.cpu.used { fill: #0e1217; }
+.page { fill: #0e1217; }
+.zone { fill: #98a2ad; stroke: #4a545f; }
+.theirs { fill: #171c22; }
+.others { fill: #4a545f; }
+.edge, .none { stroke: #98a2ad; }
+}
+</style>
+)svg";
 
 std::string Escaped(absl::string_view text) {
   std::string clean;
@@ -35,13 +62,45 @@ std::string Escaped(absl::string_view text) {
                              {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
-std::string Rectangle(int x, int y, int width, int height, absl::string_view fill,
-                      absl::string_view stroke) {
-  return absl::StrCat("<rect x=\"", x, "\" y=\"", y, "\" width=\"", width, "\" height=\"", height,
-                      "\" fill=\"", fill, "\" stroke=\"", stroke, "\"/>\n");
+std::string Rectangle(int x, int y, int width, int height, absl::string_view style) {
+  return absl::StrCat("<rect class=\"", style, "\" x=\"", x, "\" y=\"", y, "\" width=\"", width,
+                      "\" height=\"", height, "\"/>\n");
 }
-std::string Text(int x, int y, absl::string_view text) {
-  return absl::StrCat("<text x=\"", x, "\" y=\"", y, "\">", Escaped(text), "</text>\n");
+std::string Text(int x, int y, absl::string_view text, absl::string_view style = "") {
+  return absl::StrCat("<text x=\"", x, "\" y=\"", y, "\"",
+                      style.empty() ? "" : absl::StrCat(" class=\"", style, "\""), ">",
+                      Escaped(text), "</text>\n");
+}
+// What a viewer shows where the pointer is.
+std::string Tip(absl::string_view text) {
+  return absl::StrCat("<title>", Escaped(text), "</title>\n");
+}
+int WidthOf(absl::string_view text) {
+  return static_cast<int>(text.size()) * kLetter;
+}
+
+std::string Count(size_t count, absl::string_view one) {
+  return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
+}
+
+// "2 packages, 2 NUMA nodes, 8 CPUs, memory 16 GiB".
+std::string Summary(const ZoneTree& tree) {
+  size_t packages = 0;
+  size_t nodes = 0;
+  ZoneResource memory = {.name = kMemory, .capacity = {}};
+  for (const topology::Zone& zone : tree.topology().zones) {
+    packages += zone.type == kPackage ? 1 : 0;
+    nodes += zone.type == kNumaNode ? 1 : 0;
+    for (const ZoneResource& resource : zone.resources) {
+      if (resource.name == kMemory) memory.capacity = memory.capacity + resource.capacity;
+    }
+  }
+  std::string text;
+  if (packages > 0) absl::StrAppend(&text, Count(packages, "package"), ", ");
+  if (nodes > 0) absl::StrAppend(&text, Count(nodes, "NUMA node"), ", ");
+  absl::StrAppend(&text, Count(tree.Cpus().Size(), "CPU"));
+  if (!memory.capacity.IsZero()) absl::StrAppend(&text, ", memory ", AmountText(memory));
+  return text;
 }
 
 // Drawn with its upper left corner at 0, 0.
@@ -63,12 +122,17 @@ class Picture {
     }
     const Box zones = Grid(tops);
     const Box legend = Legend();
-    const int width = std::max(zones.width, legend.width) + 2 * kPad;
-    const int height = zones.height + legend.height + 3 * kPad;
-    return absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"",
-                        height, "\" font-family=\"sans-serif\" font-size=\"10\">\n",
-                        Rectangle(0, 0, width, height, "white", "none"), At(kPad, kPad, zones),
-                        At(kPad, zones.height + 2 * kPad, legend), "</svg>\n");
+    const std::string title = absl::StrCat("Topology: ", Summary(tree_));
+    const int width =
+        std::max({zones.width, legend.width, WidthOf(title) * 5 / 4, kLeast}) + 2 * kMargin;
+    const int height = kHead + zones.height + legend.height + 3 * kMargin;
+    return absl::StrCat(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"", Escaped(title),
+        "\" width=\"", width, "\" height=\"", height, "\" viewBox=\"0 0 ", width, " ", height,
+        "\">\n", kStyle, Rectangle(0, 0, width, height, "page"),
+        Text(kMargin, kMargin + 12, title, "title"), At(kMargin, kMargin + kHead, zones),
+        At(kMargin, kHead + zones.height + 2 * kMargin, legend), "</svg>\n");
   }
 
  private:
@@ -108,21 +172,27 @@ class Picture {
     const std::string title = Title(zone);
     const int gap = cells.height > 0 && children.height > 0 ? kPad : 0;
     Box box;
-    box.width = std::max({cells.width, children.width, static_cast<int>(title.size()) * kLetter}) +
-                2 * kPad;
+    box.width = std::max({cells.width, children.width, WidthOf(title)}) + 2 * kPad;
     box.height = kTitle + cells.height + gap + children.height + kPad;
-    box.body = absl::StrCat(Rectangle(0, 0, box.width, box.height, "none", "#444444"),
-                            Text(kPad, kTitle - 5, title), At(kPad, kTitle, cells),
-                            At(kPad, kTitle + cells.height + gap, children));
+    box.body =
+        absl::StrCat("<g>", Tip(Attributes(zone)), Rectangle(0, 0, box.width, box.height, "zone"),
+                     "</g>", Text(kPad, kTitle - 7, title, "head"), At(kPad, kTitle, cells),
+                     At(kPad, kTitle + cells.height + gap, children));
     return box;
   }
   static std::string Title(const topology::Zone& zone) {
     std::string title = zone.name;
     for (const ZoneResource& resource : zone.resources) {
       if (resource.name == kCpu || resource.capacity.IsZero()) continue;
-      absl::StrAppend(&title, "  ", resource.name, " ", resource.capacity.text());
+      absl::StrAppend(&title, "  ", resource.name, " ", AmountText(resource));
     }
     return title;
+  }
+  static std::string Attributes(const topology::Zone& zone) {
+    std::string text = absl::StrCat(zone.name, ", ", zone.type);
+    for (const auto& [name, value] : zone.attributes)
+      absl::StrAppend(&text, "\n", name, "=", value);
+    return absl::StrReplaceAll(text, {{"\n", ", "}});
   }
 
   Box Cpu(uint32_t cpu) const {
@@ -132,27 +202,34 @@ class Picture {
     }
     Box box = {.width = kCell, .height = kCellHeight, .body = ""};
     const bool is_theirs = theirs_.Contains(cpu);
-    box.body = Rectangle(0, 0, kCell, kCellHeight, is_theirs ? "white" : "#cccccc", "none");
+    std::string tip = absl::StrCat("CPU ", cpu, is_theirs ? "" : ", not pods'");
+    for (const size_t user : users) absl::StrAppend(&tip, ", ", workloads_[user].name);
+    box.body = "<g>" + Tip(tip);
+    box.body += Rectangle(0, 0, kCell, kCellHeight, is_theirs ? "theirs" : "others");
     const int stripe = users.empty() ? 0 : kCell / static_cast<int>(users.size());
     for (size_t i = 0; i < users.size(); ++i) {
-      box.body +=
-          Rectangle(static_cast<int>(i) * stripe, 0, stripe, kCellHeight, Colour(users[i]), "none");
+      box.body += Rectangle(static_cast<int>(i) * stripe, 0, stripe, kCellHeight, Colour(users[i]));
     }
-    box.body += Rectangle(0, 0, kCell, kCellHeight, "none", is_theirs ? "#222222" : "#aaaaaa");
-    box.body += Text(4, 14, absl::StrCat(cpu));
+    box.body += Rectangle(0, 0, kCell, kCellHeight, "edge");
+    box.body +=
+        Text(kCell / 2, kCellHeight - 8, absl::StrCat(cpu), users.empty() ? "cpu" : "cpu used");
+    box.body += "</g>\n";
     return box;
   }
 
   Box Legend() const {
     Box legend;
-    const auto line = [&](absl::string_view colour, const std::string& text) {
-      legend.body += Rectangle(0, legend.height, 12, 12, colour, "#444444");
-      legend.body += Text(18, legend.height + 10, text);
-      legend.width = std::max(legend.width, 18 + static_cast<int>(text.size()) * kLetter);
-      legend.height += 16;
+    legend.body = Text(0, 12, "Who has which CPUs", "head");
+    legend.height = kLine;
+    const auto line = [&](absl::string_view style, const std::string& text) {
+      legend.body += Rectangle(0, legend.height, 14, 14, style);
+      legend.body += Rectangle(0, legend.height, 14, 14, style == "none" ? "none" : "edge");
+      legend.body += Text(22, legend.height + 11, text);
+      legend.width = std::max(legend.width, 22 + WidthOf(text));
+      legend.height += kLine;
     };
-    line("white", "pods'");
-    if (!tree_.Cpus().IsSubsetOf(theirs_)) line("#cccccc", "not pods'");
+    line("theirs", "pods'");
+    if (!tree_.Cpus().IsSubsetOf(theirs_)) line("others", "not pods'");
     for (size_t i = 0; i < workloads_.size(); ++i) {
       const Workload& workload = workloads_[i];
       const bool pinned = IsPinned(workload);
@@ -164,7 +241,7 @@ class Picture {
   }
 
   bool IsPinned(const Workload& workload) const { return !theirs_.IsSubsetOf(workload.cpus); }
-  static const char* Colour(size_t workload) { return kColours[workload % kColours.size()]; }
+  static std::string Colour(size_t workload) { return absl::StrCat("w", workload % kColours); }
 
   const ZoneTree& tree_;
   const CpuSet& theirs_;

@@ -63,12 +63,56 @@ TEST(DrawTest, AnSvgHasABoxForEachZoneAndACellForEachCpu) {
   for (const Zone& zone : topology.zones) EXPECT_THAT(svg, HasSubstr(">" + zone.name));
   for (int cpu = 0; cpu < 8; ++cpu) EXPECT_EQ(Count(svg, absl::StrCat(">", cpu, "</text>")), 1u);
   // Two CPUs and a line of the legend are not pods'.
-  EXPECT_EQ(Count(svg, "fill=\"#cccccc\""), 3u);
-  EXPECT_EQ(Count(svg, "fill=\"#e69f00\""), 3u);  // web: two CPUs and the legend
-  EXPECT_EQ(Count(svg, "fill=\"#56b4e9\""), 2u);
-  EXPECT_EQ(Count(svg, "fill=\"#009e73\""), 0u) << "one that may use all has no colour";
+  EXPECT_EQ(Count(svg, "class=\"others\""), 3u);
+  EXPECT_EQ(Count(svg, "class=\"w0\""), 3u);  // web: two CPUs and the legend
+  EXPECT_EQ(Count(svg, "class=\"w1\""), 2u);
+  EXPECT_EQ(Count(svg, "class=\"w2\""), 0u) << "one that may use all has no colour";
   EXPECT_THAT(svg, HasSubstr(">any: all of them</text>"));
-  EXPECT_EQ(Count(svg, "<g "), Count(svg, "</g>"));
+  EXPECT_EQ(Count(svg, "<g"), Count(svg, "</g>"));
+}
+
+TEST(DrawTest, AnSvgHasATitleASizeAndALegend) {
+  const std::string svg = TopologySvg(TwoPackages(), *CpuSet::Parse("2-7"), {On("web", "2-3")});
+  EXPECT_THAT(svg, ::testing::StartsWith("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "));
+  EXPECT_THAT(svg, HasSubstr("class=\"title\">Topology: 2 packages, "));
+  EXPECT_THAT(svg, HasSubstr("8 CPUs"));
+  EXPECT_THAT(svg, ::testing::ContainsRegex(
+                       "aria-label=\"Topology: .*\" width=\"[0-9]+\" height=\"[0-9]+\" "
+                       "viewBox=\"0 0 [0-9]+ [0-9]+\""));
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(svg, HasSubstr("class=\"head\">Who has which CPUs</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>CPU 0, not pods'</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>CPU 2, web</title>"));
+}
+
+TEST(DrawTest, TextFitsAHundredColumnsAndAmountsAreForPeople) {
+  Zone root = {.name = kRootName, .type = kMachine};
+  Zone package = {.name = "package-0", .type = kPackage};
+  for (const char* name : {"boot-id", "machine-id", "cpu-features", "cpu-model"}) {
+    root.attributes[name] = std::string(36, 'x');
+    package.attributes[name] = std::string(60, 'y');
+  }
+  const Zone node = {.name = "numa-0",
+                     .type = kNumaNode,
+                     .parent = "package-0",
+                     .attributes = {{kCpuIds, "0-3"}},
+                     .resources = {{kMemory, *resources::Quantity::Parse("11645700Ki")},
+                                   {kCpu, *resources::Quantity::Parse("4")},
+                                   {"hugepages-2Mi", {}}}};
+  const std::string text =
+      TopologyText({{root, package, node}}, {On(std::string(80, 'w'), "1", "1 GiB")});
+  EXPECT_THAT(text, HasSubstr("memory 11.1 GiB  cpu 4  hugepages-2Mi 0"));
+  EXPECT_THAT(text, HasSubstr("\n│    cpu-features="));
+  EXPECT_THAT(text, HasSubstr("\n   │    cpu-model="));
+  EXPECT_THAT(text, HasSubstr("\n             memory 1 GiB\n"));
+  size_t columns = 0;
+  for (const char c : text) {
+    if (c == '\n')
+      columns = 0;
+    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
+      ++columns;
+    EXPECT_LE(columns, 100u) << text;
+  }
 }
 
 TEST(DrawTest, NamesDoNotBreakAnSvg) {

@@ -1,0 +1,15 @@
+// Sizes for people.
+#ifndef PLIMSOLL_BASE_HUMAN_BYTES_H_
+#define PLIMSOLL_BASE_HUMAN_BYTES_H_
+
+#include <cstdint>
+#include <string>
+
+namespace plimsoll {
+
+// "512 B", "1.5 MiB": three significant digits at most, binary units.
+std::string HumanBytes(uint64_t bytes);
+
+}  // namespace plimsoll
+
+#endif  // PLIMSOLL_BASE_HUMAN_BYTES_H_

@@ -1,0 +1,16 @@
+#include "base/human_bytes.h"
+
+#include <gtest/gtest.h>
+
+namespace plimsoll {
+namespace {
+
+TEST(HumanBytes, HasThreeDigitsAtMost) {
+  EXPECT_EQ(HumanBytes(512), "512 B");
+  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(HumanBytes(uint64_t{11645700} * 1024), "11.1 GiB");
+  EXPECT_EQ(HumanBytes(UINT64_MAX), "16 EiB");
+}
+
+}  // namespace
+}  // namespace plimsoll
