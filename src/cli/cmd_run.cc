@@ -15,7 +15,7 @@
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/pod_runner.h"
-#include "cli/problems.h"
+#include "base/problems.h"
 #include "cli/run_report.h"
 
 namespace plimsoll::cli {
@@ -71,7 +71,7 @@ void NoteDetached(const PodManifest& pod, const PodOutcome& outcome) {
 }
 
 void Report(const RunArguments& arguments, const PodManifest& pod, const PodOutcome& outcome) {
-  if (outcome.status.ok() && arguments.detach && !outcome.interrupted) {
+  if (outcome.status.ok() && arguments.detach && outcome.started && !outcome.interrupted) {
     NoteDetached(pod, outcome);
   } else if (!arguments.quiet && !outcome.containers.empty()) {
     PrintNote(RunSummary(pod, outcome));

@@ -23,7 +23,7 @@
 #include "cli/errors.h"
 #include "cli/manifest_annotations.h"
 #include "cli/manifest_container.h"
-#include "cli/problems.h"
+#include "base/problems.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

@@ -15,7 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/closest_word.h"
 #include "base/fs_root.h"
+#include "base/problems.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "daemon/config_options.h"
@@ -88,19 +90,22 @@ class Parser {
     const absl::string_view name = absl::StripSuffix(section, ".");
     if (!node.IsMap()) return WrongType(node, name, "a mapping of keys to values");
     std::map<std::string, int> lines;
+    absl::Status problems;
     for (const auto& entry : node) {
       const YAML::Node& key_node = entry.first;
       if (!key_node.IsScalar()) return WrongType(key_node, name, "a key");
       const std::string& key = key_node.Scalar();
       const auto [first, is_new] = lines.emplace(key, key_node.Mark().line + 1);
       if (!is_new) {
-        return Error(
-            key_node.Mark(),
-            absl::StrCat("key '", section, key, "' is there twice, first in line ", first->second));
+        problems = AlsoTell(
+            problems, Error(key_node.Mark(),
+                            absl::StrCat("key '", section, key, "' is there twice, first in line ",
+                                         first->second)));
+        continue;
       }
-      PLIMSOLL_RETURN_IF_ERROR(ParseKey(key_node, entry.second, section, config));
+      problems = AlsoTell(problems, ParseKey(key_node, entry.second, section, config));
     }
-    return absl::OkStatus();
+    return problems;
   }
 
   absl::Status ParseKey(const YAML::Node& key_node, const YAML::Node& value,
@@ -120,7 +125,8 @@ class Parser {
       } else {
         topology::ReadNodeResources(reader, value, full, &config.node_resources);
       }
-      return reader.status();
+      if (reader.errors().empty()) return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
     }
     std::vector<std::string> valid;
     for (const Option& option : Options()) {
@@ -142,8 +148,13 @@ class Parser {
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
     if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources, kHandlers});
-    return Error(key_node.Mark(), absl::StrCat("unknown key '", full,
-                                               "', valid here: ", absl::StrJoin(valid, ", ")));
+    const std::string closest = ClosestWord(key_node.Scalar(), valid);
+    return Error(
+        key_node.Mark(),
+        absl::StrCat(
+            "unknown key '", full, "'",
+            closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"),
+            closest.empty() ? ", valid here: " : " Valid here: ", absl::StrJoin(valid, ", ")));
   }
 
   absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,
@@ -254,37 +265,41 @@ std::vector<OptionName> OptionNames() {
 }
 
 absl::Status ValidateConfig(const Config& config) {
+  absl::Status problems;
+  const auto tell = [&problems](absl::string_view message) {
+    problems = AlsoTell(problems, absl::InvalidArgumentError(message));
+  };
   if (IsBelow(config.run_dir, config.state_dir) || IsBelow(config.state_dir, config.run_dir)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("state_dir and run_dir: neither may lie in the other, found ",
-                     config.state_dir, " and ", config.run_dir));
+    tell(absl::StrCat("state_dir and run_dir: neither may lie in the other, found ",
+                      config.state_dir, " and ", config.run_dir));
   }
   // The longest that unix(7) takes, less its terminating NUL and one byte: the server gives the
   // socket its name only when it is ready, and until then a longer one.
   constexpr size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 2;
   if (const std::string path = SocketPath(config); path.size() > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("address: the path of a socket has at most ",
-                                                   kMostBytes, " bytes, ", path, " has ",
-                                                   path.size()));
+    tell(absl::StrCat("address: the path of a socket has at most ", kMostBytes, " bytes, ", path,
+                      " has ", path.size()));
   }
   if (!config.socket_group.empty() && getgrnam(config.socket_group.c_str()) == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("socket_group: there is no group '",
-                                                   config.socket_group,
-                                                   "' on this machine; make it (groupadd --system ",
-                                                   config.socket_group, ") or leave it out"));
+    tell(absl::StrCat("socket_group: there is no group '", config.socket_group,
+                      "' on this machine; make it (groupadd --system ", config.socket_group,
+                      ") or leave it out"));
   }
   if (config.streaming.certificate.empty() != config.streaming.key.empty()) {
-    return absl::InvalidArgumentError(
-        "streaming.certificate and streaming.key: both are to be given, or neither");
+    tell("streaming.certificate and streaming.key: both are to be given, or neither");
   }
   for (const auto& [name, handler] : config.runtime_handlers) {
     const std::string key = absl::StrCat(kHandlers, ".", name);
-    PLIMSOLL_RETURN_IF_ERROR(CheckProgram(absl::StrCat(key, ".program"), handler.program));
+    problems = AlsoTell(problems, CheckProgram(absl::StrCat(key, ".program"), handler.program));
     if (handler.update_command.empty()) continue;
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckProgram(absl::StrCat(key, ".update_command"), handler.update_command[0]));
+    problems = AlsoTell(
+        problems, CheckProgram(absl::StrCat(key, ".update_command"), handler.update_command[0]));
   }
-  return CheckProgram("crun", config.crun);
+  if (!config.registries_file.empty() && access(config.registries_file.c_str(), R_OK) != 0) {
+    tell(absl::StrCat("registries.file: ",
+                      ErrnoStatus(errno, absl::StrCat("read ", config.registries_file)).message()));
+  }
+  return AlsoTell(problems, CheckProgram("crun", config.crun));
 }
 
 std::string SocketPath(const Config& config) {

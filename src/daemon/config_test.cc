@@ -106,14 +106,15 @@ TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
 INSTANTIATE_TEST_SUITE_P(
     All, ConfigErrorTest,
     ::testing::Values(
-        Wrong{
-            "workers: 4\nadress: x\n",
-            "f.yaml:2:1: unknown key 'adress', valid here: address, socket_group, state_dir, "
-            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
-            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, registries, "
-            "images, feature_gates, "
-            "classes, "
-            "nodeResources, runtime_handlers"},
+        Wrong{"workers: 4\nadress: x\n",
+              "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
+              "socket_group, state_dir, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+              "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+              "registries, "
+              "images, feature_gates, "
+              "classes, "
+              "nodeResources, runtime_handlers"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
               "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
         Wrong{"network: {interfaces: [eth0, an-interface-of-more]}\n",
@@ -124,7 +125,19 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"network: {collect_garbage: maybe}\n",
               "f.yaml:1:28: network.collect_garbage: expected true or false, found 'maybe'"},
         Wrong{"log:\n  levl: info\n",
-              "f.yaml:2:3: unknown key 'log.levl', valid here: level, format"},
+              "f.yaml:2:3: unknown key 'log.levl'; did you mean 'level'? Valid here: level, "
+              "format"},
+        Wrong{
+            "zzzz: 1\nworkers: 0\nlog: {format: loud}\nnodeResources: {pollInterval: 5, cpu: {}}\n",
+            "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+            "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
+            "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"
+            "f.yaml:3:15: log.format: expected one of text, json, found 'loud'\n"
+            "f.yaml:4:31: nodeResources.pollInterval: expected a duration from 100ms to 1h, with "
+            "its unit, as in 5s\n"
+            "f.yaml:4:34: nodeResources: unknown field \"cpu\"; did you mean \"cpus\"?"},
         Wrong{"log.level: info\n",
               "f.yaml:1:1: log.level: write it as log: with level: indented below"},
         Wrong{"log:\n  level: loud\n",

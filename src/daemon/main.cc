@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "daemon/cgroup_driver.h"
@@ -155,6 +156,13 @@ absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
       "streaming.certificate and streaming.key");
 }
 
+// Whether this machine has what the configuration asks for; a start finds it out by itself.
+absl::Status CheckSystemd(const Config& config) {
+  if (config.cgroup_driver != "systemd") return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  return OpenCgroupDriver(host, config, /*standalone=*/false).status();
+}
+
 // For `plimsoll doctor`, which reads the message back. A directory that isn't there is a wrong
 // configuration.
 int PrintInspection(const Config& config) {
@@ -189,13 +197,14 @@ int Main(int argc, char** argv) {
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   std::vector<std::string> warnings;
   if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
-    absl::Status fits = FirstError(CheckClasses(settings->config.classes, &warnings),
-                                   CheckCgroupDriver(settings->config));
-    fits = FirstError(fits, CheckStreaming(flags, settings->config.streaming));
+    absl::Status fits = AlsoTell(CheckClasses(settings->config.classes, &warnings),
+                                 CheckCgroupDriver(settings->config));
+    fits = AlsoTell(fits, CheckStreaming(flags, settings->config.streaming));
     if (flags.check_config) {
-      fits = FirstError(fits, CheckNodeResources(settings->config.node_resources));
+      if (fits.ok()) fits = CheckSystemd(settings->config);
+      fits = AlsoTell(fits, CheckNodeResources(settings->config.node_resources));
     }
-    if (!fits.ok()) settings = fits;
+    if (!fits.ok()) settings = Placed(flags, settings->config_path, fits);
   }
   if (!settings.ok()) {
     std::fprintf(stderr, "plimsolld: %s\n", std::string(settings.status().message()).c_str());

@@ -187,7 +187,7 @@ absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::Normalise(std::move(topology), nullptr));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto tree, topology::ZoneTree::Build(std::move(topology)));
-  return Annotate(topology::MakePartition(config.partition, tree).status(), "nodeResources");
+  return topology::MakePartition(config.partition, tree).status();  // names the key itself
 }
 
 }  // namespace plimsoll::daemon

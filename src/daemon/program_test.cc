@@ -135,8 +135,8 @@ TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   const RunResult wrong = Run(Flags({"--check-config"}));
   EXPECT_EQ(wrong.exit.code, 2);
   EXPECT_EQ(wrong.err, absl::StrCat("plimsolld: ", dir_.path(),
-                                    "/config.yaml:3:3: unknown key 'log.levl', valid here: level, "
-                                    "format\n"));
+                                    "/config.yaml:3:3: unknown key 'log.levl'; did you mean "
+                                    "'level'? Valid here: level, format\n"));
   // Without --check-config it says the same.
   const RunResult started = Run(Flags());
   EXPECT_EQ(started.exit.code, 2);
@@ -150,7 +150,12 @@ TEST_F(ProgramTest, CheckConfigKnowsWhatCanBeASlice) {
       dir_.root()
           .ReplaceFile("config.yaml", "cgroup_driver: systemd\ncgroup_parent: /pods.slice\n")
           .ok());
-  EXPECT_EQ(Run({PLIMSOLLD, "--config", file, "--check-config"}).exit.code, 0);
+  // Where systemd doesn't manage the groups, that is told, with the key's place.
+  const RunResult here = Run({PLIMSOLLD, "--config", file, "--check-config"});
+  if (here.exit.code != 0) {
+    EXPECT_THAT(here.err, ::testing::MatchesRegex(
+                              ".*config.yaml:1:1: cgroup_driver systemd: .*(cgroup v2|bus).*\n"));
+  }
   // The flags have another parent.
   const RunResult wrong = Run(Flags({"--check-config"}));
   EXPECT_EQ(wrong.exit.code, 2);
@@ -166,9 +171,27 @@ TEST_F(ProgramTest, CheckConfigHoldsThePartitionAgainstTheMachine) {
   const RunResult checked = Run(Flags({"--check-config"}));
   EXPECT_NE(checked.exit.code, 0);
   EXPECT_THAT(checked.err, HasSubstr("cpus.list: CPUs 4000 are not there"));
+  const RunResult placed =
+      Run({PLIMSOLLD, "--config", dir_.path() + "/config.yaml", "--check-config"});
+  EXPECT_THAT(placed.err, HasSubstr("/config.yaml:1:24: nodeResources: cpus.list: CPUs 4000"));
 }
 
 // What a start would refuse is told before: a daemon that doesn't come back leaves its pods alone.
+TEST_F(ProgramTest, CheckConfigTellsAllThatTheMachineLacksWithItsPlace) {
+  const std::string file = dir_.path() + "/config.yaml";
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile("config.yaml",
+                               "crun: /none/crun\nregistries:\n  file: /none/registries.conf\n"
+                               "socket_group: no-such-group\nstreaming: {key: /none}\n")
+                  .ok());
+  const RunResult checked = Run({PLIMSOLLD, "--config", file, "--check-config"});
+  EXPECT_EQ(checked.exit.code, 2);
+  EXPECT_THAT(checked.err, HasSubstr(file + ":1:1: crun: no program at /none/crun"));
+  EXPECT_THAT(checked.err, HasSubstr(file + ":3:3: registries.file: read /none/registries.conf"));
+  EXPECT_THAT(checked.err, HasSubstr(file + ":4:1: socket_group: there is no group"));
+  EXPECT_THAT(checked.err, HasSubstr(file + ":5:1: streaming.certificate and streaming.key:"));
+}
+
 TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   const std::string file = dir_.path() + "/blockio.yaml";
   ASSERT_TRUE(dir_.root()

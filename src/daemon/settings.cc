@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "daemon/config_place.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -63,6 +64,11 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   return std::nullopt;
 }
 
+// What a flag says is not in the file.
+absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault) {
+  return flags.options.empty() ? WithPlaces(fault, path) : fault;
+}
+
 absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& default_path) {
   Settings settings;
   if (flags.config.has_value()) {
@@ -85,7 +91,7 @@ absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& def
   for (const auto& [key, value] : flags.options) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(SetOption(config, key, value), FlagOf(key)));
   }
-  PLIMSOLL_RETURN_IF_ERROR(ValidateConfig(config));
+  PLIMSOLL_RETURN_IF_ERROR(Placed(flags, settings.config_path, ValidateConfig(config)));
   return settings;
 }
 

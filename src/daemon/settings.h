@@ -36,9 +36,17 @@ struct Settings {
   std::string config_path;  // empty: no file
 };
 
+// `fault` with the places of its keys in the configuration file at `path` (config_place.h), where
+// no flag may be the one that is wrong.
+absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
+
 // The file (the default one only if it is there), then the flags, then the check of the whole. A
 // standalone daemon shares nothing with the machine's own: it takes address, socket_group,
 // state_dir, run_dir and metrics.address from flags only.
+// `fault` with the places of its keys in the configuration file at `path` (config_place.h), where
+// no flag may be the one that is wrong.
+absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
+
 absl::StatusOr<Settings> LoadSettings(const Flags& flags,
                                       const std::string& default_path = kDefaultConfigPath);
 

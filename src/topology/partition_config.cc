@@ -1,5 +1,6 @@
 #include "topology/partition_config.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -115,7 +116,8 @@ void ReadDuration(YamlReader& reader, YamlMapping& mapping, const std::string& k
   if (absl::ParseDuration(*text, out) && *out >= min && *out <= max) return;
   reader.Fail(*node, mapping.PathOf(key),
               absl::StrCat("expected a duration from ", absl::FormatDuration(min), " to ",
-                           absl::FormatDuration(max)));
+                           absl::FormatDuration(max), ", with its unit, as in ",
+                           absl::FormatDuration(std::clamp(absl::Seconds(5), min, max))));
 }
 
 void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, std::string* out) {

@@ -1,15 +1,15 @@
 // Several problems told as one error.
-#ifndef PLIMSOLL_CLI_PROBLEMS_H_
-#define PLIMSOLL_CLI_PROBLEMS_H_
+#ifndef PLIMSOLL_BASE_PROBLEMS_H_
+#define PLIMSOLL_BASE_PROBLEMS_H_
 
 #include "absl/status/status.h"
 
-namespace plimsoll::cli {
+namespace plimsoll {
 
 // Both errors' messages, each on lines of its own, with the code and hint of the first. What is OK
 // adds nothing.
 absl::Status AlsoTell(const absl::Status& first, const absl::Status& second);
 
-}  // namespace plimsoll::cli
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_CLI_PROBLEMS_H_
+#endif  // PLIMSOLL_BASE_PROBLEMS_H_

@@ -1,9 +1,9 @@
-#include "cli/problems.h"
+#include "base/problems.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
-namespace plimsoll::cli {
+namespace plimsoll {
 
 absl::Status AlsoTell(const absl::Status& first, const absl::Status& second) {
   if (first.ok()) return second;
@@ -15,4 +15,4 @@ absl::Status AlsoTell(const absl::Status& first, const absl::Status& second) {
   return both;
 }
 
-}  // namespace plimsoll::cli
+}  // namespace plimsoll
