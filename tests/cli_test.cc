@@ -99,6 +99,28 @@ TEST_F(CliTest, AFailedInitContainerStopsThePod) {
   EXPECT_THAT(result.out, Not(HasSubstr("never")));
 }
 
+TEST_F(CliTest, AProgramThatIsNotThereEndsThePodAsItsContainersFault) {
+  const RunResult result = Plimsoll({"run", Manifest("typo",
+                                                     "  containers:\n  - name: a\n    image: "
+                                                     "busybox\n    command: [/bin/no-such]\n")});
+  EXPECT_EQ(result.exit.code, 128) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("command \"/bin/no-such\" is not in the image"),
+                                HasSubstr("did not start"), ContainsRegex("StartError +128")));
+  EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("typo")));
+}
+
+TEST_F(CliTest, WhatIsNoArchiveOrNoIdIsToldSo) {
+  const std::string file = dir_.path() + "/words";
+  ASSERT_TRUE(Host().ReplaceFile(file, "no archive at all\n").ok());
+  const RunResult imported = Plimsoll({"image", "import", file, "--name", "words"});
+  EXPECT_EQ(imported.exit.code, 1);
+  EXPECT_THAT(imported.err, AllOf(HasSubstr(file + " is no archive; an image is a tar"),
+                                  Not(HasSubstr("Unrecognized"))));
+  const RunResult pulled = Plimsoll({"image", "pull", "0123456789ab"});
+  EXPECT_EQ(pulled.exit.code, 1);
+  EXPECT_THAT(pulled.err, HasSubstr("no image here has the id 0123456789ab"));
+}
+
 TEST_F(CliTest, ASubPathOfAFreshEmptyDirIsMade) {
   const RunResult result = Plimsoll(
       {"run", Manifest("parts",

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/closest_word.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -129,6 +130,22 @@ void Registry::Index() {
   }
 }
 
+std::string Registry::Near(const std::string& name) const {
+  std::vector<std::string> names;
+  std::set<std::string> kinds;
+  for (const auto& [each, unused] : devices_) {
+    names.push_back(each);
+    kinds.insert(each.substr(0, each.find('=')));
+  }
+  if (names.empty()) return "";
+  const std::string closest = ClosestWord(name, names);
+  if (!closest.empty()) return absl::StrCat("; did you mean ", closest, "?");
+  constexpr size_t kMost = 10;
+  const bool more = kinds.size() > kMost;
+  while (kinds.size() > kMost) kinds.erase(std::prev(kinds.end()));
+  return absl::StrCat("; there are kinds ", absl::StrJoin(kinds, ", "), more ? ", ..." : "");
+}
+
 absl::Status Registry::Missing(const std::string& name, const std::string& kind) const {
   std::vector<std::string> bad;
   for (const auto& [path, file] : files_) {
@@ -154,7 +171,7 @@ absl::Status Registry::Missing(const std::string& name, const std::string& kind)
                    directories_.empty() ? "any directory: cdi_spec_dirs is empty"
                                         : absl::StrJoin(directories_, ", "),
                    "; ",
-                   others.empty() ? absl::StrCat("there is none of kind ", kind)
+                   others.empty() ? absl::StrCat("there is none of kind ", kind, Near(name))
                                   : absl::StrCat("there are ", absl::StrJoin(others, ", "))));
 }
 

@@ -63,6 +63,8 @@ class Registry {
   std::shared_ptr<const File> ReadFile(size_t priority, const std::string& path,
                                        const std::string& signature) const;
   void Index() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What was meant, for an error: a device of nearly that name, or the kinds that there are.
+  std::string Near(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Missing(const std::string& name, const std::string& kind) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -61,6 +61,16 @@ TEST_F(CdiRegistryTest, FilesAreFollowed) {
   EXPECT_THAT(registry_.Faults(), IsEmpty());
 }
 
+TEST_F(CdiRegistryTest, WhatWasMeantIsSuggested) {
+  Write("etc/cdi/gpu.yaml",
+        "cdiVersion: 0.5.0\nkind: vendor.com/gpu\ndevices: [{name: a, containerEdits: {env: "
+        "[A=1]}}]\n");
+  EXPECT_THAT(Refusal("vendr.com/gpu=a").message(),
+              HasSubstr("there is none of kind vendr.com/gpu; did you mean vendor.com/gpu=a?"));
+  EXPECT_THAT(Refusal("else.org/fpga=0").message(),
+              HasSubstr("there is none of kind else.org/fpga; there are kinds vendor.com/gpu"));
+}
+
 TEST_F(CdiRegistryTest, DevicesOfOneFileShareItsEdits) {
   Write("etc/cdi/gpu.yaml",
         "cdiVersion: 0.5.0\nkind: v.com/gpu\ncontainerEdits: {env: [ANY=1]}\ndevices:\n"

@@ -36,10 +36,22 @@ struct ShowArguments {
   std::string machine;
 };
 
+constexpr char kMachineHint[] =
+    "--machine takes a directory that `plimsoll topology capture DIR` made, or what `lstopo --of "
+    "xml` prints.";
+
 absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml, ReadUserFile(path));
+  if (xml.empty()) {
+    return WithHint(absl::InvalidArgumentError(
+                        absl::StrCat(path == "-" ? "standard input" : path, " is empty")),
+                    kMachineHint);
+  }
   auto machine = topology::ReadHwlocXml(xml);
-  if (!machine.ok()) return Annotate(machine.status(), path == "-" ? "standard input" : path);
+  if (!machine.ok()) {
+    return WithHint(Annotate(machine.status(), path == "-" ? "standard input" : path),
+                    kMachineHint);
+  }
   return machine;
 }
 
@@ -55,7 +67,13 @@ absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(path));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open(absolute));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string program, FindOwnProgram("plimsoll-hwloc"));
-  return topology::Discover(root, program);
+  absl::StatusOr<topology::Machine> machine = topology::Discover(root, program);
+  if (machine.ok() || root.Has("sys/devices/system/cpu").value_or(true)) return machine;
+  return WithHint(absl::InvalidArgumentError(
+                      absl::StrCat(path,
+                                   " is neither a captured topology nor a machine's root: it "
+                                   "has no sys/devices/system/cpu")),
+                  kMachineHint);
 }
 
 // Running containers by pod and name, with the CPUs that the kernel lets them have.

@@ -175,6 +175,11 @@ void NoteClipped(absl::string_view option, const std::string& asked, const std::
   const auto wanted = resources::CpuSet::Parse(asked);
   const auto held = resources::CpuSet::Parse(has);
   if (asked.empty() || has.empty() || !wanted.ok() || !held.ok() || *wanted == *held) return;
+  if (wanted->Intersection(*held).Empty()) {
+    PrintNote(absl::StrCat("plimsoll: nothing of --", option, " ", asked,
+                           " is here for pods (nodeResources); it has ", has, " instead\n"));
+    return;
+  }
   PrintNote(absl::StrCat("plimsoll: of --", option, " ", asked, " it has ", has,
                          ": the node does not have the rest, or does not give it to pods "
                          "(nodeResources)\n"));

@@ -1,5 +1,8 @@
 #include "cli/errors.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,29 @@ namespace {
 
 constexpr char kHintPayload[] = "plimsoll.dev/hint";
 constexpr char kUsagePayload[] = "plimsoll.dev/usage";
+
+bool IsHex(char c) {
+  return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+}
+
+// Ids of pods and containers by the 12 digits that every command shows and takes. A digest, which
+// is as long, stays: what checks it wants the whole.
+std::string WithShortIds(absl::string_view text) {
+  constexpr size_t kId = 64;
+  constexpr size_t kShown = 12;
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::find_if_not(text.begin(), text.end(), IsHex);
+    const auto run = static_cast<size_t>(end - text.begin());
+    const bool is_id = run == kId && !absl::EndsWith(out, ":") && !absl::EndsWith(out, "/");
+    absl::StrAppend(&out, text.substr(0, is_id ? kShown : run));
+    text.remove_prefix(run);
+    if (text.empty()) break;
+    out.push_back(text.front());
+    text.remove_prefix(1);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -52,7 +78,7 @@ std::string HintOf(const absl::Status& status) {
 }
 
 std::string FormatError(const absl::Status& status) {
-  std::string text = absl::StrCat("plimsoll: ", status.message(), "\n");
+  std::string text = absl::StrCat("plimsoll: ", WithShortIds(status.message()), "\n");
   const std::string hint = HintOf(status);
   if (!hint.empty()) absl::StrAppend(&text, "  ", hint, "\n");
   return text;

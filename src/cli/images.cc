@@ -2,12 +2,15 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/output.h"
@@ -33,6 +36,17 @@ absl::Status CheckNonRoot(const PodManifest& pod, const ContainerManifest& conta
   return WithHint(absl::FailedPreconditionError(
                       absl::StrCat("container ", container.name, " has runAsNonRoot, but ", why)),
                   "Give it a runAsUser above 0.");
+}
+
+// As `image list` shows it, or whole. No registry has images by that.
+bool IsImageId(absl::string_view reference) {
+  const bool is_digest = absl::ConsumePrefix(&reference, "sha256:");
+  constexpr size_t kShown = 12;
+  constexpr size_t kWhole = 64;
+  if (reference.size() != kWhole && (is_digest || reference.size() != kShown)) return false;
+  return std::all_of(reference.begin(), reference.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+  });
 }
 
 }  // namespace
@@ -64,6 +78,11 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
 absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth) {
+  if (IsImageId(reference)) {
+    return WithHint(absl::NotFoundError(absl::StrCat("no image here has the id ", reference)),
+                    "Those that are here: plimsoll image list. A registry knows images by name "
+                    "only.");
+  }
   node::PullImageRequest request;
   request.set_reference(reference);
   if (!auth.username().empty() || !auth.identity_token().empty()) *request.mutable_auth() = auth;

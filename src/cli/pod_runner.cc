@@ -50,7 +50,10 @@ int PodOutcome::ExitCode() const {
   if (interrupted) return kExitInterrupted;
   for (const ContainerOutcome& container : containers) {
     // A sidecar is stopped by us when its work is done; how it takes that says nothing.
-    if (container.role == resources::ContainerRequirements::Role::kSidecar) continue;
+    if (container.role == resources::ContainerRequirements::Role::kSidecar &&
+        container.status.reason() != kStartError) {
+      continue;
+    }
     if (container.status.exit_code() != 0) return container.status.exit_code();
   }
   return kExitOk;
@@ -102,7 +105,9 @@ PodOutcome PodRunner::Run() {
   outcome_.started =
       status.ok() && std::all_of(outcome_.containers.begin(), outcome_.containers.end(),
                                  [](const ContainerOutcome& item) { return item.created; });
-  if (status.ok() && options_.detach && !outcome_.interrupted) {
+  outcome_.started &= !start_refused_;
+  SayWarnings();
+  if (status.ok() && options_.detach && !outcome_.interrupted && !start_refused_) {
     for (const Member& member : members_) logs_.Finish(member.log);
     return std::move(outcome_);
   }
@@ -215,6 +220,7 @@ absl::Status PodRunner::Start() {
     } else {
       PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
     }
+    if (start_refused_) return absl::OkStatus();
   }
   return absl::OkStatus();
 }
@@ -230,13 +236,27 @@ absl::Status PodRunner::StartContainer(Member& member) {
     member.log = logs_.Add(absl::StrCat(options_.prefix, container.name),
                            absl::StrCat(dir_.log_directory, "/", container.config.log_path()));
   }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(client_.StartContainer(member.id), what));
+  const absl::Status started = client_.StartContainer(member.id);
+  if (!started.ok()) return AfterFailedStart(member, Annotate(started, what));
   member.running = true;
   member.started = absl::Now();
   member.restart_at = absl::InfiniteFuture();
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.ContainerStatus(member.id));
   container.status = status.status();
   container.held = status.status().resources();
+  return absl::OkStatus();
+}
+
+absl::Status PodRunner::AfterFailedStart(Member& member, const absl::Status& failure) {
+  if (absl::IsUnavailable(failure) || absl::IsCancelled(failure)) return failure;
+  const auto status = client_.ContainerStatus(member.id);
+  if (!status.ok()) return failure;
+  outcome(member).status = status->status();
+  if (status->status().reason() != kStartError) return failure;
+  start_refused_ = true;
+  if (options_.show_logs) logs_.Finish(std::exchange(member.log, 0));
+  member.restart_at = absl::InfiniteFuture();
+  Say(Printable(status->status().message()));
   return absl::OkStatus();
 }
 
@@ -259,7 +279,7 @@ absl::Status PodRunner::RunInit(Member& member) {
   PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
   for (;;) {
     PLIMSOLL_RETURN_IF_ERROR(Refresh());
-    if (Interrupted()) return absl::OkStatus();
+    if (Interrupted() || start_refused_) return absl::OkStatus();
     if (!member.running && member.restart_at == absl::InfiniteFuture()) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(RestartDue());
     absl::SleepFor(kPollInterval);
@@ -328,6 +348,7 @@ absl::Status PodRunner::RestartDue() {
     const absl::Status started = StartContainer(member);
     if (started.ok()) {
       PLIMSOLL_RETURN_IF_ERROR(client_.RemoveContainer(old));
+      if (start_refused_) return absl::OkStatus();
       continue;
     }
     if (!absl::IsUnavailable(started) && !absl::IsCancelled(started)) return started;
@@ -360,6 +381,7 @@ absl::StatusOr<bool> PodRunner::ForgetLostStart(Member& member) {
 
 absl::Status PodRunner::Supervise() {
   for (;;) {
+    if (start_refused_) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(Refresh());
     if (Interrupted()) return absl::OkStatus();
     // An init container that failed for good ends the pod; so does the last ordinary container.
@@ -371,6 +393,21 @@ absl::Status PodRunner::Supervise() {
     PLIMSOLL_RETURN_IF_ERROR(RestartDue());
     absl::SleepFor(kPollInterval);
   }
+}
+
+void PodRunner::SayWarnings() {
+  // A refused start has been told already.
+  if (outcome_.sandbox_id.empty() || client_.abandoned() || start_refused_) return;
+  const auto say = [this](const node::Event& event) {
+    if (event.sequence() <= last_event_) return true;
+    last_event_ = event.sequence();
+    if (event.type() == "Warning" && event.sandbox_id() == outcome_.sandbox_id) {
+      Say(absl::StrCat("warning: ", Printable(event.message())));
+    }
+    return true;
+  };
+  // Without them the pod runs no worse.
+  client_.ListEvents(last_event_, /*follow=*/false, say).IgnoreError();
 }
 
 void PodRunner::SayWhoIsAwaited(const std::vector<Member*>& members) {
@@ -447,6 +484,7 @@ absl::Status PodRunner::TearDown() {
     member.running = false;
   }
   for (Member& member : members_) logs_.Finish(std::exchange(member.log, 0));
+  SayWarnings();
   if (!outcome_.sandbox_id.empty()) {
     also(client_.StopPodSandbox(outcome_.sandbox_id));
     if (options_.keep && status.ok()) return status;

@@ -90,6 +90,9 @@ class PodRunner {
   bool MayHaveBeenMade(const absl::Status& failure, const std::string& daemon);
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
+  // What becomes of a start that failed: OK, with the container's end on record, where its program
+  // could not be executed.
+  absl::Status AfterFailedStart(Member& member, const absl::Status& failure);
   // An init container may have made what a subPath names, so they are looked up late.
   absl::Status ResolveSubPaths(const Member& member);
   absl::Status Supervise();
@@ -102,6 +105,8 @@ class PodRunner {
   // became of it, for a further attempt.
   absl::StatusOr<bool> ForgetLostStart(Member& member);
   void SayWhoIsAwaited(const std::vector<Member*>& members);
+  // The daemon's warnings about this pod, each once.
+  void SayWarnings();
   absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
   void SayWhatIsLeft();
@@ -122,6 +127,8 @@ class PodRunner {
   PodConfigs configs_;
   std::vector<Member> members_;
   PodOutcome outcome_;
+  uint64_t last_event_ = 0;     // that was looked at for warnings
+  bool start_refused_ = false;  // of a program that can't be executed: nothing is to be waited for
   bool asked_for_sandbox_ = false;  // and it is not known to have failed
 };
 

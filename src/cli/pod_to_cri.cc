@@ -13,6 +13,7 @@
 #include "cli/pod_env.h"
 #include "cli/user_ids.h"
 #include "qos/pod_qos.h"
+#include "resources/pod_total.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::cli {
@@ -360,6 +361,11 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   }
   SetNamespaces(pod, context, security->mutable_namespace_options());
   security->set_privileged(privileged);
+  // As kubelet sizes a pod's group, so that pods' requests weigh against each other.
+  const auto whole = resources::PodTotal(all, {}, {});
+  const auto cpu = whole.requests.find("cpu");
+  sandbox.mutable_linux()->mutable_resources()->set_cpu_shares(static_cast<int64_t>(
+      resources::MilliCpuToShares(cpu == whole.requests.end() ? 0 : cpu->second.MilliValue())));
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;
   }

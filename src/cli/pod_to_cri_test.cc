@@ -55,6 +55,22 @@ PodContext Context() {
   return context;
 }
 
+TEST(PodToCri, APodWeighsAsItsContainersTogether) {
+  const auto shares = [](const std::string& containers) {
+    const auto pods = ParseManifests(
+        absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n", containers), "f");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    const auto configs = ToCri(pods->front(), {});
+    EXPECT_TRUE(configs.ok()) << configs.status();
+    return configs->sandbox.linux().resources().cpu_shares();
+  };
+  EXPECT_EQ(shares("  initContainers: [{name: i, image: x, resources: {requests: {cpu: 500m}}}]\n"
+                   "  containers: [{name: a, image: x, resources: {requests: {cpu: 250m}}}, "
+                   "{name: b, image: x, resources: {limits: {cpu: 750m}}}]\n"),
+            1024);
+  EXPECT_EQ(shares("  containers: [{name: a, image: x}]\n"), 2) << "as kubelet's BestEffort";
+}
+
 TEST(PodToCri, PortsOfTheHostAreThePods) {
   const PodManifest pod = Parse(R"yaml(apiVersion: v1
 kind: Pod

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "image/digest.h"
@@ -128,8 +129,14 @@ struct ArchiveReader::Impl {
 
   absl::Status Error(struct archive* archive, absl::string_view operation) const {
     if (!failure.ok()) return failure;
-    return absl::DataLossError(
-        absl::StrCat(operation, " ", name, ": ", Text(archive_error_string(archive))));
+    const std::string why = Text(archive_error_string(archive));
+    if (absl::StrContains(why, "Unrecognized archive format")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name,
+          " is no archive; an image is a tar (plain, gzip, zstd, xz) of `docker save`, of an "
+          "OCI layout or of a root filesystem, or a directory with one of the latter two"));
+    }
+    return absl::DataLossError(absl::StrCat(operation, " ", name, ": ", why));
   }
 
   static la_ssize_t OnReadStored(struct archive* archive, void* self, const void** data) {

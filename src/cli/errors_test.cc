@@ -1,0 +1,25 @@
+#include "cli/errors.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::cli {
+namespace {
+
+TEST(Errors, IdsAreShortAndDigestsWhole) {
+  const std::string id = absl::StrCat("0123456789ab", std::string(52, 'c'));
+  const auto text = [](const std::string& message) {
+    return FormatError(absl::InternalError(message));
+  };
+  EXPECT_EQ(text(absl::StrCat("update container ", id, ": no")),
+            "plimsoll: update container 0123456789ab: no\n");
+  EXPECT_EQ(text(id), "plimsoll: 0123456789ab\n");
+  for (const std::string& whole :
+       {absl::StrCat("sha256:", id), absl::StrCat(id, "0"), absl::StrCat("/run/", id)}) {
+    EXPECT_EQ(text(absl::StrCat("x ", whole, " y")), absl::StrCat("plimsoll: x ", whole, " y\n"));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::cli
