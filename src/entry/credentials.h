@@ -1,4 +1,4 @@
-// Who a command runs as: ids, capabilities, seccomp filter.
+// Ids, capabilities and seccomp filter of a command.
 #ifndef PLIMSOLL_ENTRY_CREDENTIALS_H_
 #define PLIMSOLL_ENTRY_CREDENTIALS_H_
 
@@ -8,7 +8,7 @@
 
 namespace plimsoll::entry {
 
-// A filter in memory; no instructions: there is none.
+// A seccomp filter; without instructions there is none.
 struct Filter {
   sock_filter* instructions = nullptr;
   unsigned short count = 0;

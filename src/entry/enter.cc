@@ -44,8 +44,8 @@ bool LimitDescriptors(const char* value) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-// All that the host decides of it, while the host's files are still in sight. The control groups
-// come last: one that is frozen holds this process from then on.
+// Takes what the host gives a command, while the host's files are still in sight. The control
+// groups come last: a frozen one holds this process from then on.
 void JoinGroups(const Plan& plan, int report) {
   char pid[16];
   snprintf(pid, sizeof(pid), "%d", getpid());
@@ -70,8 +70,8 @@ void JoinGroups(const Plan& plan, int report) {
   }
 }
 
-// Closes all descriptors from 3 on except these; -1 is none.
-void KeepOnly(std::initializer_list<int> kept) {
+// Closes all descriptors from 3 on except these; -1 is none. False: errno says why.
+bool KeepOnly(std::initializer_list<int> kept) {
   unsigned first = 3;
   while (true) {
     unsigned next = UINT_MAX;
@@ -79,14 +79,14 @@ void KeepOnly(std::initializer_list<int> kept) {
       if (each >= static_cast<int>(first)) next = std::min(next, static_cast<unsigned>(each));
     }
     if (next == UINT_MAX) break;
-    if (first < next) syscall(SYS_close_range, first, next - 1, 0);
+    if (first < next && syscall(SYS_close_range, first, next - 1, 0) != 0) return false;
     first = next + 1;
   }
-  syscall(SYS_close_range, first, UINT_MAX, 0);
+  return syscall(SYS_close_range, first, UINT_MAX, 0) == 0;
 }
 
-// Of those that the container's init has and this process not: a namespace can't be entered that
-// one is in, nor the host's from a user namespace.
+// Flags of those that the container's init has and this process not: a namespace can't be entered
+// twice, nor the host's from a user namespace. -1: the init is gone.
 int NamespacesOf(pid_t pid) {
   struct Kind {
     const char* name;
@@ -110,8 +110,14 @@ int NamespacesOf(pid_t pid) {
   return flags;
 }
 
+// Every container has a mount namespace of its own. Where it seems to be this process's, the pid
+// has become another's, which only setns(2) on the pidfd would tell.
 void EnterNamespaces(const Plan& plan, int flags, int report) {
-  if (flags != 0 && setns(plan.init, flags) != 0) Fail(report, Step::kNamespaces);
+  if (flags < 0 || (flags & CLONE_NEWNS) == 0) {
+    errno = ESRCH;
+    Fail(report, Step::kNamespaces);
+  }
+  if (setns(plan.init, flags) != 0) Fail(report, Step::kNamespaces);
   close(plan.init);
 }
 
@@ -165,11 +171,7 @@ void Enter(const Plan& plan, int report, pid_t* child) {
   }
   JoinGroups(plan, report);
   const int namespaces = NamespacesOf(plan.pid);
-  if (namespaces < 0) {
-    errno = ESRCH;
-    Fail(report, Step::kNamespaces);
-  }
-  KeepOnly({report, console, plan.init});
+  if (!KeepOnly({report, console, plan.init})) Fail(report, Step::kDescriptors);
   EnterNamespaces(plan, namespaces, report);
   if (setsid() < 0) Fail(report, Step::kSession);
 

@@ -11,12 +11,12 @@
 #include <cstdio>
 
 #include "entry/plan.h"
+#include "entry/protocol.h"
 #include "entry/supervise.h"
 
 int main() {
-  constexpr int kPlanDescriptor = 3;
   plimsoll::entry::Plan plan;
-  if (!plimsoll::entry::ReadPlan(kPlanDescriptor, &plan)) {
+  if (!plimsoll::entry::ReadPlan(plimsoll::entry::kPlanDescriptor, &plan)) {
     dprintf(2, "plimsoll-exec is started by plimsolld; it is of no use by hand.\n");
     return 2;
   }

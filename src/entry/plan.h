@@ -6,7 +6,7 @@
 //   init        descriptor of a pidfd of the container's init
 //   pid         of the same, by which its namespaces are compared with ours
 //   enter       file to write the own pid to (a resctrl group's tasks); repeated
-//   group       file of a control group that takes "0" for who writes it; repeated
+//   group       file of a control group, to which "0" is written for the writer itself; repeated
 //   into        directory of a v2 control group to be born in
 //   oom         oom_score_adj             nofile      RLIMIT_NOFILE, "soft:hard"
 //   label       what /proc/thread-self/attr/exec gets: AppArmor's or SELinux's word
@@ -43,7 +43,7 @@ struct Capabilities {
   uint64_t ambient = 0;
 };
 
-// What is read of the plan before anything else is done. Pointers lead into the plan's text.
+// The plan as it was read before anything else was done. Pointers lead into its text.
 struct Plan {
   monitor::LaunchPlan text;
   int log = -1;

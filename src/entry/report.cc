@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "entry/protocol.h"
+
 namespace plimsoll::entry {
 namespace {
 
@@ -25,6 +27,8 @@ const char* Name(Step step) {
       return "reach the socket for the terminal";
     case Step::kGroup:
       return "enter the control group";
+    case Step::kDescriptors:
+      return "close the descriptors";
     case Step::kNamespaces:
       return "enter the namespaces";
     case Step::kSession:
@@ -56,11 +60,23 @@ const char* Name(Step step) {
   }
 }
 
+// Causes that will be the same the next time; the others (a full pids.max, a lack of memory) may
+// not.
+bool IsLasting(int error) {
+  return error == ENOSYS || error == EINVAL || error == EPERM || error == EBUSY ||
+         error == EOPNOTSUPP || error == EACCES || error == ENOTTY;
+}
+
 // Of these the OCI runtime knows no more, or must not be asked.
 bool IsFinal(const Failure& failure) {
   if (failure.step > Step::kFork) return true;
   if (failure.step == Step::kNamespaces) return failure.error == ESRCH;
   return failure.step == Step::kDirectory || failure.step == Step::kBeyondRoot;
+}
+
+const char* BeginningOf(const Failure& failure) {
+  if (IsFinal(failure)) return "";
+  return IsLasting(failure.error) ? kUnsupported : kNotNow;
 }
 
 }  // namespace
@@ -91,8 +107,7 @@ void Tell(const Plan& plan, const Failure& failure) {
         dprintf(plan.log, "the container is not running");
         return;
       }
-      dprintf(plan.log, "%s%s: %s", IsFinal(failure) ? "" : "unsupported: ", Name(failure.step),
-              why);
+      dprintf(plan.log, "%s%s: %s", BeginningOf(failure), Name(failure.step), why);
   }
 }
 

@@ -1,4 +1,4 @@
-// How the processes of plimsoll-exec tell each other what failed, and the daemon.
+// Failures of plimsoll-exec, as its processes tell each other and the daemon.
 #ifndef PLIMSOLL_ENTRY_REPORT_H_
 #define PLIMSOLL_ENTRY_REPORT_H_
 
@@ -18,6 +18,7 @@ enum class Step : int32_t {
   kReadFilter,
   kConsole,
   kGroup,
+  kDescriptors,
   kNamespaces,
   kSession,
   kTerminal,
@@ -46,8 +47,8 @@ struct Failure {
 // Writes it to the pipe to the supervisor and ends this process.
 [[noreturn]] void Fail(int report, Step step);
 
-// What the daemon reads in the log: "unsupported: ..." when nothing was started and the OCI runtime
-// may have more luck, else a message in the OCI runtime's words.
+// Writes to the log what the daemon reads: a message in the OCI runtime's words, or one that begins
+// as entry/protocol.h says.
 void Tell(const Plan& plan, const Failure& failure);
 
 }  // namespace plimsoll::entry

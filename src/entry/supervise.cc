@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "entry/enter.h"
+#include "entry/protocol.h"
 #include "entry/report.h"
 
 namespace plimsoll::entry {
@@ -46,8 +47,7 @@ int ExitCode(int status) {
   return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// What is in the pipe, of which the first word counts: the last to write is in the container's
-// sight.
+// The first failure in the pipe: the process that may write last is in the container's sight.
 bool ReadFailure(int report, Failure* failure) {
   Failure read_failure;
   const ssize_t n = read(report, &read_failure, sizeof(read_failure));
@@ -91,9 +91,10 @@ int Supervise(const Plan& plan) {
     Tell(plan, {Step::kFork, errno});
     return 1;
   }
-  const pid_t entering = Fork(plan.text.Get("into"));
+  const char* const group = plan.text.Get("into");
+  const pid_t entering = Fork(group);
   if (entering < 0) {
-    Tell(plan, {Step::kGroup, errno});
+    Tell(plan, {group == nullptr ? Step::kFork : Step::kGroup, errno});
     return 1;
   }
   if (entering == 0) Enter(plan, pipe_ends[1], child);

@@ -11,8 +11,6 @@ namespace plimsoll::entry {
 // not executed, kSilentEnd when what was on the way was killed.
 int Supervise(const Plan& plan);
 
-inline constexpr int kSilentEnd = 255;
-
 }  // namespace plimsoll::entry
 
 #endif  // PLIMSOLL_ENTRY_SUPERVISE_H_

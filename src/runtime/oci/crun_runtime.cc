@@ -345,7 +345,6 @@ absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgrou
 
 absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_path) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
-  if (direct_ != nullptr) direct_->Forget(id);
   std::string cgroup(cgroup_path);
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
   if (!absl::IsNotFound(bundle.status())) PLIMSOLL_RETURN_IF_ERROR(bundle.status());
@@ -363,6 +362,7 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   result = FirstError(result, options_.state.RemoveTree(LayerPath(id)));
   result = FirstError(result, options_.run.RemoveTree(BundlePath(id)));
   result = FirstError(result, crun_->Forget(id));
+  if (direct_ != nullptr) direct_->Forget(id);
   return Annotate(result, absl::StrCat("delete container ", id));
 }
 

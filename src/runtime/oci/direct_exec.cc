@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/sealed_copy.h"
 #include "base/status.h"
+#include "entry/protocol.h"
 #include "linux/process.h"
 #include "runtime/oci/exec_strays.h"
 #include "runtime/oci/plan.h"
@@ -22,11 +23,9 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr char kMount[] = "sys/fs/cgroup";
-constexpr char kUnsupported[] = "unsupported: ";
 constexpr size_t kMaxTemplate = 8 << 20;
 
 // Descriptors of plimsoll-exec.
-constexpr int kPlan = 3;
 constexpr int kLog = 4;
 constexpr int kEntered = 5;
 constexpr int kInit = 6;
@@ -34,28 +33,34 @@ constexpr int kFilter = 7;
 
 // The control groups of the container, in each hierarchy that has one; the command's own takes the
 // place of the container's in its hierarchy.
-void AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
-               const std::optional<ExecGroup>& group, LaunchPlan* plan) {
+absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
+                       const std::optional<ExecGroup>& group, LaunchPlan* plan) {
   if (tools.layout == linux::CgroupLayout::kV2) {
     plan->Add("into", group ? group->directory()
                             : tools.host.PathOf(absl::StrCat(kMount, "/", cgroup_path)));
-    return;
+    return absl::OkStatus();
   }
-  const auto hierarchies = tools.host.List(kMount);
-  if (!hierarchies.ok()) return;
-  for (const std::string& hierarchy : *hierarchies) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> hierarchies, tools.host.List(kMount));
+  bool any = false;
+  for (const std::string& hierarchy : hierarchies) {
     // "cpu" leads to "cpu,cpuacct".
     const std::string mount = absl::StrCat(kMount, "/", hierarchy);
     if (tools.host.ReadLink(mount).ok()) continue;
     const std::string container = absl::StrCat(mount, "/", cgroup_path);
-    if (!tools.host.Exists(container)) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, tools.host.Has(container));
+    if (!is_there) continue;
     const bool own = group && group->hierarchy() == hierarchy;
     const std::string directory = own ? group->directory() : tools.host.PathOf(container);
     // A thread that moves itself by `tasks` waits for nobody: cgroup.procs stops all forks and
     // exits of the machine meanwhile. v2 has no such file.
-    const bool has_tasks = tools.host.Exists(absl::StrCat(container, "/tasks"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool has_tasks,
+                              tools.host.Has(absl::StrCat(container, "/tasks")));
     plan->Add("group", absl::StrCat(directory, has_tasks ? "/tasks" : "/cgroup.procs"));
+    any = true;
   }
+  if (any) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("exec: there is no control group ", cgroup_path, " to enter"));
 }
 
 // What this command has of its own.
@@ -88,13 +93,15 @@ DirectExec::DirectExec(UniqueFd program, FsRoot bundles)
       executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
       bundles_(std::move(bundles)) {}
 
-bool DirectExec::IsUnsupported(absl::string_view message) {
-  return absl::StartsWith(message, kUnsupported);
-}
-
-void DirectExec::Avoid(absl::string_view id) {
+bool DirectExec::LeavesToCrun(absl::string_view id, absl::string_view message) {
+  const bool lasts = absl::StartsWith(message, entry::kUnsupported);
+  if (!lasts && !absl::StartsWith(message, entry::kNotNow)) return false;
+  // One that is being removed has nobody to forget it any more.
+  if (!bundles_.Exists(id)) return true;
   const absl::MutexLock lock(&mutex_);
-  avoided_.emplace(id);
+  bool& known = avoided_[std::string(id)];
+  known = known || lasts;
+  return true;
 }
 
 void DirectExec::Forget(absl::string_view id) {
@@ -103,9 +110,12 @@ void DirectExec::Forget(absl::string_view id) {
   if (at != avoided_.end()) avoided_.erase(at);
 }
 
-bool DirectExec::Avoids(absl::string_view id) const {
+bool DirectExec::Avoids(absl::string_view id) {
   const absl::MutexLock lock(&mutex_);
-  return avoided_.contains(id);
+  const auto at = avoided_.find(id);
+  if (at == avoided_.end()) return false;
+  if (!at->second) avoided_.erase(at);
+  return true;
 }
 
 absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
@@ -141,7 +151,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   plan.Add("init", absl::StrCat(kInit));
   if (own->filter.valid()) plan.Add("filter", absl::StrCat(kFilter));
   plan.Add("pid", absl::StrCat((*status)->pid));
-  AddGroups(tools, cgroup_path, group, &plan);
+  PLIMSOLL_RETURN_IF_ERROR(AddGroups(tools, cgroup_path, group, &plan));
   AddRequest(tools, request, *own, &plan);
   if (!own->console.empty() && !Has(*text, "env=TERM=")) plan.Add("env", "TERM=xterm");
 
@@ -155,7 +165,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {"plimsoll-exec", std::string(id)};
   command.argv.insert(command.argv.end(), request.argv.begin(), request.argv.end());
-  command.descriptors = {{own->plan.get(), kPlan},
+  command.descriptors = {{own->plan.get(), entry::kPlanDescriptor},
                          {own->log.get(), kLog},
                          {own->entered.writer(), kEntered},
                          {own->init.get(), kInit}};

@@ -2,9 +2,9 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_DIRECT_EXEC_H_
 #define PLIMSOLL_RUNTIME_OCI_DIRECT_EXEC_H_
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -40,22 +40,23 @@ class DirectExec {
                                                      const std::optional<ExecGroup>& group,
                                                      ExecDescriptors* own);
 
-  // Of a message in the log: nothing was started, and crun may have more luck.
-  static bool IsUnsupported(absl::string_view message);
-  // From now on commands enter this container by crun.
-  void Avoid(absl::string_view id);
+  // Whether a message in the log says that crun may have more luck (entry/protocol.h). Then the
+  // container's next command enters by crun, and where the cause lasts all of them.
+  bool LeavesToCrun(absl::string_view id, absl::string_view message);
   // The container is gone.
   void Forget(absl::string_view id);
 
  private:
   DirectExec(UniqueFd program, FsRoot bundles);
-  bool Avoids(absl::string_view id) const;
+  // Once, where the cause doesn't last.
+  bool Avoids(absl::string_view id);
 
   const UniqueFd program_;
   const std::string executable_;
   const FsRoot bundles_;
-  mutable absl::Mutex mutex_;
-  std::set<std::string, std::less<>> avoided_ ABSL_GUARDED_BY(mutex_);  // containers
+  absl::Mutex mutex_;
+  // Containers that crun enters, and whether for good.
+  std::map<std::string, bool, std::less<>> avoided_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::runtime

@@ -250,8 +250,8 @@ TEST_F(DirectExecStepsTest, AKillAtAnyStepLeavesNothing) {
                return KillAfter(entering, stops) ? "killed" : "ended";
              }) == "killed";
     const auto done = result.get();
-    const int code = done.ok() ? done->exit_code : 255;
-    EXPECT_THAT(code, AnyOf(7, 255)) << stops;
+    ASSERT_TRUE(done.ok()) << stops << ": " << done.status();
+    EXPECT_THAT(done->exit_code, AnyOf(7, 255)) << stops;
     EXPECT_THAT(machine_.runtime().EnteringProcesses("a"), IsEmpty());
     EXPECT_TRUE(WaitUntil([&] {
       const auto pids = machine_.cgroups().Processes(machine_.group("a"), /*recursive=*/true);

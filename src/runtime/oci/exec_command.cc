@@ -142,8 +142,7 @@ std::string ExecDescriptors::RuntimeMessage() const {
 
 absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const std::string& message,
                                                 const ExecRequest& request, absl::string_view id) {
-  if (tools.direct != nullptr && DirectExec::IsUnsupported(message)) {
-    tools.direct->Avoid(id);
+  if (tools.direct != nullptr && tools.direct->LeavesToCrun(id, message)) {
     return absl::AbortedError(absl::StrCat("exec in container ", id, ": ", message));
   }
   const std::string& program = request.argv[0];

@@ -12,6 +12,7 @@
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
+#include "entry/protocol.h"
 #include "linux/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
@@ -51,8 +52,8 @@ struct ExecDescriptors {
   std::string RuntimeMessage() const;
 };
 
-// Its and crun's exit code when its own part of it is killed.
-inline constexpr int kSilentExecFailure = 255;
+// crun's exit code when its own part of it is killed, and plimsoll-exec's.
+inline constexpr int kSilentExecFailure = entry::kSilentEnd;
 
 // All but the streams and the working directory. ABORTED: the container is frozen (crun says so
 // itself).
@@ -72,9 +73,9 @@ absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text);
 // SIGKILL ends what cgroup v1 has frozen only when it goes on; v2's freezer lets it through.
 bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path);
 
-// What crun's message of a failure means: a result (exit code 126 or 127) where it is of the
-// program, else an error. ABORTED: the container is frozen, or
-// plimsoll-exec can't enter it, and crun will be asked the next time.
+// What the message of a failure means: a result (exit code 126 or 127) where it is of the program,
+// else an error. ABORTED: the container is frozen, or plimsoll-exec can't enter it and crun will be
+// asked the next time.
 absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const std::string& message,
                                                 const ExecRequest& request, absl::string_view id);
 

@@ -49,16 +49,18 @@ absl::Status LaunchSignal::Open() {
   return absl::OkStatus();
 }
 
-void LaunchSignal::Await(absl::Span<const int> cancel_fds, SteadyTime deadline) {
+bool LaunchSignal::Await(absl::Span<const int> cancel_fds, SteadyTime deadline) {
   writer_.Reset();
   std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
   for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
   const SteadyTime end = std::min(SteadyAfter(kPatience), deadline);
   while (reader_.valid()) {
     const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(TimeUntil(end)), 0);
-    if (poll(polls.data(), polls.size(), static_cast<int>(wait)) >= 0 || errno != EINTR) break;
+    if (poll(polls.data(), polls.size(), static_cast<int>(wait)) < 0 && errno == EINTR) continue;
+    if (polls[0].revents == 0) return false;
+    reader_.Reset();
   }
-  reader_.Reset();
+  return true;
 }
 
 }  // namespace plimsoll::runtime

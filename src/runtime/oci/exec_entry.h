@@ -20,7 +20,8 @@
 
 namespace plimsoll::runtime {
 
-// The OCI runtime's processes of Execs under way. Thread-safe.
+// Processes of Execs under way that the daemon started, outside the containers: crun, or
+// plimsoll-exec's supervisor. Thread-safe.
 class EnteringProcesses {
  public:
   explicit EnteringProcesses(FsRoot host) : host_(std::move(host)) {}
@@ -54,10 +55,11 @@ class LaunchSignal {
   absl::Status Open();
   // For the launcher's descriptor of the plan's "entered".
   int writer() const { return writer_.get(); }
-  // In the parent, once the launcher has it. Returns when it has become the OCI runtime or has
-  // ended, when one of `cancel_fds` is readable, at the deadline, or when it takes longer than a
-  // second: somebody has frozen the group that it entered.
-  void Await(absl::Span<const int> cancel_fds, SteadyTime deadline);
+  // In the parent, once the launcher has it. True when it has become the OCI runtime (or
+  // plimsoll-exec's command is executed), or has ended. False when one of `cancel_fds` is readable,
+  // at the deadline, or when it takes longer than a second: somebody has frozen the group that it
+  // entered. Then it can be awaited again.
+  bool Await(absl::Span<const int> cancel_fds, SteadyTime deadline);
 
  private:
   UniqueFd reader_;

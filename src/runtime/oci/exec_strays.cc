@@ -17,7 +17,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The container's id is a word of crun's command line; the words after it are the command.
+// The container's id is a word of crun's and plimsoll-exec's command line; the words after it are
+// the command.
 void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers, StrayExec* stray) {
   const std::vector<std::string> words =
       linux::ReadWords(host, stray->process.pid, "cmdline").value_or(std::vector<std::string>());
@@ -31,8 +32,8 @@ void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers,
   stray->command = absl::StrJoin(words, " ").substr(0, 200);
 }
 
-// crun is stopped first, so that it starts nothing while its children are being killed; it is a
-// child subreaper, so what those leave behind becomes its own.
+// The root is stopped first, so that it starts nothing while its children are being killed. crun
+// and plimsoll-exec are child subreapers, so what those leave behind becomes their own.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
   const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, root);
   if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();

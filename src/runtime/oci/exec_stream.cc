@@ -49,7 +49,7 @@ class Running final : public RunningCommand {
   // A pipe of which the command gets one end, as descriptor `to`.
   absl::Status AddPipe(int to, UniqueFd* ours, Command* command);
   bool HasEndedItself() const;
-  absl::Status AwaitEntry() const;
+  absl::Status AwaitEntry();
 
   const ExecTools tools_;
   const std::string id_;
@@ -78,19 +78,21 @@ bool Running::HasEndedItself() const {
   return poll(&look, 1, 0) > 0;
 }
 
-// crun looks whether the container is frozen, and then forks. A command that was refused for that
-// can be tried again as long as nobody has written to it.
-absl::Status Running::AwaitEntry() const {
+// A command that was refused because the container is frozen, or that plimsoll-exec leaves to crun,
+// can be tried again as long as nobody has written to it. crun looks, and then forks.
+absl::Status Running::AwaitEntry() {
+  if (own_.direct) own_.entered.Await({child_->pidfd()}, SteadyAfter(kEntering));
   const absl::Time deadline = absl::Now() + kEntering;
   const std::string children =
       absl::StrCat("proc/", child_->pid(), "/task/", child_->pid(), "/children");
-  while (absl::Now() < deadline) {
+  while (!own_.direct && absl::Now() < deadline) {
     pollfd look = {child_->pidfd(), POLLIN, 0};
     if (poll(&look, 1, kLookMilliseconds) > 0) break;
     const absl::StatusOr<std::string> forked = tools_.host.Read(children);
     if (!forked.ok() || !forked->empty()) return absl::OkStatus();
   }
-  if (!HasEndedItself()) return absl::OkStatus();
+  // plimsoll-exec's supervisor says why before it ends.
+  if (!own_.direct && !HasEndedItself()) return absl::OkStatus();
   const std::string message = own_.RuntimeMessage();
   if (message.empty()) return absl::OkStatus();
   const absl::Status failure = TranslateExecFailure(tools_, message, request_, id_).status();

@@ -48,7 +48,7 @@ absl::StatusOr<UniqueFd> ReceiveDescriptor(int connection) {
   }
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
-    return absl::NotFoundError("crun sent no terminal");
+    return absl::NotFoundError("no terminal was sent");
   }
   int master = -1;
   memcpy(&master, CMSG_DATA(header), sizeof(master));
@@ -63,10 +63,10 @@ absl::Status AwaitReadable(int fd, int pidfd, int cancel_fd, absl::Time deadline
     const int ready = poll(polls, 3, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return ErrnoStatus(errno, "wait for the terminal");
-    if (ready == 0) return absl::DeadlineExceededError("crun made no terminal in time");
+    if (ready == 0) return absl::DeadlineExceededError("no terminal was made in time");
     if (polls[0].revents != 0) return absl::OkStatus();
     if (polls[1].revents != 0) return absl::CancelledError("cancelled");
-    return absl::NotFoundError("crun ended without a terminal");
+    return absl::NotFoundError("it ended without a terminal");
   }
 }
 

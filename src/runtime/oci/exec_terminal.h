@@ -13,8 +13,8 @@
 
 namespace plimsoll::runtime {
 
-// The socket to which crun sends the master of a command's terminal, in the container's run
-// directory. Removed by the destructor.
+// The socket to which crun or plimsoll-exec sends the master of a command's terminal, in the
+// container's run directory. Removed by the destructor.
 class ExecTerminal {
  public:
   explicit ExecTerminal(FsRoot bundle) : bundle_(std::move(bundle)) {}
@@ -26,7 +26,7 @@ class ExecTerminal {
   // A name in the bundle.
   const std::string& console() const { return console_; }
 
-  // The master, once crun has sent it. NOT_FOUND when the process behind `pidfd` ends without
+  // The master, once it has been sent. NOT_FOUND when the process behind `pidfd` ends without
   // having done so, DEADLINE_EXCEEDED, or CANCELLED when `cancel_fd` (-1: none) is readable.
   absl::StatusOr<UniqueFd> Receive(int pidfd, int cancel_fd, absl::Time deadline);
 

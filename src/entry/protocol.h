@@ -1,0 +1,19 @@
+// What plimsoll-exec and the daemon agree on besides the plan.
+#ifndef PLIMSOLL_ENTRY_PROTOCOL_H_
+#define PLIMSOLL_ENTRY_PROTOCOL_H_
+
+namespace plimsoll::entry {
+
+inline constexpr int kPlanDescriptor = 3;
+
+// Exit code when a part of it was killed on the way, of which the log says nothing.
+inline constexpr int kSilentEnd = 255;
+
+// Beginnings of a message in the log. Nothing was started, and the OCI runtime may have more luck:
+// with every command of this container, or with this one.
+inline constexpr char kUnsupported[] = "unsupported: ";
+inline constexpr char kNotNow[] = "not now: ";
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_ENTRY_PROTOCOL_H_
