@@ -67,7 +67,7 @@ class CliClassesTest : public NodeTest {
             .ok());
     const RunResult run = OnNode({"run", "-d", "-o", "json", path});
     EXPECT_EQ(run.exit.code, 0) << run.err;
-    return Document(run)["pods"][0]["sandbox_id"];
+    return Document(run)["pods"][0]["sandboxId"];
   }
 
   TestDir files_;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -202,6 +203,135 @@ TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
   EXPECT_THAT(Plimsoll({"ps", "-a"}).out, HasSubstr("Exited"));
   EXPECT_EQ(Plimsoll({"rm", "web"}).exit.code, 0);
   EXPECT_THAT(Plimsoll({"ps", "-a", "-o", "json"}).out, Not(HasSubstr("web")));
+}
+
+// Keys in camelCase, times as RFC 3339: in every document. Members whose keys are the user's are
+// looked at no closer.
+void ExpectStyle(const nlohmann::json& json, const std::string& where) {
+  if (json.is_array()) {
+    for (const nlohmann::json& item : json) ExpectStyle(item, where);
+  }
+  if (!json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    const std::string path = absl::StrCat(where, ".", key);
+    EXPECT_THAT(key, ::testing::MatchesRegex("[a-z][A-Za-z0-9]*")) << path;
+    if (absl::EndsWith(key, "At") || key == "timestamp" || key == "time") {
+      absl::Time time;
+      EXPECT_TRUE(value.is_null() ||
+                  (value.is_string() &&
+                   absl::ParseTime(absl::RFC3339_full, value.get<std::string>(), &time, nullptr)))
+          << path << ": " << value;
+    }
+    for (const char* foreign : {"labels", "annotations", "classes", "attributes", "capacity",
+                                "requests", "limits", "unified", "programs", "sysctls"}) {
+      if (key == foreign) return;
+    }
+    ExpectStyle(value, path);
+  }
+}
+
+TEST_F(CliTest, EveryDocumentHasTheSameStyle) {
+  ASSERT_EQ(Plimsoll({"run", "--detach",
+                      Manifest("web", absl::StrCat("  containers:\n",
+                                                   ContainerOf("a", "echo up; sleep 1000"),
+                                                   ContainerOf("b", "exit 3")))})
+                .exit.code,
+            0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"wait", "web/b"},
+                                             {"ps", "-a"},
+                                             {"pods"},
+                                             {"inspect", "web"},
+                                             {"inspect", "web/a"},
+                                             {"images"},
+                                             {"image", "inspect", "busybox"},
+                                             {"top", "--once", "--interval", "100ms"},
+                                             {"update", "web/a", "--memory", "96Mi"},
+                                             {"update", "--pod", "web", "--memory", "128Mi"},
+                                             {"classes"},
+                                             {"topology"},
+                                             {"daemon", "status"},
+                                             {"doctor"},
+                                             {"version"},
+                                             {"prune", "--dry-run"},
+                                             {"stop", "-t", "0", "--all"},
+                                             {"rm", "--all"}}) {
+    std::vector<std::string> arguments = {"-o", "json"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const RunResult result = Plimsoll(arguments);
+    const auto document = nlohmann::json::parse(result.out, nullptr, /*allow_exceptions=*/false);
+    EXPECT_FALSE(document.is_discarded()) << words[0] << ": " << result.out << result.err;
+    ExpectStyle(document, words[0]);
+  }
+}
+
+TEST_F(CliTest, HowContainersEndedIsListedFilteredAndAwaited) {
+  const std::string spec =
+      absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"), ContainerOf("b", "exit 3"),
+                   "    env: [{name: TOKEN, value: hidden-word}]\n");
+  ASSERT_EQ(Plimsoll({"run", "--detach", Manifest("web", spec)}).exit.code, 0);
+  EXPECT_EQ(Plimsoll({"wait", "web/b"}).out, "3\n");
+  EXPECT_THAT(Plimsoll({"ps", "-a"}).out,
+              AllOf(HasSubstr("EXIT CODE"), ContainsRegex(" 3 +Error +[0-9]+s ago")));
+  EXPECT_THAT(Plimsoll({"ps"}).out, Not(HasSubstr("EXIT CODE")));
+  const std::string exited = Plimsoll({"ps", "-q", "--state", "exited"}).out;
+  EXPECT_THAT(exited, ContainsRegex("^[0-9a-f]{32,64}\n$"));
+  EXPECT_EQ(Plimsoll({"ps", "-aq", "--name", "b", "--namespace", "default"}).out, exited);
+  EXPECT_EQ(Plimsoll({"ps", "-aq", "--namespace", "other"}).out, "");
+  EXPECT_EQ(Plimsoll({"ps", "-aq", "--label", "no=such"}).out, "");
+  EXPECT_THAT(Plimsoll({"pods", "-q", "--state", "ready"}).out, ContainsRegex("^[0-9a-f]+\n$"));
+  const std::string inspected = Plimsoll({"inspect", "web/b"}).out;
+  EXPECT_THAT(inspected, AllOf(HasSubstr("/bin/sh -c 'exit 3'"), HasSubstr("TOKEN"),
+                               HasSubstr("restarts:"), HasSubstr("default/web")));
+  EXPECT_THAT(inspected, Not(HasSubstr("hidden-word")));
+  EXPECT_THAT(Plimsoll({"inspect", "web/b", "-o", "json"}).out, Not(HasSubstr("hidden-word")));
+  EXPECT_THAT(Plimsoll({"inspect", "web/b", "--show-values"}).out, HasSubstr("TOKEN=hidden-word"));
+  EXPECT_THAT(Plimsoll({"events"}).out, ContainsRegex("ContainerStopped +default/web/b "));
+  EXPECT_EQ(Plimsoll({"wait", "--timeout", "1", "web/a"}).exit.code, 1);
+  EXPECT_EQ(Plimsoll({"rm", "--all"}).exit.code, 1) << "it runs";
+  EXPECT_EQ(Plimsoll({"rm", "--all", "--force"}).out, "default/web\n");
+}
+
+TEST_F(CliTest, PruneRemovesWhatEndedAndNothingElse) {
+  const std::string ends = absl::StrCat("  containers:\n", ContainerOf("a", "exit 0"));
+  const std::string goes_on = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"));
+  ASSERT_EQ(Plimsoll({"image", "import", dir_.path() + "/rootfs", "--name", "unused"}).exit.code,
+            0);
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("lasting", goes_on)}).exit.code, 0);
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("ended", ends)}).exit.code, 0);
+  EXPECT_EQ(Plimsoll({"wait", "ended"}).exit.code, 0);
+  const RunResult unasked = Plimsoll({"prune"});
+  EXPECT_EQ(unasked.exit.code, 2) << "nobody can be asked";
+  EXPECT_THAT(unasked.err, AllOf(HasSubstr("default/ended"), HasSubstr("--yes"),
+                                 Not(HasSubstr("default/lasting"))));
+  EXPECT_THAT(Plimsoll({"pods"}).out, HasSubstr("ended"));
+  const RunResult pruned = Plimsoll({"prune", "--yes"});
+  EXPECT_EQ(pruned.exit.code, 0) << pruned.err;
+  EXPECT_THAT(pruned.out, AllOf(HasSubstr("removed 1 pods"), HasSubstr("freed")));
+  EXPECT_THAT(Plimsoll({"pods"}).out, AllOf(HasSubstr("lasting"), Not(HasSubstr("ended"))));
+  EXPECT_THAT(Plimsoll({"images"}).out, HasSubstr("busybox"));
+  EXPECT_EQ(Plimsoll({"stop", "-t", "0", "--all"}).out, "default/lasting\n");
+  EXPECT_EQ(Plimsoll({"rm", "--all"}).exit.code, 0);
+  EXPECT_EQ(Plimsoll({"prune", "--yes"}).exit.code, 0);
+  EXPECT_THAT(Plimsoll({"images", "-q"}).out, IsEmpty());
+}
+
+TEST_F(CliTest, LogsAreCutByTime) {
+  const std::string spec =
+      absl::StrCat("  containers:\n", ContainerOf("a", "echo early; sleep 3; echo late"));
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  EXPECT_EQ(Plimsoll({"wait", "web"}).exit.code, 0);
+  const std::string both = Plimsoll({"logs", "-t", "web"}).out;
+  const std::string first = both.substr(0, both.find(' '));
+  EXPECT_EQ(Plimsoll({"logs", "--until", first, "web"}).out, "early\n");
+  EXPECT_EQ(Plimsoll({"logs", "--since", "1h", "web"}).out, "early\nlate\n");
+  absl::Time early;
+  ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, first, &early, nullptr)) << both;
+  const std::string after =
+      absl::FormatTime(absl::RFC3339_full, early + absl::Seconds(1), absl::UTCTimeZone());
+  EXPECT_EQ(Plimsoll({"logs", "--since", after, "web"}).out, "late\n");
+  EXPECT_EQ(Plimsoll({"logs", "--since", "soon", "web"}).exit.code, 2);
+  EXPECT_EQ(Plimsoll({"rm", "web"}).exit.code, 0);
 }
 
 TEST_F(CliTest, ADetachedRunPrintsIdsAlone) {
@@ -470,9 +600,9 @@ TEST_F(CliTest, RunPrintsADocumentForPrograms) {
   EXPECT_THAT(ended.err, HasSubstr("hello")) << "what containers print goes aside";
   auto document = nlohmann::json::parse(ended.out, nullptr, /*allow_exceptions=*/false);
   ASSERT_FALSE(document.is_discarded()) << ended.out;
-  EXPECT_EQ(document["exit_code"], 3);
+  EXPECT_EQ(document["exitCode"], 3);
   EXPECT_EQ(document["pods"][0]["name"], "ended");
-  EXPECT_EQ(document["pods"][0]["containers"][0]["exit_code"], 3);
+  EXPECT_EQ(document["pods"][0]["containers"][0]["exitCode"], 3);
   EXPECT_EQ(document["pods"][0]["containers"][0]["state"], "exited");
 
   const std::string runs = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"));
@@ -481,7 +611,7 @@ TEST_F(CliTest, RunPrintsADocumentForPrograms) {
   document = nlohmann::json::parse(detached.out, nullptr, /*allow_exceptions=*/false);
   ASSERT_FALSE(document.is_discarded()) << detached.out;
   EXPECT_EQ(document["pods"][0]["containers"][0]["state"], "running");
-  const std::string id = document["pods"][0]["sandbox_id"];
+  const std::string id = document["pods"][0]["sandboxId"];
   EXPECT_THAT(Plimsoll({"inspect", "runs"}).out, HasSubstr(id));
   EXPECT_EQ(Plimsoll({"rm", "--force", id}).exit.code, 0);
 }

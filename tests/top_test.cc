@@ -86,34 +86,34 @@ TEST_F(TopTest, OneDocumentFromRequestToUse) {
   ASSERT_TRUE(Eventually(
       [&] {
         container = Find(Top({"--once", "-o", "json"}).out, id);
-        return container.is_object() && container["used"]["cpu_millis"].is_number() &&
-               container["used"]["cpu_millis"] > 0 && container["throttled_percent"] > 0;
+        return container.is_object() && container["used"]["cpuMillis"].is_number() &&
+               container["used"]["cpuMillis"] > 0 && container["throttledPercent"] > 0;
       },
       absl::Seconds(60)))
       << container;
-  EXPECT_EQ(container["pod_sandbox_id"], pod);
+  EXPECT_EQ(container["podSandboxId"], pod);
   EXPECT_EQ(container["asked"]["requests"]["cpu"], "50m");
   EXPECT_EQ(container["asked"]["limits"]["memory"], "64Mi");
-  EXPECT_EQ(container["allotted"]["cpu_millis"], 100);
-  EXPECT_EQ(container["allotted"]["memory_bytes"], 64 * kMiB);
+  EXPECT_EQ(container["allotted"]["cpuMillis"], 100);
+  EXPECT_EQ(container["allotted"]["memoryBytes"], 64 * kMiB);
   EXPECT_GE(container["used"]["processes"], 1);
-  EXPECT_GT(container["used"]["memory_bytes"], 0);
-  EXPECT_LE(container["throttled_percent"], 100);
+  EXPECT_GT(container["used"]["memoryBytes"], 0);
+  EXPECT_LE(container["throttledPercent"], 100);
   if (Cgroups().layout() == linux::CgroupLayout::kV2 && Host().Exists("proc/pressure/cpu")) {
-    EXPECT_TRUE(container["pressure"]["cpu"]["some_avg10"].is_number()) << container;
+    EXPECT_TRUE(container["pressure"]["cpu"]["someAvg10"].is_number()) << container;
   }
   // What is changed is seen in the next.
   const RunResult updated = Update({id, "--cpu", "200m", "--memory", "96Mi"});
   ASSERT_EQ(updated.exit.code, 0) << updated.err;
   container = Find(Top({"--once", "-o", "json"}).out, id);
-  EXPECT_EQ(container["allotted"]["cpu_millis"], 200);
-  EXPECT_EQ(container["allotted"]["memory_bytes"], 96 * kMiB);
+  EXPECT_EQ(container["allotted"]["cpuMillis"], 200);
+  EXPECT_EQ(container["allotted"]["memoryBytes"], 96 * kMiB);
   EXPECT_EQ(container["asked"]["limits"]["cpu"], "200m");
   EXPECT_EQ(container["asked"]["requests"]["cpu"], "50m");
   // Below the request: what was asked for stays, and is not told otherwise.
   ASSERT_EQ(Update({id, "--cpu", "20m"}).exit.code, 0);
   container = Find(Top({"--once", "-o", "json"}).out, id);
-  EXPECT_EQ(container["allotted"]["cpu_millis"], 20);
+  EXPECT_EQ(container["allotted"]["cpuMillis"], 20);
   EXPECT_EQ(container["asked"]["limits"]["cpu"], "200m");
 }
 
@@ -164,6 +164,27 @@ TEST_F(TopTest, ATerminalIsDrawnOverAndLeftAsItWas) {
   ASSERT_EQ(tcgetattr(kept.get(), &after), 0);
   EXPECT_EQ(before.c_lflag, after.c_lflag);
   EXPECT_EQ(before.c_oflag, after.c_oflag);
+  EXPECT_EQ(before.c_iflag, after.c_iflag);
+}
+
+TEST_F(TopTest, TheKeyQEndsItAndTheTerminalIsLeftAsItWas) {
+  Ends terminal = OpenTerminal(80);
+  const UniqueFd kept(fcntl(terminal.there.get(), F_DUPFD_CLOEXEC, 0));
+  termios before = {};
+  ASSERT_EQ(tcgetattr(kept.get(), &before), 0);
+  WatchedProgram top(Argv({"--interval", "1m"}), std::move(terminal));
+  ASSERT_TRUE(top.Await([](const std::string& text) { return Count(text, "CPU ASKED") >= 1; }))
+      << top.printed();
+  termios meanwhile = {};
+  ASSERT_EQ(tcgetattr(kept.get(), &meanwhile), 0);
+  EXPECT_EQ(meanwhile.c_lflag & (ICANON | ECHO), 0u);
+  EXPECT_NE(meanwhile.c_lflag & ISIG, 0u) << "Ctrl-C is a signal";
+  top.Type("xq");
+  EXPECT_EQ(top.AwaitEnd(), 0);
+  EXPECT_TRUE(absl::EndsWith(top.printed(), "\x1b[?25h\x1b[?1049l")) << top.printed();
+  termios after = {};
+  ASSERT_EQ(tcgetattr(kept.get(), &after), 0);
+  EXPECT_EQ(before.c_lflag, after.c_lflag);
   EXPECT_EQ(before.c_iflag, after.c_iflag);
 }
 

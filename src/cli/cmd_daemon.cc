@@ -1,9 +1,8 @@
-// plimsoll daemon status, plimsoll events, plimsoll version
+// plimsoll daemon status, plimsoll version
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -77,107 +76,17 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
   return kExitOk;
 }
 
-absl::Status NoEventsWithoutADaemon(const absl::Status& status) {
-  return WithHint(
-      absl::UnavailableError(absl::StrCat(status.message(), ", so there are no events")),
-      "A daemon keeps the events of its own time in memory. `plimsoll events --follow` "
-      "starts one and prints what happens from then on.");
-}
-
-bool IsCutOff(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsCancelled(status);
-}
-
-// From where on events are wanted: after one of them, or after a time.
-struct Since {
-  uint64_t sequence = 0;
-  absl::Time time = absl::InfinitePast();
-};
-
-// "17", "10m", "2026-11-21T03:10:53Z".
-absl::StatusOr<Since> ReadSince(const std::string& text) {
-  Since since;
-  absl::Duration ago;
-  if (text.empty()) return since;
-  // What SimpleAtoi can't read to its end it writes all the same, as far as it came.
-  if (decltype(since.sequence) sequence = 0; absl::SimpleAtoi(text, &sequence)) {
-    since.sequence = sequence;
-    return since;
-  }
-  if (absl::ParseDuration(text, &ago) && ago >= absl::ZeroDuration()) {
-    since.time = absl::Now() - ago;
-    return since;
-  }
-  if (absl::ParseTime(absl::RFC3339_full, text, &since.time, nullptr)) return since;
-  return UsageError(absl::InvalidArgumentError(
-      absl::StrCat("--since: \"", text,
-                   "\" is no sequence number (17), no time ago (10m, 1h30m) and no time "
-                   "(2026-11-21T03:10:53Z)")));
-}
-
-absl::StatusOr<int> Events(const CommandContext& context, bool follow,
-                           const std::string& since_text) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Since since, ReadSince(since_text));
-  // To follow what later commands do, one of our own will do; they join it.
-  auto connected = context.Connect(/*may_start=*/follow);
-  if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
-    return NoEventsWithoutADaemon(connected.status());
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
-  absl::Status failure;
-  bool any = false;
-  const auto print = [&](const node::Event& event) {
-    if (absl::FromUnixNanos(event.timestamp()) < since.time) return true;
-    any = true;
-    if (context.for_programs()) {
-      failure = PrintMessage(event, context.format());
-      if (context.format() == OutputFormat::kYaml) Print("---\n");
-      return failure.ok();
-    }
-    const std::string& id =
-        event.container_id().empty() ? event.sandbox_id() : event.container_id();
-    std::string type = event.type();
-    type.resize(std::max<size_t>(type.size(), 17), ' ');
-    std::string line = absl::StrCat(
-        absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixNanos(event.timestamp()),
-                         absl::LocalTimeZone()),
-        "  ", type, "  ", ShortId(id), id.empty() ? "" : "  ", Printable(event.message()));
-    line.erase(line.find_last_not_of(' ') + 1);
-    Print(line + "\n");
-    return true;
-  };
-  if (follow) {
-    client->SetPatience({.wait = absl::Minutes(1), .lost = [] {
-                           PrintNote("plimsoll: the daemon has gone; waiting for the next...\n");
-                         }});
-  }
-  absl::Status status = client->ListEvents(since.sequence, follow, print);
-  while (follow && failure.ok() && IsCutOff(status) && client->AwaitDaemon()) {
-    PrintNote(
-        "plimsoll: a daemon is there again; its events begin with its start, numbered from 1\n");
-    status = client->ListEvents(/*since=*/0, follow, print);
-  }
-  PLIMSOLL_RETURN_IF_ERROR(failure);
-  PLIMSOLL_RETURN_IF_ERROR(status);
-  if (!any && !context.for_programs()) {
-    PrintNote(
-        "No events. A daemon keeps those of its own time in memory; one that a command started "
-        "ends with the last command that uses it.\n");
-  }
-  return kExitOk;
-}
-
 // {"client": {"version": ...}, "server": what the daemon says or null, "server_error": why}.
 std::string VersionJson(const absl::StatusOr<cri::VersionResponse>& server) {
   nlohmann::ordered_json document = {{"client", {{"version", PLIMSOLL_VERSION}}}};
   document["server"] = nullptr;
-  document["server_error"] = nullptr;
+  document["serverError"] = nullptr;
   if (server.ok()) {
     document["server"] = {{"version", server->runtime_version()},
                           {"name", server->runtime_name()},
-                          {"cri_version", server->runtime_api_version()}};
+                          {"criVersion", server->runtime_api_version()}};
   } else {
-    document["server_error"] = std::string(server.status().message());
+    document["serverError"] = std::string(server.status().message());
   }
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -217,24 +126,6 @@ void AddDaemonCommand(CLI::App& app, CommandContext& context) {
                              "Show the state of the daemon, and what the machine lacks.\n\n"
                              "When none runs, one is started for as long as this takes.");
   context.Act(status, [&context] { return DaemonStatus(context); });
-}
-
-void AddEventsCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* events =
-      app.add_subcommand("events",
-                         "Print what happened, oldest first.\n\n"
-                         "The daemon keeps events in memory: what happened before "
-                         "it started is not in them. Where none runs there are none; "
-                         "with --follow one is started.");
-  auto follow = std::make_shared<bool>(false);
-  auto since = std::make_shared<std::string>();
-  events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
-  events
-      ->add_option("--since", *since,
-                   "Only events after this sequence number (-o json shows it), of the last so long "
-                   "(10m), or after a time (2026-11-21T03:10:53Z)")
-      ->type_name("NUMBER|DURATION|TIME");
-  context.Act(events, [&context, follow, since] { return Events(context, *follow, *since); });
 }
 
 void AddVersionCommand(CLI::App& app, CommandContext& context) {

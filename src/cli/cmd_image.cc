@@ -127,7 +127,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
     if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
     request.set_path(resolved);
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.ConnectToBringIn());
   absl::StatusOr<node::ImageProgress::Done> done;
   {
     ProgressBar bar(absl::StrCat("importing ", path));
@@ -163,15 +163,19 @@ absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::str
 absl::StatusOr<int> Pull(const CommandContext& context, const std::string& reference,
                          const std::string& auth_file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::AuthConfig auth, ReadAuth(auth_file, reference));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.ConnectToBringIn());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto done, PullWithProgress(*client, reference, auth));
   NoteForeignArchitecture(*client, done.image_id());
   return PrintDone(context, done, reference);
 }
 
-absl::StatusOr<int> List(const CommandContext& context) {
+absl::StatusOr<int> List(const CommandContext& context, bool quiet) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
+  if (quiet) {
+    for (const cri::Image& image : images) Print(absl::StrCat(image.id(), "\n"));
+    return kExitOk;
+  }
   if (context.for_programs()) {
     cri::ListImagesResponse response;
     for (const cri::Image& image : images) *response.add_images() = image;
@@ -244,16 +248,11 @@ absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& na
   return kExitOk;
 }
 
-}  // namespace
-
-void AddImageCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* image = app.add_subcommand("image", "Import, pull, list and remove images.");
-  image->require_subcommand(1);
-
-  CLI::App* import = image->add_subcommand("import",
-                                           "Bring in an image from a file or directory: an OCI "
-                                           "layout or docker-archive, or a plain root "
-                                           "file system (directory or tar).");
+void AddImport(CLI::App& image, CommandContext& context) {
+  CLI::App* import = image.add_subcommand("import",
+                                          "Bring in an image from a file or directory: an OCI "
+                                          "layout or docker-archive, or a plain root "
+                                          "file system (directory or tar).");
   auto path = std::make_shared<std::string>();
   auto import_name = std::make_shared<std::string>();
   import
@@ -264,8 +263,9 @@ void AddImageCommand(CLI::App& app, CommandContext& context) {
       ->type_name("IMAGE");
   context.Act(import,
               [&context, path, import_name] { return Import(context, *path, *import_name); });
+}
 
-  CLI::App* pull = image->add_subcommand("pull", "Pull an image from a registry.");
+void SetUpPull(CLI::App* pull, CommandContext& context) {
   auto reference = std::make_shared<std::string>();
   auto auth_file = std::make_shared<std::string>();
   pull->add_option("image", *reference, "NAME[:TAG] or NAME@sha256:DIGEST")
@@ -276,23 +276,43 @@ void AddImageCommand(CLI::App& app, CommandContext& context) {
       ->type_name("FILE");
   context.Act(pull,
               [&context, reference, auth_file] { return Pull(context, *reference, *auth_file); });
+}
 
-  CLI::App* list = image->add_subcommand("list", "List images.");
-  list->alias("ls");
-  context.Act(list, [&context] { return List(context); });
+void SetUpList(CLI::App* list, CommandContext& context) {
+  auto quiet = std::make_shared<bool>(false);
+  list->add_flag("-q,--quiet", *quiet, "Print ids alone, a line each");
+  context.Act(list, [&context, quiet] { return List(context, *quiet); });
+}
 
-  CLI::App* remove = image->add_subcommand("remove", "Remove images, or names of one.");
-  remove->alias("rm");
+void SetUpRemove(CLI::App* remove, CommandContext& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   remove->add_option("image", *names, "Names or ids")->type_name("IMAGE")->required();
   auto force = std::make_shared<bool>(false);
   remove->add_flag("-f,--force", *force, "Also when containers use it");
   context.Act(remove, [&context, names, force] { return Remove(context, *names, *force); });
+}
 
+}  // namespace
+
+void AddImageCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* image = app.add_subcommand("image", "Import, pull, list and remove images.");
+  image->require_subcommand(1);
+  AddImport(*image, context);
+  SetUpPull(image->add_subcommand("pull", "Pull an image from a registry."), context);
+  CLI::App* list = image->add_subcommand("list", "List images.");
+  list->alias("ls");
+  SetUpList(list, context);
+  CLI::App* remove = image->add_subcommand("remove", "Remove images, or names of one.");
+  remove->alias("rm");
+  SetUpRemove(remove, context);
   CLI::App* inspect = image->add_subcommand("inspect", "Show everything about an image.");
   auto inspected = std::make_shared<std::string>();
   inspect->add_option("image", *inspected, "Name or id")->type_name("IMAGE")->required();
   context.Act(inspect, [&context, inspected] { return Inspect(context, *inspected); });
+
+  SetUpList(app.add_subcommand("images", "List images: the same as `image list`."), context);
+  SetUpPull(app.add_subcommand("pull", "Pull an image: the same as `image pull`."), context);
+  SetUpRemove(app.add_subcommand("rmi", "Remove images: the same as `image remove`."), context);
 }
 
 }  // namespace plimsoll::cli

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/cri_log.h"
 #include "cli/lookup.h"
+#include "cli/moment.h"
 #include "cli/text.h"
 
 namespace plimsoll::cli {
@@ -24,6 +25,14 @@ struct LogsArguments {
   bool follow = false;
   bool timestamps = false;
   int64_t tail = -1;
+  std::string since;
+  std::string until;
+};
+
+// What of a log is asked for.
+struct Span {
+  absl::Time since = absl::InfinitePast();
+  absl::Time until = absl::InfiniteFuture();  // itself included
 };
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
@@ -92,9 +101,10 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
 }
 
 // `all`: what is there now, else some of it. True: there may be more.
-absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments,
+absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
                               const std::function<void(Output)>& sink, bool all, bool flush) {
   const auto take = [&](const LogLine& line) {
+    if (line.time < span.since || line.time > span.until) return;
     sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
   };
   // What was put aside when the log got long comes first.
@@ -109,9 +119,10 @@ absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments,
   return false;
 }
 
-absl::Status FollowAll(Client& client, std::vector<Source>& sources,
-                       const LogsArguments& arguments) {
-  while (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; })) {
+absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsArguments& arguments,
+                       const Span& span) {
+  while (absl::Now() <= span.until &&
+         std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; })) {
     bool more = false;
     for (Source& source : sources) {
       if (source.ended) continue;
@@ -125,8 +136,8 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources,
                          ShellQuote(arguments.name)));
       }
       source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
-      PLIMSOLL_ASSIGN_OR_RETURN(const bool rest,
-                                ReadOnce(source, arguments, Write, source.ended, source.ended));
+      PLIMSOLL_ASSIGN_OR_RETURN(
+          const bool rest, ReadOnce(source, arguments, span, Write, source.ended, source.ended));
       more |= rest;
     }
     if (!more) absl::SleepFor(kPollInterval);
@@ -134,7 +145,21 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources,
   return absl::OkStatus();
 }
 
+absl::StatusOr<Span> ReadSpan(const LogsArguments& arguments) {
+  Span span;
+  const absl::Time now = absl::Now();
+  if (!arguments.since.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(span.since, ReadMoment("--since", arguments.since, now));
+  }
+  if (!arguments.until.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(span.until, ReadMoment("--until", arguments.until, now));
+  }
+  if (span.since <= span.until) return span;
+  return UsageError(absl::InvalidArgumentError("--since is after --until"));
+}
+
 absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Span span, ReadSpan(arguments));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   if (arguments.follow) {
     client->SetPatience(
@@ -155,14 +180,14 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
     const auto sink = [&](Output output) {
       all ? Write(output) : lines.push_back(std::move(output));
     };
-    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, sink, /*all=*/true,
+    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, span, sink, /*all=*/true,
                                       /*flush=*/!arguments.follow || !running)
                                  .status());
     const size_t keep =
         std::min(lines.size(), static_cast<size_t>(std::max<int64_t>(0, arguments.tail)));
     for (size_t i = lines.size() - keep; i < lines.size(); ++i) Write(lines[i]);
   }
-  if (arguments.follow) PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments));
+  if (arguments.follow) PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments, span));
   return kExitOk;
 }
 
@@ -180,6 +205,11 @@ void AddLogsCommand(CLI::App& app, CommandContext& context) {
   logs->add_option("--tail", arguments->tail, "Only the last lines of each container")
       ->type_name("LINES")
       ->check(ZeroOrMore());
+  logs->add_option("--since", arguments->since,
+                   absl::StrCat("Only what was printed since then: ", kMomentForms))
+      ->type_name("DURATION|TIME");
+  logs->add_option("--until", arguments->until, "Only what was printed until then; as --since")
+      ->type_name("DURATION|TIME");
   context.Act(logs, [&context, arguments] { return Logs(context, *arguments); });
 }
 

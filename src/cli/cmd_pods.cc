@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/filters.h"
 #include "cli/pod_to_cri.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -39,11 +40,21 @@ absl::StatusOr<std::string> AddressesOf(Client& client, const cri::PodSandbox& p
   return addresses;
 }
 
-absl::StatusOr<int> Pods(const CommandContext& context) {
+struct PodsArguments {
+  bool quiet = false;
+  ListFilters filters;
+};
+
+absl::StatusOr<int> Pods(const CommandContext& context, const PodsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(auto pods, client->ListPodSandboxes());
+  std::erase_if(pods, [&](const cri::PodSandbox& pod) { return !Matches(arguments.filters, pod); });
   std::sort(pods.begin(), pods.end(),
             [](const auto& a, const auto& b) { return a.created_at() > b.created_at(); });
+  if (arguments.quiet) {
+    for (const cri::PodSandbox& pod : pods) Print(absl::StrCat(pod.id(), "\n"));
+    return kExitOk;
+  }
   if (context.for_programs()) {
     cri::ListPodSandboxResponse response;
     for (const cri::PodSandbox& pod : pods) *response.add_items() = pod;
@@ -69,7 +80,7 @@ absl::StatusOr<int> Pods(const CommandContext& context) {
       PLIMSOLL_ASSIGN_OR_RETURN(addresses, AddressesOf(*client, pod));
     }
     table.AddRow({wide ? pod.id() : ShortId(pod.id()), pod.metadata().namespace_(),
-                  pod.metadata().name(), pod.state() == cri::SANDBOX_READY ? "Ready" : "Stopped",
+                  pod.metadata().name(), StateText(pod.state()),
                   absl::StrCat(of_pod.running, "/", of_pod.all),
                   HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
                   AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
@@ -83,7 +94,10 @@ absl::StatusOr<int> Pods(const CommandContext& context) {
 
 void AddPodsCommand(CLI::App& app, CommandContext& context) {
   CLI::App* pods = app.add_subcommand("pods", "List pods.");
-  context.Act(pods, [&context] { return Pods(context); });
+  auto arguments = std::make_shared<PodsArguments>();
+  pods->add_flag("-q,--quiet", arguments->quiet, "Print ids alone, a line each");
+  AddFilterOptions(*pods, {"ready", "stopped"}, &arguments->filters);
+  context.Act(pods, [&context, arguments] { return Pods(context, *arguments); });
 }
 
 }  // namespace plimsoll::cli

@@ -181,7 +181,7 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
 absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodManifest> pods, ReadAllManifests(arguments.files));
   Interrupts interrupts;  // before gRPC starts its threads
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.ConnectToBringIn());
   std::atomic<bool> begun = false;
   interrupts.OnInterrupt([&client, &begun](int count) { OnInterrupt(*client, begun, count); });
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };

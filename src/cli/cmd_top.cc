@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
+#include "cli/key_watch.h"
 #include "cli/screen.h"
 #include "cli/text.h"
 #include "cli/top_report.h"
@@ -59,14 +61,21 @@ class Top {
   Top(const CommandContext& context, const TopArguments& arguments, absl::Duration interval)
       : context_(context), arguments_(arguments), interval_(interval) {}
 
-  // Until Ctrl-C, or the first figures with --once.
+  // Until Ctrl-C or q, or the first figures with --once.
   absl::Status Run() {
     Interrupts interrupts;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context_.Connect());
-    interrupts.OnInterrupt([&](int count) {
-      if (count == 1) stop_.Notify();
+    const auto end = [&] {
+      if (!ending_.exchange(true)) stop_.Notify();
       client->Abandon();
-    });
+    };
+    interrupts.OnInterrupt([&end](int) { end(); });
+    std::optional<KeyWatch> keys;
+    if (DrawsOver()) {
+      keys.emplace([&end](char key) {
+        if (key == 'q' || key == 'Q') end();
+      });
+    }
     if (!arguments_.once) {
       client->SetPatience(
           {.wait = absl::Minutes(1),
@@ -75,17 +84,22 @@ class Top {
     }
     // One that came meanwhile.
     const absl::Status status = interrupts.count() > 0 ? absl::OkStatus() : Watch(*client);
+    keys.reset();
     interrupts.OnInterrupt(nullptr);
     return stop_.HasBeenNotified() ? absl::OkStatus() : status;
   }
 
  private:
+  bool DrawsOver() const {
+    return isatty(STDOUT_FILENO) != 0 && !context_.for_programs() && !arguments_.once;
+  }
+
   absl::Status Watch(Client& client) {
     PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.ListUsage());
     absl::Time since = absl::Now();
     // Only now that there is something to show: an error stays on the usual screen.
     std::optional<Screen> screen;
-    if (isatty(STDOUT_FILENO) != 0 && !context_.for_programs() && !arguments_.once) {
+    if (DrawsOver()) {
       screen.emplace();
       PLIMSOLL_RETURN_IF_ERROR(
           Show(TopRows(before, before, OrderOf(arguments_.sort)), absl::ZeroDuration(), &*screen));
@@ -115,7 +129,7 @@ class Top {
     if (screen != nullptr) {
       screen->Show(absl::StrCat(absl::FormatTime("%H:%M:%S", absl::Now(), absl::LocalTimeZone()),
                                 "  ", rows.size(), rows.size() == 1 ? " container" : " containers",
-                                ", every ", absl::FormatDuration(interval_), "; Ctrl-C ends it\n\n",
+                                ", every ", absl::FormatDuration(interval_), "; q ends it\n\n",
                                 table));
     } else {
       Print(absl::StrCat(is_first ? "" : "\n", table));
@@ -126,6 +140,7 @@ class Top {
   const CommandContext& context_;
   const TopArguments& arguments_;
   const absl::Duration interval_;
+  std::atomic<bool> ending_ = false;
   absl::Notification stop_;
   bool first_ = true;
 };
@@ -145,7 +160,8 @@ void AddTopCommand(CLI::App& app, CommandContext& context) {
       "Of CPU and memory: asked is request/limit as the pod has it, allotted is the limit that the "
       "kernel enforces. Throttled is the part of the CPU quota's periods in which a container was "
       "held back, pressure the part of the last ten seconds in which some of its tasks waited, "
-      "where the kernel has PSI. On a terminal the table is drawn over until Ctrl-C; otherwise "
+      "where the kernel has PSI. On a terminal the table is drawn over until q or Ctrl-C; "
+      "otherwise "
       "each is printed below the last, or is a document of its own with -o json.");
   auto arguments = std::make_shared<TopArguments>();
   top->add_option("--interval", arguments->interval,

@@ -1,11 +1,16 @@
 #include "cli/command.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cmath>
 #include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/closest_word.h"
+#include "base/status.h"
+#include "cli/known_elsewhere.h"
 #include "cli/text.h"
 
 #ifndef PLIMSOLL_VERSION
@@ -60,10 +65,6 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-std::string Help(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.help() : app.help(FullName(*app.get_parent()));
-}
-
 int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
@@ -86,7 +87,12 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     message = absl::StrCat(FullName(at), word[0] == '-' ? " has no option " : " does not know ",
                            ShellQuote(word));
     const std::string closest = ClosestWord(word, candidates);
-    if (!closest.empty()) hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
+    const std::string instead = at.get_parent() == nullptr ? InsteadOf(word) : "";
+    if (!instead.empty()) {
+      hint = instead;
+    } else if (!closest.empty()) {
+      hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
+    }
     if (at.get_name() == "classes" && word == "assign") {
       hint = absl::StrCat("Did you mean `plimsoll assign`? ", hint);
     }
@@ -103,6 +109,10 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
+std::string HelpOf(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.help() : app.help(FullName(*app.get_parent()));
+}
+
 OutputFormat CommandContext::format() const {
   return output == "json"   ? OutputFormat::kJson
          : output == "yaml" ? OutputFormat::kYaml
@@ -111,7 +121,20 @@ OutputFormat CommandContext::format() const {
 }
 
 absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) const {
+  struct stat info = {};
+  if (may_start && !root.empty() && stat(root.c_str(), &info) != 0) {
+    // Who only looks makes no directory.
+    const int error = errno;
+    return WithHint(ErrnoStatus(error, absl::StrCat("--root ", root)),
+                    error == ENOENT ? "Nothing is kept there. `plimsoll image import`, `plimsoll "
+                                      "pull` and `plimsoll run` make the directory."
+                                    : "");
+  }
   return Client::Connect({.address = address, .root = root, .may_start = may_start});
+}
+
+absl::StatusOr<std::unique_ptr<Client>> CommandContext::ConnectToBringIn() const {
+  return Client::Connect({.address = address, .root = root});
 }
 
 void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
@@ -143,7 +166,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   app.fallthrough();
-  app.set_version_flag("--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
+  app.set_version_flag("-v,--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
                        "Print the version and exit");
   app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
       ->type_name("ADDRESS");
@@ -163,6 +186,8 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddPortForwardCommand(app, context);
   AddStopCommand(app, context);
   AddRmCommand(app, context);
+  AddWaitCommand(app, context);
+  AddPruneCommand(app, context);
   AddTopCommand(app, context);
   AddUpdateCommand(app, context);
   AddClassesCommand(app, context);
@@ -174,16 +199,22 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddEventsCommand(app, context);
   AddVersionCommand(app, context);
   AddCompletionCommand(app, context);
+  AddHelpCommand(app, context);
 }
 
 int RunProgramMain(int argc, char** argv) {
   CommandContext context;
   CLI::App app("", "plimsoll");
   BuildApp(app, context);
+  if (argc <= 1) {
+    // As help, but no success: a script whose command is an empty variable has failed.
+    PrintNote(HelpOf(app));
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    Print(Help(Innermost(app)));
+    Print(HelpOf(Innermost(app)));
     return kExitOk;
   } catch (const CLI::CallForVersion& version) {
     Print(absl::StrCat(version.what(), "\n"));

@@ -30,7 +30,10 @@ struct CommandContext {
   bool for_programs() const {
     return format() == OutputFormat::kJson || format() == OutputFormat::kYaml;
   }
+  // `may_start`: a daemon of our own, where none runs.
   absl::StatusOr<std::unique_ptr<Client>> Connect(bool may_start = true) const;
+  // As Connect, for commands that bring something in: the directory of --root need not be there.
+  absl::StatusOr<std::unique_ptr<Client>> ConnectToBringIn() const;
 
   // Makes `run` the action when `command` is the one that was given.
   void Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
@@ -47,6 +50,9 @@ void AddAttachCommand(CLI::App& app, CommandContext& context);
 void AddPortForwardCommand(CLI::App& app, CommandContext& context);
 void AddStopCommand(CLI::App& app, CommandContext& context);
 void AddRmCommand(CLI::App& app, CommandContext& context);
+void AddWaitCommand(CLI::App& app, CommandContext& context);
+
+void AddPruneCommand(CLI::App& app, CommandContext& context);
 void AddTopCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
 void AddClassesCommand(CLI::App& app, CommandContext& context);
@@ -54,12 +60,18 @@ void AddClassesCommand(CLI::App& app, CommandContext& context);
 void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
 void AddTopologyCommand(CLI::App& app, CommandContext& context);
+// With `images`, `pull` and `rmi`, which are `image list`, `image pull` and `image remove`.
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
 void AddDoctorCommand(CLI::App& app, CommandContext& context);
 void AddEventsCommand(CLI::App& app, CommandContext& context);
 void AddVersionCommand(CLI::App& app, CommandContext& context);
 void AddCompletionCommand(CLI::App& app, CommandContext& context);
+
+void AddHelpCommand(CLI::App& app, CommandContext& context);
+
+// What `--help` prints.
+std::string HelpOf(const CLI::App& app);
 
 // Takes a number of 0 or more; its message is shorter than that of CLI::NonNegativeNumber.
 CLI::Validator ZeroOrMore();

@@ -222,6 +222,55 @@ TEST(Command, UsageErrorsSuggest) {
   EXPECT_EQ(RunMain({"--address", "unix:///a", "--root", "/b", "ps"}).code, kExitUsage);
 }
 
+TEST(Command, WordsOfOtherToolsAreAnswered) {
+  for (const auto& [word, advice] : {std::pair("start", "plimsoll run MANIFEST"),
+                                     {"restart", "plimsoll rm --force POD"},
+                                     {"kill", "plimsoll stop --time 0"},
+                                     {"load", "plimsoll image import"}}) {
+    const Printed said = RunMain({word, "web"});
+    EXPECT_EQ(said.code, kExitUsage);
+    EXPECT_THAT(said.err, AllOf(HasSubstr("does not know"), HasSubstr(advice)));
+  }
+}
+
+TEST(Command, WithoutAWordItShowsItsHelpAndIsNoSuccess) {
+  const Printed bare = RunMain({});
+  EXPECT_EQ(bare.code, kExitUsage);
+  EXPECT_EQ(bare.out, "");
+  EXPECT_THAT(bare.err, AllOf(HasSubstr("run"), HasSubstr("--root"), HasSubstr("images")));
+}
+
+TEST(Command, HelpIsACommandToo) {
+  EXPECT_EQ(RunMain({"help"}).out, RunMain({"--help"}).out);
+  EXPECT_EQ(RunMain({"help", "image", "pull"}).out, RunMain({"image", "pull", "--help"}).out);
+  EXPECT_EQ(RunMain({"help", "image", "rm"}).out, RunMain({"image", "remove", "--help"}).out);
+  const Printed unknown = RunMain({"help", "pss"});
+  EXPECT_EQ(unknown.code, kExitUsage);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean `ps`?"));
+}
+
+TEST(Command, WhatOnlyLooksMakesNoRoot) {
+  const TestDir dir;
+  const std::string root = dir.path() + "/r";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"ps"}, {"images"}, {"inspect", "x"}, {"stop", "--all"}}) {
+    std::vector<std::string> all = {"--root", root};
+    all.insert(all.end(), words.begin(), words.end());
+    const Printed said = RunMain(all);
+    EXPECT_EQ(said.code, kExitError);
+    EXPECT_THAT(said.err, AllOf(HasSubstr(root), HasSubstr("image import")));
+    EXPECT_FALSE(dir.root().Exists("r"));
+  }
+}
+
+TEST(Command, WhichPodsToStopOrRemoveIsSaid) {
+  for (const char* command : {"stop", "rm"}) {
+    EXPECT_EQ(RunMain({command}).code, kExitUsage);
+    EXPECT_THAT(RunMain({command}).err, HasSubstr("--all"));
+    EXPECT_EQ(RunMain({command, "--all", "web"}).code, kExitUsage);
+  }
+}
+
 TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
   const Printed help = RunMain({"image", "import", "--help"});
   EXPECT_EQ(help.code, 0);
@@ -260,6 +309,7 @@ TEST(Command, VersionAsAFlagNeedsNoDaemon) {
   const Printed version = RunMain({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_THAT(version.out, HasSubstr("plimsoll "));
+  EXPECT_EQ(RunMain({"-v"}).out, version.out);
 }
 
 TEST(Command, WithoutADaemonAtAnAddress) {
@@ -292,7 +342,7 @@ TEST(Command, VersionWithoutADaemon) {
   const auto document = nlohmann::json::parse(json.out);
   EXPECT_FALSE(document["client"]["version"].get<std::string>().empty());
   EXPECT_TRUE(document["server"].is_null());
-  EXPECT_THAT(document["server_error"].get<std::string>(), HasSubstr("no daemon runs in"));
+  EXPECT_THAT(document["serverError"].get<std::string>(), HasSubstr("no daemon runs in"));
   EXPECT_EQ(json.err, "");
   const Printed text = RunMain({"version", "--root", root});
   EXPECT_EQ(text.code, kExitOk);
@@ -569,7 +619,7 @@ TEST(Output, MapsAreSortedAndTheRestIsInItsOrder) {
   const std::string json = *ToJson(status);
   EXPECT_THAT(json, HasSubstr("\"labels\": {\n  \"a\": \"x\",\n  \"b\": \"x\",\n  \"c\""));
   EXPECT_LT(json.find("\"c\": {"), json.find("\"m\": {"));
-  EXPECT_LT(json.find("\"id\""), json.find("\"created_at\"")) << "as the message has them";
+  EXPECT_LT(json.find("\"id\""), json.find("\"createdAt\"")) << "as the message has them";
 }
 
 TEST(Output, JsonAndYamlSayTheSame) {
@@ -577,7 +627,7 @@ TEST(Output, JsonAndYamlSayTheSame) {
   *response.add_items() = Pod("0123", "true");
   const auto json = ToJson(response);
   ASSERT_TRUE(json.ok()) << json.status();
-  EXPECT_THAT(*json, HasSubstr("\"created_at\": \"0\""));
+  EXPECT_THAT(*json, HasSubstr("\"createdAt\": null"));
   const auto yaml = JsonToYaml(*json);
   ASSERT_TRUE(yaml.ok()) << yaml.status();
   // A string that looks like something else keeps its quotes.

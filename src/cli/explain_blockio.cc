@@ -36,10 +36,10 @@ Json ClassJson(const qos::BlockioClass& definition, const qos::BlockioPlan& plan
   for (const auto& [disk, limits] : plan.disks) {
     disks.push_back({{"name", disk.name},
                      {"number", linux::FormatDeviceNumber(disk.number)},
-                     {"read_bps", LimitJson(limits.read_bps)},
-                     {"write_bps", LimitJson(limits.write_bps)},
-                     {"read_iops", LimitJson(limits.read_iops)},
-                     {"write_iops", LimitJson(limits.write_iops)},
+                     {"readBps", LimitJson(limits.read_bps)},
+                     {"writeBps", LimitJson(limits.write_bps)},
+                     {"readIops", LimitJson(limits.read_iops)},
+                     {"writeIops", LimitJson(limits.write_iops)},
                      {"weight", LimitJson(limits.weight)}});
   }
   Json files = Json::object();
@@ -149,7 +149,7 @@ absl::StatusOr<Explanation> ExplainBlockio(const std::string& file, const std::s
   }
   const Json json = {{"type", "blockio"},
                      {"file", file},
-                     {"cgroup_version", machine.v2 ? 2 : 1},
+                     {"cgroupVersion", machine.v2 ? 2 : 1},
                      {"classes", std::move(classes)},
                      {"warnings", warnings}};
   out.json = json.dump(2, ' ', false, Json::error_handler_t::replace);

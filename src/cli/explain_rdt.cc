@@ -46,13 +46,13 @@ Json CacheJson(const linux::ResctrlCacheInfo& cache) {
   return {{"ids", cache.ids},
           {"cdp", cache.cdp},
           {"ways", std::bit_width(cache.cbm_mask)},
-          {"min_ways", cache.min_cbm_bits},
-          {"shared_with_devices", absl::StrCat("0x", absl::Hex(cache.shareable_bits))},
+          {"minWays", cache.min_cbm_bits},
+          {"sharedWithDevices", absl::StrCat("0x", absl::Hex(cache.shareable_bits))},
           {"closids", cache.num_closids}};
 }
 
 Json MachineJson(const linux::Resctrl& resctrl, const linux::ResctrlInfo& info) {
-  Json machine = {{"resctrl", resctrl.mount_point()}, {"mount_options", resctrl.mount_options()}};
+  Json machine = {{"resctrl", resctrl.mount_point()}, {"mountOptions", resctrl.mount_options()}};
   machine["l2"] = info.l2 ? CacheJson(*info.l2) : Json();
   machine["l3"] = info.l3 ? CacheJson(*info.l3) : Json();
   machine["mb"] = nullptr;  // its unit as in the text
@@ -78,16 +78,16 @@ Json CompiledJson(const qos::RdtCompiled& compiled) {
     json["classes"].push_back({{"name", name},
                                {"partition", one.partition},
                                {"schemata", SchemataJson(one.schemata)},
-                               {"deny_pod_annotation", one.deny_pod_annotation},
-                               {"deny_container_annotation", one.deny_container_annotation}});
+                               {"denyPodAnnotation", one.deny_pod_annotation},
+                               {"denyContainerAnnotation", one.deny_container_annotation}});
   }
   for (const qos::RdtRounding& one : compiled.roundings) {
     json["roundings"].push_back({{"who", one.who},
                                  {"resource", one.resource},
                                  {"ids", one.ids},
-                                 {"asked_percent", one.asked_percent},
-                                 {"given_percent", one.given_percent},
-                                 {"off_percent", one.OffPercent()},
+                                 {"askedPercent", one.asked_percent},
+                                 {"givenPercent", one.given_percent},
+                                 {"offPercent", one.OffPercent()},
                                  {"given", one.given}});
   }
   return json;

@@ -106,7 +106,7 @@ TEST_F(ExplainTest, JsonHasTheSame) {
   for (const auto& one : document["classes"]) {
     if (one["name"] != "gold") continue;
     EXPECT_EQ(one["schemata"]["MB"]["0"], 50);
-    EXPECT_EQ(one["deny_pod_annotation"], true);
+    EXPECT_EQ(one["denyPodAnnotation"], true);
   }
   EXPECT_EQ(document["roundings"][0]["who"], "partition exclusive");
   EXPECT_FALSE(document["warnings"].empty());

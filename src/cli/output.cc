@@ -1,17 +1,15 @@
 #include "cli/output.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <atomic>
 #include <cerrno>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/message_json.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::cli {
@@ -60,35 +58,6 @@ void Emit(YAML::Emitter& out, const Json& json) {
   }
 }
 
-void SortMaps(const google::protobuf::Descriptor& type, Json& message);
-
-void SortMapsIn(const google::protobuf::FieldDescriptor& field, Json& value) {
-  if (field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) return;
-  if (field.is_map()) {
-    std::map<std::string, Json> sorted;
-    for (const auto& [key, entry] : value.items()) sorted[key] = entry;
-    value = Json::object();
-    const google::protobuf::FieldDescriptor& of_values = *field.message_type()->map_value();
-    for (const auto& [key, entry] : sorted) {
-      Json& placed = value[key] = entry;
-      SortMapsIn(of_values, placed);
-    }
-  } else if (value.is_array()) {
-    for (Json& item : value) SortMaps(*field.message_type(), item);
-  } else {
-    SortMaps(*field.message_type(), value);
-  }
-}
-
-// protobuf prints the entries of a map in an order that differs from one time to the next.
-void SortMaps(const google::protobuf::Descriptor& type, Json& message) {
-  if (!message.is_object()) return;  // as google.protobuf.UInt64Value is
-  for (int i = 0; i < type.field_count(); ++i) {
-    const auto found = message.find(type.field(i)->name());
-    if (found != message.end()) SortMapsIn(*type.field(i), *found);
-  }
-}
-
 }  // namespace
 
 void Print(absl::string_view text) {
@@ -105,15 +74,8 @@ void PrintNote(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!status.ok()) return absl::InternalError(absl::StrCat("JSON: ", status.ToString()));
-  Json parsed = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  SortMaps(*message.GetDescriptor(), parsed);
-  return parsed.dump(1, ' ', false, Json::error_handler_t::replace);
+  PLIMSOLL_ASSIGN_OR_RETURN(const Json json, MessageJson(message));
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 absl::StatusOr<std::string> JsonToYaml(absl::string_view json) {

@@ -21,8 +21,8 @@ absl::Status PrintStatus();
 // To standard error.
 void PrintNote(absl::string_view text);
 
-// The protobuf JSON mapping of a message, keys as in the contract ("pod_sandbox_id"), zero values
-// included, indented; members in which the CRI carries JSON as a string (`info`) are left alone.
+// A message as JSON, indented, in the one style of every `-o json`: keys in camelCase, times as
+// RFC 3339, `info` as JSON (message_json.h).
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 // The same content as YAML.
 absl::StatusOr<std::string> JsonToYaml(absl::string_view json);

@@ -128,6 +128,11 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
   return status;
 }
 
+bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid) {
+  const absl::StatusOr<std::string> path = DirectoryOf(state_directory, uid);
+  return path.ok() && Lock(root, *path, LOCK_EX).ok();
+}
+
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, DirectoryOf(state_directory, uid));

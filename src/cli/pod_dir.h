@@ -36,6 +36,10 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
 absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                                    const std::string& state_directory);
 
+// Whether `plimsoll run` made the pod and has let go of it: it was detached, or its `run` has
+// ended.
+bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid);
+
 // OK when there is none. `uid` is checked: it may come from another client's pod.
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "cli/message_json.h"
 #include "cli/resource_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -45,11 +46,6 @@ bool HasExited(const ContainerOutcome& container) {
   return container.created && container.status.state() == cri::CONTAINER_EXITED;
 }
 
-Json TimeJson(int64_t unix_nanos) {
-  if (unix_nanos == 0) return nullptr;
-  return absl::FormatTime(absl::RFC3339_full, absl::FromUnixNanos(unix_nanos), absl::UTCTimeZone());
-}
-
 Json TextOrNull(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
@@ -67,7 +63,7 @@ Json ContainerJson(const ContainerOutcome& container) {
   if (container.created) {
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
       resources.push_back({{"resource", line.resource},
-                           {"asked_for", TextOrNull(line.wanted)},
+                           {"askedFor", TextOrNull(line.wanted)},
                            {"sent", line.sent},
                            {"held", line.held},
                            {"differs", line.differs}});
@@ -81,12 +77,12 @@ Json ContainerJson(const ContainerOutcome& container) {
           {"id", TextOrNull(status.id())},
           {"image", container.config.image().image()},
           {"state", StateJson(container)},
-          {"exit_code", HasExited(container) ? Json(status.exit_code()) : Json()},
+          {"exitCode", HasExited(container) ? Json(status.exit_code()) : Json()},
           {"reason", TextOrNull(status.reason())},
           {"message", TextOrNull(status.message())},
           {"restarts", container.restarts},
-          {"started_at", TimeJson(status.started_at())},
-          {"finished_at", TimeJson(status.finished_at())},
+          {"startedAt", TimeJson(status.started_at())},
+          {"finishedAt", TimeJson(status.finished_at())},
           {"classes", std::move(classes)},
           {"resources", std::move(resources)}};
 }
@@ -99,12 +95,12 @@ Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
   return {{"name", pod.name},
           {"namespace", pod.pod_namespace},
           {"uid", TextOrNull(outcome.uid)},
-          {"sandbox_id", TextOrNull(outcome.sandbox_id)},
+          {"sandboxId", TextOrNull(outcome.sandbox_id)},
           {"started", outcome.started},
           {"interrupted", outcome.interrupted},
-          {"start_ms", absl::ToDoubleMilliseconds(outcome.start_time)},
-          {"init_ms", absl::ToDoubleMilliseconds(outcome.init_time)},
-          {"exit_code", outcome.ExitCode()},
+          {"startMs", absl::ToDoubleMilliseconds(outcome.start_time)},
+          {"initMs", absl::ToDoubleMilliseconds(outcome.init_time)},
+          {"exitCode", outcome.ExitCode()},
           {"error", outcome.status.ok() ? Json() : Json(std::string(outcome.status.message()))},
           {"containers", std::move(containers)}};
 }
@@ -145,7 +141,7 @@ std::string RunJson(const std::vector<PodManifest>& pods, const std::vector<PodO
   for (size_t i = 0; i < pods.size() && i < outcomes.size(); ++i) {
     all.push_back(PodJson(pods[i], outcomes[i]));
   }
-  const Json document = {{"exit_code", exit_code}, {"pods", std::move(all)}};
+  const Json document = {{"exitCode", exit_code}, {"pods", std::move(all)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -47,28 +47,28 @@ PodManifest Pod() {
 
 TEST(RunReport, JsonHasWhatAProgramAsksFor) {
   const auto document = nlohmann::json::parse(RunJson({Pod()}, {Outcome()}, 3));
-  EXPECT_EQ(document["exit_code"], 3);
+  EXPECT_EQ(document["exitCode"], 3);
   const auto& pod = document["pods"][0];
   EXPECT_EQ(pod["name"], "web");
   EXPECT_EQ(pod["namespace"], "shop");
   EXPECT_EQ(pod["uid"], "0000-uid");
-  EXPECT_EQ(pod["sandbox_id"], "aa11");
+  EXPECT_EQ(pod["sandboxId"], "aa11");
   EXPECT_EQ(pod["started"], false);
-  EXPECT_EQ(pod["start_ms"], 12.5);
+  EXPECT_EQ(pod["startMs"], 12.5);
   EXPECT_TRUE(pod["error"].is_null());
-  EXPECT_EQ(pod["exit_code"], 3);
+  EXPECT_EQ(pod["exitCode"], 3);
   const auto& first = pod["containers"][0];
   EXPECT_EQ(first["id"], "cc1");
   EXPECT_EQ(first["role"], "init");
   EXPECT_EQ(first["state"], "exited");
-  EXPECT_EQ(first["exit_code"], 3);
+  EXPECT_EQ(first["exitCode"], 3);
   EXPECT_EQ(first["reason"], "Error");
-  EXPECT_EQ(first["started_at"], "2023-11-14T22:13:20+00:00");
-  EXPECT_EQ(first["finished_at"], "2023-11-14T22:13:20.25+00:00");
+  EXPECT_EQ(first["startedAt"], "2023-11-14T22:13:20+00:00");
+  EXPECT_EQ(first["finishedAt"], "2023-11-14T22:13:20.25+00:00");
   const auto& app = pod["containers"][1];
   EXPECT_EQ(app["state"], "running");
-  EXPECT_TRUE(app["exit_code"].is_null());
-  EXPECT_TRUE(app["finished_at"].is_null());
+  EXPECT_TRUE(app["exitCode"].is_null());
+  EXPECT_TRUE(app["finishedAt"].is_null());
   EXPECT_EQ(app["restarts"], 2);
   EXPECT_EQ(app["classes"]["oom"], "first");
   EXPECT_THAT(app["resources"].dump(), HasSubstr("memory limit"));
@@ -83,8 +83,8 @@ TEST(RunReport, JsonOfAPodThatCouldNotBeMade) {
   const auto document = nlohmann::json::parse(RunJson({Pod()}, {failed}, 125));
   const auto& pod = document["pods"][0];
   EXPECT_THAT(pod["error"].get<std::string>(), HasSubstr("is running already"));
-  EXPECT_EQ(pod["exit_code"], kExitOwnFailure);
-  EXPECT_TRUE(pod["sandbox_id"].is_null());
+  EXPECT_EQ(pod["exitCode"], kExitOwnFailure);
+  EXPECT_TRUE(pod["sandboxId"].is_null());
   EXPECT_TRUE(pod["containers"].empty());
 }
 

@@ -124,7 +124,7 @@ nlohmann::ordered_json PressureJson(const TopRow& row) {
   for (const auto& [name, psi] :
        {std::pair("cpu", &stats.cpu().psi()), std::pair("memory", &stats.memory().psi()),
         std::pair("io", &stats.io().psi())}) {
-    json[name] = {{"some_avg10", psi->some().avg10()}, {"full_avg10", psi->full().avg10()}};
+    json[name] = {{"someAvg10", psi->some().avg10()}, {"fullAvg10", psi->full().avg10()}};
   }
   return json;
 }
@@ -137,22 +137,22 @@ nlohmann::ordered_json RowJson(const TopRow& row) {
                                  {"name", stats.attributes().metadata().name()},
                                  {"pod", usage.pod_name()},
                                  {"namespace", usage.pod_namespace()},
-                                 {"pod_sandbox_id", usage.pod_sandbox_id()}};
+                                 {"podSandboxId", usage.pod_sandbox_id()}};
   json["asked"] = nullptr;
   if (usage.has_asked()) {
     json["asked"] = {{"requests", QuantitiesJson(usage.asked().requests())},
                      {"limits", QuantitiesJson(usage.asked().limits())}};
   }
   const int64_t memory = allotted.memory_limit_in_bytes();
-  json["allotted"] = {{"cpu_millis", OrNull(QuotaMillis(allotted))},
-                      {"cpu_shares", allotted.cpu_shares()},
-                      {"cpuset_cpus", allotted.cpuset_cpus()},
-                      {"memory_bytes", OrNull(memory > 0 ? std::optional(memory) : std::nullopt)}};
-  json["used"] = {{"cpu_millis", OrNull(row.cpu_millis)},
-                  {"memory_bytes", stats.memory().working_set_bytes().value()},
-                  {"swap_bytes", stats.swap().swap_usage_bytes().value()},
+  json["allotted"] = {{"cpuMillis", OrNull(QuotaMillis(allotted))},
+                      {"cpuShares", allotted.cpu_shares()},
+                      {"cpusetCpus", allotted.cpuset_cpus()},
+                      {"memoryBytes", OrNull(memory > 0 ? std::optional(memory) : std::nullopt)}};
+  json["used"] = {{"cpuMillis", OrNull(row.cpu_millis)},
+                  {"memoryBytes", stats.memory().working_set_bytes().value()},
+                  {"swapBytes", stats.swap().swap_usage_bytes().value()},
                   {"processes", usage.process_count()}};
-  json["throttled_percent"] = OrNull(row.throttled_percent);
+  json["throttledPercent"] = OrNull(row.throttled_percent);
   json["pressure"] = PressureJson(row);
   json["classes"] =
       std::map<std::string, std::string>(usage.classes().begin(), usage.classes().end());
@@ -212,7 +212,7 @@ std::string TopTable(const std::vector<TopRow>& rows, bool wide) {
 std::string TopJson(const std::vector<TopRow>& rows, absl::Time time, absl::Duration interval) {
   nlohmann::ordered_json json = {
       {"time", absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone())},
-      {"interval_seconds", absl::ToDoubleSeconds(interval)}};
+      {"intervalSeconds", absl::ToDoubleSeconds(interval)}};
   json["containers"] = nlohmann::ordered_json::array();
   for (const TopRow& row : rows) json["containers"].push_back(RowJson(row));
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -121,16 +121,16 @@ TEST(TopJson, NullIsWhatIsNotThere) {
       nlohmann::json::parse(TopJson(TopRows({}, Of({Usage("a", 1, 0)}), TopOrder::kCpu),
                                     absl::UnixEpoch(), absl::Milliseconds(1500)));
   EXPECT_EQ(plain["time"], "1970-01-01T00:00:00+00:00");
-  EXPECT_EQ(plain["interval_seconds"], 1.5);
+  EXPECT_EQ(plain["intervalSeconds"], 1.5);
   const auto& container = plain["containers"].at(0);
   EXPECT_EQ(container["name"], "a");
   EXPECT_EQ(container["pod"], "web");
   EXPECT_TRUE(container["asked"].is_null());
-  EXPECT_TRUE(container["allotted"]["cpu_millis"].is_null());
-  EXPECT_TRUE(container["allotted"]["memory_bytes"].is_null());
-  EXPECT_TRUE(container["used"]["cpu_millis"].is_null());
-  EXPECT_EQ(container["used"]["memory_bytes"], 10 << 20);
-  EXPECT_TRUE(container["throttled_percent"].is_null());
+  EXPECT_TRUE(container["allotted"]["cpuMillis"].is_null());
+  EXPECT_TRUE(container["allotted"]["memoryBytes"].is_null());
+  EXPECT_TRUE(container["used"]["cpuMillis"].is_null());
+  EXPECT_EQ(container["used"]["memoryBytes"], 10 << 20);
+  EXPECT_TRUE(container["throttledPercent"].is_null());
   EXPECT_TRUE(container["pressure"].is_null());
 
   node::ContainerUsage usage = Limited("a", 12, 20, 5);
@@ -142,10 +142,10 @@ TEST(TopJson, NullIsWhatIsNotThere) {
                                 absl::UnixEpoch(), absl::Seconds(2)))["containers"]
                         .at(0);
   EXPECT_EQ(full["asked"]["requests"]["cpu"], "250m");
-  EXPECT_EQ(full["allotted"]["cpu_millis"], 500);
-  EXPECT_EQ(full["allotted"]["memory_bytes"], 64 << 20);
-  EXPECT_EQ(full["throttled_percent"], 25);
-  EXPECT_EQ(full["pressure"]["io"]["full_avg10"], 2.5);
+  EXPECT_EQ(full["allotted"]["cpuMillis"], 500);
+  EXPECT_EQ(full["allotted"]["memoryBytes"], 64 << 20);
+  EXPECT_EQ(full["throttledPercent"], 25);
+  EXPECT_EQ(full["pressure"]["io"]["fullAvg10"], 2.5);
   EXPECT_EQ(full["classes"]["rdt"], "gold");
   EXPECT_EQ(nlohmann::json::parse(TopJson({}, absl::UnixEpoch(), absl::Seconds(2)))["containers"],
             nlohmann::json::array());

@@ -38,6 +38,7 @@ WatchedProgram::WatchedProgram(std::vector<std::string> argv, Ends ends)
   Command command;
   command.argv = std::move(argv);
   command.descriptors = {{ends.there.get(), 1}, {ends.there.get(), 2}};
+  if (isatty(ends.there.get()) != 0) command.descriptors.emplace_back(ends.there.get(), 0);
   command.new_session = true;
   auto child = Spawn(command);
   EXPECT_TRUE(child.ok()) << child.status();
@@ -53,6 +54,10 @@ bool WatchedProgram::Await(const std::function<bool(const std::string&)>& enough
     Read();
     return enough(printed_);
   });
+}
+
+void WatchedProgram::Type(absl::string_view keys) {
+  EXPECT_EQ(write(here_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
 }
 
 int WatchedProgram::Interrupt() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
 
@@ -16,7 +17,7 @@ namespace plimsoll::testing {
 // Both ends of a pipe, or a terminal's two sides.
 struct Ends {
   UniqueFd here;
-  UniqueFd there;  // the program's standard output and error
+  UniqueFd there;  // the program's standard output and error, and of a terminal its input
 };
 
 Ends OpenPipe();
@@ -31,6 +32,8 @@ class WatchedProgram {
 
   // False if it has not come after a while.
   bool Await(const std::function<bool(const std::string& printed)>& enough);
+  // On a terminal: as if somebody pressed these keys.
+  void Type(absl::string_view keys);
   // Ctrl-C. The exit code; -1: it doesn't end.
   int Interrupt();
   // SIGKILL, and its end.

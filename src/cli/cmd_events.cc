@@ -1,0 +1,213 @@
+// plimsoll events
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/printable.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/message_json.h"
+#include "cli/moment.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+absl::Status NoEventsWithoutADaemon(const absl::Status& status) {
+  return WithHint(
+      absl::UnavailableError(absl::StrCat(status.message(), ", so there are no events")),
+      "A daemon keeps the events of its own time in memory. `plimsoll events --follow` "
+      "starts one and prints what happens from then on.");
+}
+
+bool IsCutOff(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
+}
+
+// From where on events are wanted: after one of them, or after a time.
+struct Since {
+  uint64_t sequence = 0;
+  absl::Time time = absl::InfinitePast();
+};
+
+// "17", "10m", "2026-11-21T03:10:53Z".
+absl::StatusOr<Since> ReadSince(const std::string& text) {
+  Since since;
+  if (text.empty()) return since;
+  // What SimpleAtoi can't read to its end it writes all the same, as far as it came.
+  if (decltype(since.sequence) sequence = 0; absl::SimpleAtoi(text, &sequence)) {
+    since.sequence = sequence;
+    return since;
+  }
+  const auto time = ReadMoment("--since", text, absl::Now());
+  if (!time.ok()) {
+    return WithHint(time.status(), "A number is an event's sequence number, as -o json shows it.");
+  }
+  since.time = *time;
+  return since;
+}
+
+// Whom the events are about. The list tells of what is there now; of what has gone the events of
+// its own making and removal do, whose message is the name.
+class EventNames {
+ public:
+  absl::Status Load(Client& client) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+    for (const cri::PodSandbox& pod : pods) {
+      pods_[pod.id()] = absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name());
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
+    for (const cri::Container& container : containers) {
+      containers_[container.id()] = container.metadata().name();
+    }
+    return absl::OkStatus();
+  }
+
+  void Learn(const node::Event& event) {
+    if (event.type() == "SandboxStarted" || event.type() == "SandboxRemoved") {
+      pods_.try_emplace(event.sandbox_id(), event.message());
+    } else if (event.type() == "ContainerCreated" || event.type() == "ContainerRemoved") {
+      containers_.try_emplace(event.container_id(), event.message());
+    }
+  }
+
+  // "namespace/name"; empty where nothing has told it.
+  std::string PodOf(const node::Event& event) const { return Find(pods_, event.sandbox_id()); }
+  std::string ContainerOf(const node::Event& event) const {
+    return Find(containers_, event.container_id());
+  }
+
+ private:
+  static std::string Find(const std::map<std::string, std::string>& names, const std::string& id) {
+    const auto found = names.find(id);
+    return found == names.end() ? "" : found->second;
+  }
+
+  std::map<std::string, std::string> pods_;        // by id
+  std::map<std::string, std::string> containers_;  // by id
+};
+
+// "default/web/app", "default/web"; ids where there is no name.
+std::string SubjectText(const node::Event& event, const EventNames& names) {
+  if (event.sandbox_id().empty() && event.container_id().empty()) return "";
+  const std::string pod = names.PodOf(event);
+  const std::string container = names.ContainerOf(event);
+  std::string text = pod.empty() ? ShortId(event.sandbox_id()) : pod;
+  if (!event.container_id().empty()) {
+    absl::StrAppend(&text, "/", container.empty() ? ShortId(event.container_id()) : container);
+  }
+  return Printable(text);
+}
+
+std::string EventLine(const node::Event& event, const EventNames& names) {
+  std::string type = event.type();
+  type.resize(std::max<size_t>(type.size(), 17), ' ');
+  const std::string& id = event.container_id().empty() ? event.sandbox_id() : event.container_id();
+  const std::string subject = SubjectText(event, names);
+  // Of these the message is the name.
+  const bool told = event.message() == names.PodOf(event) ||
+                    (!event.container_id().empty() && event.message() == names.ContainerOf(event));
+  std::string line = absl::StrCat(
+      absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixNanos(event.timestamp()),
+                       absl::LocalTimeZone()),
+      "  ", type, "  ", subject, subject.empty() ? "" : absl::StrCat("  ", ShortId(id), "  "),
+      told ? "" : Printable(event.message()));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+absl::Status PrintDocument(const node::Event& event, const EventNames& names, OutputFormat format) {
+  PLIMSOLL_ASSIGN_OR_RETURN(Json json, MessageJson(event));
+  const std::string pod = names.PodOf(event);
+  const size_t slash = pod.find('/');
+  json["podNamespace"] = slash == std::string::npos ? "" : pod.substr(0, slash);
+  json["podName"] = slash == std::string::npos ? pod : pod.substr(slash + 1);
+  json["containerName"] = names.ContainerOf(event);
+  PLIMSOLL_RETURN_IF_ERROR(
+      PrintJson(json.dump(1, ' ', false, Json::error_handler_t::replace), format));
+  if (format == OutputFormat::kYaml) Print("---\n");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Events(const CommandContext& context, bool follow,
+                           const std::string& since_text) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Since since, ReadSince(since_text));
+  // To follow what later commands do, one of our own will do; they join it.
+  auto connected = context.Connect(/*may_start=*/follow);
+  if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
+    return NoEventsWithoutADaemon(connected.status());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
+  EventNames names;
+  PLIMSOLL_RETURN_IF_ERROR(names.Load(*client));
+  absl::Status failure;
+  bool any = false;
+  const auto show = [&](const node::Event& event) {
+    if (absl::FromUnixNanos(event.timestamp()) < since.time) return true;
+    any = true;
+    if (context.for_programs()) {
+      failure = PrintDocument(event, names, context.format());
+      return failure.ok();
+    }
+    Print(EventLine(event, names));
+    return true;
+  };
+  // Without --follow all are read first: the last may tell the name of the first.
+  std::vector<node::Event> read;
+  const auto print = [&](const node::Event& event) {
+    names.Learn(event);
+    if (follow) return show(event);
+    read.push_back(event);
+    return true;
+  };
+  if (follow) {
+    client->SetPatience({.wait = absl::Minutes(1), .lost = [] {
+                           PrintNote("plimsoll: the daemon has gone; waiting for the next...\n");
+                         }});
+  }
+  absl::Status status = client->ListEvents(since.sequence, follow, print);
+  while (follow && failure.ok() && IsCutOff(status) && client->AwaitDaemon()) {
+    PrintNote(
+        "plimsoll: a daemon is there again; its events begin with its start, numbered from 1\n");
+    status = client->ListEvents(/*since=*/0, follow, print);
+  }
+  for (const node::Event& event : read) {
+    if (!show(event)) break;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(failure);
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  if (!any && !context.for_programs()) {
+    PrintNote(
+        "No events. A daemon keeps those of its own time in memory; one that a command started "
+        "ends with the last command that uses it.\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddEventsCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* events =
+      app.add_subcommand("events",
+                         "Print what happened, oldest first.\n\n"
+                         "The daemon keeps events in memory: what happened before "
+                         "it started is not in them. Where none runs there are none; "
+                         "with --follow one is started.");
+  auto follow = std::make_shared<bool>(false);
+  auto since = std::make_shared<std::string>();
+  events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
+  events
+      ->add_option("--since", *since,
+                   "Only events after this sequence number (-o json shows it), of the last so long "
+                   "(10m), or after a time (2026-11-21T03:10:53Z)")
+      ->type_name("NUMBER|DURATION|TIME");
+  context.Act(events, [&context, follow, since] { return Events(context, *follow, *since); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,204 @@
+// plimsoll prune
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/printable.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/pod_dir.h"
+#include "cli/pod_lifecycle.h"
+#include "cli/text.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PruneArguments {
+  bool yes = false;
+  bool dry_run = false;
+  bool keep_images = false;
+};
+
+struct Plan {
+  std::vector<cri::PodSandbox> pods;
+  std::vector<cri::Image> images;
+  size_t foreign = 0;  // pods that have ended and are another client's
+  bool empty() const { return pods.empty() && images.empty(); }
+};
+
+bool HasEnded(const Inventory& inventory, const cri::PodSandbox& pod) {
+  const auto containers = ContainersOf(inventory, pod);
+  const auto in = [&containers](cri::ContainerState state) {
+    return std::count_if(containers.begin(), containers.end(),
+                         [state](const auto* container) { return container->state() == state; });
+  };
+  if (in(cri::CONTAINER_RUNNING) > 0) return false;
+  if (pod.state() != cri::SANDBOX_READY) return true;
+  return !containers.empty() &&
+         in(cri::CONTAINER_EXITED) == static_cast<std::ptrdiff_t>(containers.size());
+}
+
+std::string NameOf(const cri::PodSandbox& pod) {
+  return absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name());
+}
+
+std::string NameOf(const cri::Image& image) {
+  return image.repo_tags_size() > 0      ? image.repo_tags(0)
+         : image.repo_digests_size() > 0 ? image.repo_digests(0)
+                                         : image.id();
+}
+
+absl::StatusOr<Plan> MakePlan(Client& client, const Inventory& inventory,
+                              const std::string& state_directory, bool keep_images) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  Plan plan;
+  std::set<std::string> going;  // ids of pods
+  for (const cri::PodSandbox& pod : inventory.pods) {
+    if (!HasEnded(inventory, pod)) continue;
+    // Whoever made another pod looks for its containers' ends; a `run` may be about to restart one.
+    if (!IsLetGo(root, state_directory, pod.metadata().uid())) {
+      ++plan.foreign;
+      continue;
+    }
+    plan.pods.push_back(pod);
+    going.insert(pod.id());
+  }
+  if (keep_images) return plan;
+  std::set<std::string> used;
+  for (const cri::Container& container : inventory.containers) {
+    if (going.contains(container.pod_sandbox_id())) continue;
+    used.insert({container.image_id(), container.image_ref(), container.image().image()});
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client.ListImages());
+  for (const cri::Image& image : images) {
+    if (!image.pinned() && !used.contains(image.id())) plan.images.push_back(image);
+  }
+  return plan;
+}
+
+void PrintPlan(const Plan& plan) {
+  for (const cri::PodSandbox& pod : plan.pods) {
+    PrintNote(absl::StrCat("pod    ", Printable(NameOf(pod)), "  ", ShortId(pod.id()), "\n"));
+  }
+  for (const cri::Image& image : plan.images) {
+    PrintNote(absl::StrCat("image  ", Printable(NameOf(image)), "  ", ShortId(image.id()), "  ",
+                           HumanBytes(image.size()), "\n"));
+  }
+  if (plan.foreign > 0) {
+    PrintNote(absl::StrCat(plan.foreign,
+                           " more that ended stay: they are other clients', or a `plimsoll run` "
+                           "that goes on\n"));
+  }
+}
+
+absl::StatusOr<bool> Agreed(const PruneArguments& arguments) {
+  if (arguments.yes) return true;
+  if (isatty(STDIN_FILENO) == 0) {
+    return UsageError(WithHint(absl::InvalidArgumentError("nobody can be asked here"),
+                               "--yes removes it, --dry-run only shows it."));
+  }
+  PrintNote("Remove all that? [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  answer = absl::AsciiStrToLower(absl::StripAsciiWhitespace(answer));
+  return answer == "y" || answer == "yes";
+}
+
+// Of the disk that the daemon keeps its things on.
+int64_t FreeBytes(const std::string& directory) {
+  struct statvfs disk = {};
+  if (statvfs(directory.c_str(), &disk) != 0) return 0;
+  return static_cast<int64_t>(disk.f_bfree) * static_cast<int64_t>(disk.f_frsize);
+}
+
+struct Removed {
+  Json pods = Json::array();
+  Json images = Json::array();
+  absl::Status first;  // error
+};
+
+void Note(Removed& removed, Json& list, const std::string& name, const absl::Status& status) {
+  if (status.ok()) {
+    list.push_back(name);
+  } else if (removed.first.ok()) {
+    removed.first = status;
+  } else {
+    PrintNote(FormatError(status));
+  }
+}
+
+Removed Remove(Client& client, const Inventory& inventory, const Plan& plan,
+               const std::string& state_directory) {
+  Removed removed;
+  for (const cri::PodSandbox& pod : plan.pods) {
+    // Not by force: what has begun to run since is told.
+    Note(removed, removed.pods, NameOf(pod),
+         RemovePod(client, inventory, pod, /*force=*/false, state_directory));
+  }
+  for (const cri::Image& image : plan.images) {
+    Note(removed, removed.images, NameOf(image), client.RemoveImage(image.id()));
+  }
+  return removed;
+}
+
+absl::Status PrintRemoved(const CommandContext& context, const Removed& removed, int64_t freed) {
+  if (!context.for_programs()) {
+    Print(absl::StrCat("removed ", removed.pods.size(), " pods and ", removed.images.size(),
+                       " images, ", HumanBytes(static_cast<uint64_t>(std::max<int64_t>(0, freed))),
+                       " freed\n"));
+    return absl::OkStatus();
+  }
+  const Json document = {{"pods", removed.pods},
+                         {"images", removed.images},
+                         {"freedBytes", std::max<int64_t>(0, freed)}};
+  return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
+}
+
+absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
+  const std::string& state = daemon.state_directory();
+  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Plan plan,
+                            MakePlan(*client, inventory, state, arguments.keep_images));
+  PrintPlan(plan);
+  if (!plan.empty() && !arguments.dry_run) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool agreed, Agreed(arguments));
+    if (!agreed) return kExitError;
+  }
+  if (arguments.dry_run) return kExitOk;
+  const int64_t before = FreeBytes(state);
+  const Removed removed = Remove(*client, inventory, plan, state);
+  PLIMSOLL_RETURN_IF_ERROR(
+      FirstError(PrintRemoved(context, removed, FreeBytes(state) - before), removed.first));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddPruneCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* prune = app.add_subcommand(
+      "prune",
+      "Remove pods that have ended, and images that nothing uses.\n\n"
+      "Shows what it would remove and asks. Of pods, those that a `plimsoll run` made that has let "
+      "go of them, and whose containers have all ended, with their logs and emptyDir volumes; "
+      "other clients' pods stay. Of images, those that no container that stays has and that are "
+      "not pinned. What was freed is told by the disk, on which others may write meanwhile.");
+  auto arguments = std::make_shared<PruneArguments>();
+  prune->add_flag("-y,--yes", arguments->yes, "Don't ask");
+  prune->add_flag("-n,--dry-run", arguments->dry_run, "Only show what would be removed");
+  prune->add_flag("--keep-images", arguments->keep_images, "Remove pods alone");
+  context.Act(prune, [&context, arguments] { return Prune(context, *arguments); });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,127 @@
+// plimsoll wait
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/lookup.h"
+#include "cli/message_json.h"
+#include "cli/pod_lifecycle.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct WaitArguments {
+  std::vector<std::string> names;
+  int64_t timeout_s = 0;
+};
+
+struct Awaited {
+  cri::Container container;
+  std::string name;  // "pod/container"
+};
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+
+// Each once, in the order of the names; of a pod in that of their making.
+absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
+                                                 const std::vector<std::string>& names) {
+  std::vector<Awaited> awaited;
+  const auto add = [&](const cri::Container& container) {
+    const bool known = std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& one) {
+      return one.container.id() == container.id();
+    });
+    if (known) return;
+    awaited.push_back({container, absl::StrCat(PodNameOf(container, inventory.pods), "/",
+                                               container.metadata().name())});
+  };
+  for (const std::string& name : names) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found,
+                              FindPodOrContainer(inventory.pods, inventory.containers, name));
+    if (const auto* container = std::get_if<cri::Container>(&found)) {
+      add(*container);
+      continue;
+    }
+    auto containers = ContainersOf(inventory, std::get<cri::PodSandbox>(found));
+    std::sort(containers.begin(), containers.end(),
+              [](const auto* a, const auto* b) { return a->created_at() < b->created_at(); });
+    for (const cri::Container* container : containers) add(*container);
+  }
+  return awaited;
+}
+
+absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const Awaited& awaited,
+                                              absl::Time deadline) {
+  for (;;) {
+    const auto response = client.ContainerStatus(awaited.container.id());
+    if (absl::IsNotFound(response.status())) {
+      return absl::NotFoundError(
+          absl::StrCat("container ", awaited.name, " was removed before its end was seen"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(response.status());
+    if (response->status().state() == cri::CONTAINER_EXITED) return response->status();
+    if (absl::Now() >= deadline) {
+      return WithHint(absl::DeadlineExceededError(
+                          absl::StrCat("container ", awaited.name, " has not ended in time")),
+                      "It goes on. A longer --timeout, or none, waits for it.");
+    }
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+absl::StatusOr<int> Wait(const CommandContext& context, const WaitArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  client->SetPatience(
+      {.wait = absl::Minutes(1),
+       .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+       .back = nullptr});
+  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Awaited> awaited,
+                            FindAwaited(inventory, arguments.names));
+  const absl::Time deadline = arguments.timeout_s > 0
+                                  ? absl::Now() + absl::Seconds(arguments.timeout_s)
+                                  : absl::InfiniteFuture();
+  Json document = {{"containers", Json::array()}};
+  for (const Awaited& one : awaited) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const cri::ContainerStatus status, AwaitEnd(*client, one, deadline));
+    if (!context.for_programs()) {
+      Print(awaited.size() == 1 ? absl::StrCat(status.exit_code(), "\n")
+                                : absl::StrCat(status.exit_code(), "  ", one.name, "\n"));
+    }
+    document["containers"].push_back({{"name", one.name},
+                                      {"id", status.id()},
+                                      {"exitCode", status.exit_code()},
+                                      {"reason", status.reason()},
+                                      {"finishedAt", TimeJson(status.finished_at())}});
+  }
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format()));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddWaitCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* wait = app.add_subcommand(
+      "wait",
+      "Wait until containers have ended, and print their exit codes.\n\n"
+      "A pod stands for all its containers. Of one container the exit code alone is printed, of "
+      "several each with the name behind it. The exit code of `plimsoll wait` is 0 whatever theirs "
+      "were, 1 when one could not be waited for.");
+  auto arguments = std::make_shared<WaitArguments>();
+  wait->add_option("name", arguments->names, "Names or ids of pods or containers")
+      ->type_name("POD|CONTAINER")
+      ->required();
+  wait->add_option("--timeout", arguments->timeout_s, "Give up after so many seconds; 0: never")
+      ->type_name("SECONDS")
+      ->check(ZeroOrMore());
+  context.Act(wait, [&context, arguments] { return Wait(context, *arguments); });
+}
+
+}  // namespace plimsoll::cli
