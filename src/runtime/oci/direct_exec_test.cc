@@ -266,11 +266,11 @@ TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
   const auto first = machine_.runtime().Exec("a", machine_.group("a"), request);
   EXPECT_TRUE(absl::IsAborted(first.status())) << first.status();
   EXPECT_THAT(std::string(first.status().message()), HasSubstr("fork"));
-  for (int i = 0; i < 2; ++i) {
-    const auto again = machine_.runtime().Exec("a", machine_.group("a"), request);
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(again->exit_code, 0);
-  }
+  const auto again = machine_.runtime().Exec("a", machine_.group("a"), request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->exit_code, 0);
+  // It may have room again.
+  EXPECT_TRUE(absl::IsAborted(machine_.runtime().Exec("a", machine_.group("a"), request).status()));
 }
 
 INSTANTIATE_TEST_SUITE_P(OneShape, DirectExecTest,
