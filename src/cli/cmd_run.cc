@@ -9,13 +9,13 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "cli/amount.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/pod_runner.h"
-#include "base/problems.h"
 #include "cli/run_report.h"
 
 namespace plimsoll::cli {

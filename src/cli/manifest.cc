@@ -18,12 +18,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/closest_word.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cli/errors.h"
 #include "cli/manifest_annotations.h"
 #include "cli/manifest_container.h"
-#include "base/problems.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

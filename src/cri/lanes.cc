@@ -54,7 +54,6 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
   OneLane& chosen = lanes_[index];
   LaneState full;
   const absl::Time since = absl::Now();
-  bool has_thread = true;
   {
     absl::MutexLock lock(&mutex_);
     if (draining_) return absl::UnavailableError("the daemon is stopping; try again later");
@@ -74,11 +73,10 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
     // A worker that came in between has taken the first for its own.
     const auto own = absl::c_find(chosen.waiting, since);
     chosen.waiting.erase(own != chosen.waiting.end() ? own : chosen.waiting.begin());
-    has_thread = chosen.running > 0 || !chosen.waiting.empty();
   }
   if (full.workers > 0 && options_.on_exhausted) options_.on_exhausted(full);
   if (scheduled) return absl::OkStatus();
-  if (!has_thread) return NoThread();
+  if (chosen.pool.threads() == 0) return NoThread();
   return absl::ResourceExhaustedError(absl::StrCat("too many calls at once: ", options_.max_queued,
                                                    " are waiting already; try again later"));
 }

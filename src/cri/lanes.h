@@ -65,7 +65,7 @@ class Lanes {
     OneLane(int threads, size_t max_queued) : workers(threads), pool(threads, max_queued) {}
     const int workers;
     int running = 0;                 // mutex_
-    std::deque<absl::Time> waiting;  // mutex_; since when, in the queue's order
+    std::deque<absl::Time> waiting;  // mutex_; since when; nearly in order
     uint64_t exhausted = 0;          // mutex_
     WorkerPool pool;
   };

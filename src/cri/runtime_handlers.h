@@ -191,6 +191,7 @@ class RuntimeHandlers {
                            ::runtime::v1::ContainerMetrics* metrics);
   // Of all that there are. What is kept of others is forgotten.
   std::vector<std::string> SandboxIds();
+  void ForgetRemovedSandboxes();
   std::vector<std::string> ContainerIds();
   struct PodIds {
     std::string id;

@@ -236,7 +236,7 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
     if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
     AddListed(*item.listed, item.state, response);
   }
-  if (sandbox_configs_.size() > there) static_cast<void>(SandboxIds());
+  if (sandbox_configs_.size() > there) ForgetRemovedSandboxes();
   return absl::OkStatus();
 }
 
@@ -260,9 +260,13 @@ std::vector<std::string> RuntimeHandlers::SandboxIds() {
   std::vector<std::string> ids;
   engine_->VisitSandboxes(
       [&ids](const runtime::SandboxRecord& record) { ids.push_back(record.id); });
-  // Whoever asks for streams never asks for lists.
   if (sandbox_configs_.size() > ids.size()) sandbox_configs_.Retain({ids.begin(), ids.end()});
   return ids;
+}
+
+void RuntimeHandlers::ForgetRemovedSandboxes() {
+  const std::vector<std::string> ids = SandboxIds();
+  sandbox_configs_.Retain({ids.begin(), ids.end()});
 }
 
 }  // namespace plimsoll::cri

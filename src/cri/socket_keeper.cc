@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,8 +70,12 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
   }
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return ErrnoStatus(errno, absl::StrCat("watch ", directory));
-  return std::unique_ptr<SocketKeeper>(new SocketKeeper(
-      std::move(socket), std::move(serve), std::move(tell), std::move(changes), std::move(stop)));
+  try {
+    return std::unique_ptr<SocketKeeper>(new SocketKeeper(
+        std::move(socket), std::move(serve), std::move(tell), std::move(changes), std::move(stop)));
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("watch ", directory, ": ", error.what()));
+  }
 }
 
 void SocketKeeper::Look() {
@@ -87,11 +92,13 @@ void SocketKeeper::Look() {
 }
 
 void SocketKeeper::Accept() {
+  starved_ = false;
   while (listener_.valid()) {
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.valid()) {
       serve_(std::move(connection));
     } else if (errno != EINTR && errno != ECONNABORTED) {
+      starved_ = errno != EAGAIN;
       return;
     }
   }
@@ -100,11 +107,13 @@ void SocketKeeper::Accept() {
 void SocketKeeper::Loop() {
   Look();  // it may have gone before it was watched
   while (true) {
-    struct pollfd polls[3] = {
-        {stop_.get(), POLLIN, 0}, {changes_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-    if (poll(polls, 3, missing_ ? kAgainMilliseconds : -1) < 0) continue;  // EINTR
+    // Whoever waits to be accepted would wake it at once, again and again.
+    struct pollfd polls[3] = {{stop_.get(), POLLIN, 0},
+                              {changes_.get(), POLLIN, 0},
+                              {starved_ ? -1 : listener_.get(), POLLIN, 0}};
+    if (poll(polls, 3, missing_ || starved_ ? kAgainMilliseconds : -1) < 0) continue;  // EINTR
     if (polls[0].revents != 0) return;
-    if (polls[2].revents != 0) Accept();
+    if (starved_ || polls[2].revents != 0) Accept();
     char events[4096];
     while (read(changes_.get(), events, sizeof(events)) > 0) {
     }

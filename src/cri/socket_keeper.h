@@ -21,6 +21,7 @@ class SocketKeeper {
  public:
   // `serve` gets each connection, non-blocking. `tell` is told once of each time the file is made
   // again (OK) or can't be (which is tried each second then). Both are called by a thread of this.
+  // RESOURCE_EXHAUSTED when there is no such thread to be had.
   static absl::StatusOr<std::unique_ptr<SocketKeeper>> Start(
       SocketFile socket, std::function<void(UniqueFd)> serve,
       std::function<void(const absl::Status&)> tell);
@@ -44,6 +45,7 @@ class SocketKeeper {
   // The thread's:
   UniqueFd listener_;
   bool missing_ = false;  // and can't be made
+  bool starved_ = false;  // no connection can be had: descriptors or memory are used up
   std::thread thread_;
 };
 

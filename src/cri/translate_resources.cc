@@ -38,12 +38,11 @@ absl::Status AddCpu(const v1::LinuxContainerResources& resources, absl::string_v
   }
   if (const int64_t quota = resources.cpu_quota(); quota != 0) {
     if (quota != -1) {
-      PLIMSOLL_RETURN_IF_ERROR(
-          CheckRange(field, "cpu_quota", quota, 1000, kMostQuotaUs,
-                     quota > kMostQuotaUs
-                         ? "must be at most 17592186044415 microseconds; -1 is for no limit"
-                         : "must be at least 1000 microseconds, -1 for no limit, or 0 for "
-                           "unspecified"));
+      PLIMSOLL_RETURN_IF_ERROR(CheckRange(
+          field, "cpu_quota", quota, 1000, kMostQuotaUs,
+          quota > kMostQuotaUs ? "must be at most 17592186044415 microseconds; -1 is for no limit"
+                               : "must be at least 1000 microseconds, -1 for no limit, or 0 for "
+                                 "unspecified"));
     }
     settings->cpu_quota_us = quota;
   }

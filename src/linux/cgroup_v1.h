@@ -69,7 +69,7 @@ class CgroupV1 : public CgroupManager {
   absl::Status MakeIn(const CgroupHierarchy& hierarchy, const std::string& group,
                       std::vector<std::pair<CgroupTree*, std::string>>& made);
 
-  // Whether the controller's hierarchy has the group.
+  // Fill in what the controller's hierarchy has of the group. False: it hasn't the group.
   absl::StatusOr<bool> ReadCpuset(const std::string& group, CgroupSettings& settings) const;
   absl::StatusOr<bool> ReadHugetlb(const std::string& group, CgroupSettings& settings) const;
 

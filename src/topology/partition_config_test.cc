@@ -92,7 +92,8 @@ TEST(PartitionConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(Why("show: {attributes: {numa-0: {id: x}}}"), HasSubstr("id can't be set"));
   EXPECT_THAT(Why("source: {file: /t, ids: mine}"), HasSubstr("nodeResources.source.ids"));
   EXPECT_THAT(Why("outsidePartition: warn"), HasSubstr("outsidePartition"));
-  EXPECT_THAT(Why("pollInterval: 1ms"), HasSubstr("expected a duration from 100ms to 1h, with its unit, as in 5s"));
+  EXPECT_THAT(Why("pollInterval: 1ms"),
+              HasSubstr("expected a duration from 100ms to 1h, with its unit, as in 5s"));
   EXPECT_THAT(Why("source: hwloc"), HasSubstr("nodeResources.source: expected kernel, or"));
   EXPECT_THAT(Why("source: {file: t.yaml}"), HasSubstr("expected the absolute path of a file"));
   EXPECT_THAT(Why("source: {file: /t, provider: {}}"), HasSubstr("not both"));

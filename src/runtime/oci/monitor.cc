@@ -82,8 +82,8 @@ absl::Status Send(int socket, absl::string_view text) {
   return absl::OkStatus();
 }
 
-// A monitor that is stopped takes nothing: to send then fails with EAGAIN, as does to connect to one
-// that many have connected to.
+// A monitor that is stopped takes nothing: to send then fails with EAGAIN, as does to connect to
+// one that many have connected to.
 absl::Status LimitSending(int socket) {
   const timeval limit = absl::ToTimeval(kRequestTimeout);
   if (setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0) {
@@ -135,7 +135,8 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
     return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET ? ended() : Annotate(sent, what);
   }
   if (!WaitReadable(socket->get(), absl::Now() + kRequestTimeout)) {
-    return absl::DeadlineExceededError(absl::StrCat(what, ": the monitor doesn't answer: is it stopped?"));
+    return absl::DeadlineExceededError(
+        absl::StrCat(what, ": the monitor doesn't answer: is it stopped?"));
   }
   char answer[monitor::kMaxMessage];
   const ssize_t n = recv(socket->get(), answer, sizeof(answer), 0);
