@@ -110,7 +110,9 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 std::string HelpOf(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.help() : app.help(FullName(*app.get_parent()));
+  if (app.get_parent() != nullptr) return app.help(FullName(*app.get_parent()));
+  // App::help() would be that of the command that was given, which may be `help` itself.
+  return app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal);
 }
 
 OutputFormat CommandContext::format() const {

@@ -131,10 +131,7 @@ struct ArchiveReader::Impl {
     if (!failure.ok()) return failure;
     const std::string why = Text(archive_error_string(archive));
     if (absl::StrContains(why, "Unrecognized archive format")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name,
-          " is no archive; an image is a tar (plain, gzip, zstd, xz) of `docker save`, of an "
-          "OCI layout or of a root filesystem, or a directory with one of the latter two"));
+      return absl::DataLossError(absl::StrCat(name, " is no archive"));
     }
     return absl::DataLossError(absl::StrCat(operation, " ", name, ": ", why));
   }

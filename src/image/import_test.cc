@@ -215,7 +215,8 @@ TEST_F(ImportTest, WhatIsNoImage) {
   EXPECT_THAT(Refused(dir_.root().PathOf("missing")), HasSubstr("NOT_FOUND"));
   EXPECT_THAT(Refused("/dev/null"), HasSubstr("neither a directory nor a file"));
   EXPECT_THAT(Refused(Put("empty", "")), HasSubstr("is empty"));
-  EXPECT_THAT(Refused(Put("text", std::string(2000, 't'))), HasSubstr("DATA_LOSS"));
+  EXPECT_THAT(Refused(Put("text", std::string(2000, 't'))),
+              HasSubstr("/text is no archive; an image is a tar"));
   EXPECT_THAT(Refused(Put("nothing.tar", TarBuilder().Build())), HasSubstr("has no files"));
   ASSERT_TRUE(dir_.root().MakeDirs("bare").ok());
   EXPECT_THAT(Refused(dir_.root().PathOf("bare")), HasSubstr("has no files"));

@@ -187,6 +187,22 @@ absl::StatusOr<FsRoot> Service::MakeWork(std::string* name) const {
   return directory_.Sub(*name);
 }
 
+namespace {
+
+// A file that somebody names by mistake, other than a layer that should be one.
+absl::Status OfNoArchive(const absl::Status& status) {
+  if (!absl::IsDataLoss(status) || !absl::EndsWith(status.message(), " is no archive")) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(),
+                   "; an image is a tar (plain, gzip, zstd, xz) of `docker save`, "
+                   "of an OCI layout or of a root filesystem, or a directory with "
+                   "one of the latter two"));
+}
+
+}  // namespace
+
 absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view reference,
                                       const ProgressFn& progress,
                                       const std::function<bool()>& cancelled) {
@@ -206,7 +222,7 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
   if (progress) progress({absl::StrCat("reading ", path), 0, 0});
   const absl::StatusOr<OpenedImage> opened = OpenImage(path, reference, work, cancelled);
-  if (!opened.ok()) return Annotate(opened.status(), absl::StrCat("import ", path));
+  if (!opened.ok()) return Annotate(OfNoArchive(opened.status()), absl::StrCat("import ", path));
   if (tags.empty()) tags = TagsOf(opened->content.names);
   absl::StatusOr<UnpackedImage> unpacked = UnpackImage(*layers_, *opened, {}, progress);
   if (!unpacked.ok()) return Annotate(unpacked.status(), absl::StrCat("import ", path));

@@ -105,7 +105,8 @@ class StreamPullTest : public ::testing::Test {
   std::vector<pid_t> Proxies() const {
     const FsRoot proc = *FsRoot::Open("/proc");
     std::vector<pid_t> proxies;
-    for (const std::string& name : *proc.List(".")) {
+    const std::vector<std::string> names = *proc.List(".");
+    for (const std::string& name : names) {
       pid_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid)) continue;
       const std::string words = proc.Read(absl::StrCat(name, "/cmdline")).value_or("");
