@@ -74,5 +74,16 @@ TEST_F(CliServiceTest, EventsSinceATimeAreAllSinceThen) {
   EXPECT_EQ(Output({"events", "--since", "1"}), all.substr(all.find('\n') + 1));
 }
 
+TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {
+  const cri::PodSandboxConfig pod = PodConfig();
+  const cri::ContainerConfig container = Shell("sleep 100");
+  const std::string id = RunPod(pod);
+  Start(id, container);
+  const std::string name = pod.metadata().name();
+  EXPECT_EQ(Output({"__complete", "pods"}), name + "\n");
+  EXPECT_EQ(Output({"__complete", "containers"}), name + "/" + container.metadata().name() + "\n");
+  EXPECT_THAT(Output({"__complete", "images"}), HasSubstr("library/busybox:latest\n"));
+}
+
 }  // namespace
 }  // namespace plimsoll::testing

@@ -114,43 +114,73 @@ std::string ShellBody(const CommandInfo& root) {
       "  done\n");
 }
 
+// bash takes a word apart at = and :, as in --address=unix:///run/a.sock and busybox:1.36: `before`
+// has whole words again, and so has `cur`.
+constexpr absl::string_view kBashWords = R"(  local part glued="" cur="" previous="" lead=""
+  local -a before=()
+  for part in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if [[ ${#before[@]} -gt 0 && ( -n $glued || $part =~ ^[:=]+$ ) ]]; then
+      before[-1]+="$part"
+    else
+      before+=("$part")
+    fi
+    if [[ $part =~ ^[:=]+$ ]]; then glued=1; else glued=""; fi
+  done
+  cur="${before[-1]}"
+  unset "before[-1]"
+  if [[ ${#before[@]} -gt 0 ]]; then previous="${before[-1]}"; fi
+  if [[ $cur == --*=* ]]; then
+    lead="${cur%%=*}=" previous="${cur%%=*}" cur="${cur#*=}"
+  fi
+)";
+
+// readline replaces only what follows the last = or : of COMP_WORDBREAKS. Only names of files are
+// marked as such: in those readline puts a backslash before each colon.
+constexpr absl::string_view kBashReply =
+    R"(  mapfile -t COMPREPLY < <(compgen -P "$lead" -W "$known $more" -- "$cur")
+  if [[ -n $files ]]; then
+    compopt -o filenames 2>/dev/null
+    kind=-f
+    if [[ $files == directories ]]; then kind=-d; fi
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -P "$lead" "$kind" -- "$cur")
+  fi
+  local start="" mark
+  for mark in : =; do
+    part="$lead$cur"
+    if [[ $COMP_WORDBREAKS != *$mark* || $part != *$mark* ]]; then continue; fi
+    part="${part%"$mark"*}$mark"
+    if [[ ${#part} -gt ${#start} ]]; then start="$part"; fi
+  done
+  COMPREPLY=("${COMPREPLY[@]#"$start"}")
+)";
+
 std::string BashScript(const CommandInfo& root) {
-  return absl::StrCat(
-      "# bash completion for plimsoll\n_plimsoll() {\n"
-      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-      // bash takes a word apart at = and :, as in --address=unix:///run/a.sock.
-      "  local part glued=\"\"\n"
-      "  local -a before=()\n"
-      "  for part in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-      "    if [[ ${#before[@]} -gt 0 && ( -n $glued || $part =~ ^[:=]+$ ) ]]; then\n"
-      "      before[-1]+=\"$part\"\n"
-      "    else\n"
-      "      before+=(\"$part\")\n"
-      "    fi\n"
-      "    if [[ $part =~ ^[:=]+$ ]]; then glued=1; else glued=\"\"; fi\n"
-      "  done\n",
-      absl::StrReplaceAll(ShellBody(root), {{"${=kinds}", "$kinds"}}),
-      "  COMPREPLY=($(compgen -W \"$known $more\" -- \"$cur\"))\n"
-      "  case \"$files\" in\n"
-      "    any) COMPREPLY+=($(compgen -f -- \"$cur\")) ;;\n"
-      "    directories) COMPREPLY+=($(compgen -d -- \"$cur\")) ;;\n"
-      "  esac\n"
-      "}\ncomplete -o filenames -F _plimsoll plimsoll\n");
+  return absl::StrCat("# bash completion for plimsoll\n_plimsoll() {\n", kBashWords,
+                      absl::StrReplaceAll(ShellBody(root), {{"${=kinds}", "$kinds"}}), kBashReply,
+                      "}\ncomplete -F _plimsoll plimsoll\n");
 }
+
+// The file of an autoloaded function is the function's first call.
+constexpr absl::string_view kZshEnd = R"(  compadd -- ${=known} ${=more}
+  case "$files" in
+    any) _files ;;
+    directories) _files -/ ;;
+  esac
+}
+if [[ $funcstack[1] == _plimsoll ]]; then _plimsoll "$@"; else compdef _plimsoll plimsoll; fi
+)";
 
 std::string ZshScript(const CommandInfo& root) {
   return absl::StrCat(
       "#compdef plimsoll\n_plimsoll() {\n"
       "  local previous=\"${words[CURRENT-1]}\"\n"
-      "  local -a before=(\"${(@)words[2,CURRENT-1]}\")\n",
+      "  local -a before=(\"${(@)words[2,CURRENT-1]}\")\n"
+      "  if [[ ${words[CURRENT]} == --*=* ]]; then\n"
+      "    previous=\"${words[CURRENT]%%=*}\"\n"
+      "    compset -P 1 '*='\n"
+      "  fi\n",
       // `path` is tied to PATH in zsh.
-      absl::StrReplaceAll(ShellBody(root), {{"path", "at"}}),
-      "  compadd -- ${=known} ${=more}\n"
-      "  case \"$files\" in\n"
-      "    any) _files ;;\n"
-      "    directories) _files -/ ;;\n"
-      "  esac\n"
-      "}\ncompdef _plimsoll plimsoll\n");
+      absl::StrReplaceAll(ShellBody(root), {{"path", "at"}}), kZshEnd);
 }
 
 constexpr absl::string_view kFishDirectories = "'(__fish_complete_directories)'";
@@ -207,48 +237,114 @@ void AddFishOption(const OptionInfo& option, const std::string& condition, std::
   absl::StrAppend(&script, line, " -d ", FishQuote(option.description), "\n");
 }
 
+// A function that tells whether the line's command so far is the one that it is given, as "image
+// remove"; "--" where the words of another command have begun.
+std::string FishPlace(const CommandInfo& root) {
+  std::string cases;
+  Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
+    if (path.empty()) return;
+    const std::string parent = path.substr(0, path.size() - command.name.size());
+    const std::string before = parent.empty() ? " " : parent;
+    absl::StrAppend(&cases, "            case ", FishQuote(before + command.name));
+    for (const std::string& alias : command.aliases) {
+      absl::StrAppend(&cases, " ", FishQuote(before + alias));
+    }
+    absl::StrAppend(&cases, "\n                set path ", FishQuote(path), "\n");
+  });
+  return absl::StrCat(R"(function __plimsoll_at
+    set -l path ''
+    set -l taking ''
+    set -l words (commandline -opc)
+    set -e words[1]
+    for word in $words
+        if test -n "$taking"
+            set taking ''
+            continue
+        end
+        switch $word
+            case --
+                set path --
+                break
+            case --address --root
+                set taking $word
+                continue
+        end
+        switch "$path $word"
+)",
+                      cases, R"(        end
+    end
+    test "$path" = "$argv[1]"
+end
+)");
+}
+
+std::string FishAt(const std::string& path) {
+  return absl::StrCat(" -n ", FishQuote(absl::StrCat("__plimsoll_at ", FishQuote(path))));
+}
+
+void AddFishPositional(const OptionInfo& positional, const std::string& condition,
+                       std::string& script) {
+  const std::string kinds = DynamicKinds(positional);
+  std::string what;
+  if (!positional.choices.empty()) {
+    what = absl::StrCat(" -a ", FishQuote(absl::StrJoin(positional.choices, " ")));
+  } else if (!kinds.empty()) {
+    what = absl::StrCat(" -a ", FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")));
+  } else if (FilesOf(positional) == "any") {
+    what = " -F";
+  } else if (FilesOf(positional) == "directories") {
+    what = absl::StrCat(" -a ", kFishDirectories);
+  }
+  if (!what.empty()) absl::StrAppend(&script, "complete -c plimsoll", condition, what, "\n");
+}
+
 std::string FishScript(const CommandInfo& root) {
   std::string script =
-      absl::StrCat("# fish completion for plimsoll\n", kFishNames, "complete -c plimsoll -f\n");
+      absl::StrCat("# fish completion for plimsoll\n", kFishNames, FishPlace(root),
+                   "complete -c plimsoll -f\n", "complete -c plimsoll", FishAt("--"), " -F\n");
   for (const OptionInfo& option : root.options) AddFishOption(option, "", script);
   Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
-    std::string seen;
-    for (const absl::string_view part : absl::StrSplit(path, ' ', absl::SkipEmpty())) {
-      absl::StrAppend(&seen, seen.empty() ? "" : "; and ", "__fish_seen_subcommand_from ", part);
-    }
-    std::vector<std::string> subs;
-    for (const CommandInfo& sub : command.commands) subs.push_back(sub.name);
-    const std::string none_yet =
-        absl::StrCat(seen, seen.empty() ? "" : "; and ", "not __fish_seen_subcommand_from ",
-                     absl::StrJoin(subs, " "));
+    const std::string condition = FishAt(path);
     for (const CommandInfo& sub : command.commands) {
-      absl::StrAppend(&script, "complete -c plimsoll -n ", FishQuote(none_yet), " -a ", sub.name,
-                      " -d ", FishQuote(FirstSentence(sub.description)), "\n");
+      absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ", sub.name, " -d ",
+                      FishQuote(FirstSentence(sub.description)), "\n");
     }
     if (path.empty()) return;
-    const std::string condition = absl::StrCat(" -n ", FishQuote(seen));
     for (const OptionInfo& option : command.options) AddFishOption(option, condition, script);
     for (const OptionInfo& positional : command.positionals) {
-      const std::string kinds = DynamicKinds(positional);
-      if (!positional.choices.empty()) {
-        absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ",
-                        FishQuote(absl::StrJoin(positional.choices, " ")), "\n");
-      } else if (!kinds.empty()) {
-        absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ",
-                        FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")), "\n");
-      } else if (FilesOf(positional) == "any") {
-        absl::StrAppend(&script, "complete -c plimsoll", condition, " -F\n");
-      } else if (FilesOf(positional) == "directories") {
-        absl::StrAppend(&script, "complete -c plimsoll", condition, " -a ", kFishDirectories, "\n");
-      }
+      AddFishPositional(positional, condition, script);
     }
   });
   return script;
 }
 
+// Commands without their options and arguments, as `plimsoll help` takes them.
+std::vector<CommandInfo> NamesOnly(const std::vector<CommandInfo>& commands) {
+  std::vector<CommandInfo> names;
+  for (const CommandInfo& command : commands) {
+    if (command.name == "help") continue;
+    CommandInfo name;
+    name.name = command.name;
+    name.aliases = command.aliases;
+    name.description = command.description;
+    name.commands = NamesOnly(command.commands);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+CommandInfo WithNamesAfterHelp(CommandInfo tree) {
+  const std::vector<CommandInfo> names = NamesOnly(tree.commands);
+  for (CommandInfo& command : tree.commands) {
+    if (command.name == "help") command.commands = names;
+  }
+  return tree;
+}
+
 }  // namespace
 
-std::string CompletionScript(const CommandInfo& tree, const std::string& shell) {
+std::string CompletionScript(const CommandInfo& described, const std::string& shell) {
+  const CommandInfo tree = WithNamesAfterHelp(described);
   if (shell == "bash") return BashScript(tree);
   if (shell == "zsh") return ZshScript(tree);
   if (shell == "fish") return FishScript(tree);
