@@ -135,8 +135,10 @@ TEST_F(CompletionShells, BashCompletesNamesWithColons) {
   EXPECT_EQ(TypedAtBash("plimsoll rmi localhost:5000/a:7 docker.io/library/busybox:2"),
             "<rmi><localhost:5000/a:7><docker.io/library/busybox:2.0>")
       << screen_;
-  EXPECT_EQ(TypedAtBash("COMP_WORDBREAKS=${COMP_WORDBREAKS//:}; plimsoll rmi localhost:5"),
-            "<rmi><localhost:5000/a:7>")
+  EXPECT_EQ(
+      Typed("bash --norc --noprofile -i", "source ./bash; COMP_WORDBREAKS=${COMP_WORDBREAKS//:}",
+            "plimsoll rmi localhost:5"),
+      "<rmi><localhost:5000/a:7>")
       << screen_;
 }
 
