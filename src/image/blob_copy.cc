@@ -55,7 +55,7 @@ absl::StatusOr<UniqueFd> BlobCopy::Open(absl::string_view path) const {
 
 absl::Status BlobCopy::FailureSoFar() const {
   absl::MutexLock lock(&mutex_);
-  return status_;
+  return stop_ && absl::IsCancelled(status_) ? absl::OkStatus() : status_;
 }
 
 absl::Status BlobCopy::Finish() {

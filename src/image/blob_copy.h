@@ -32,9 +32,10 @@ class BlobCopy : public FileSource {
   // Waits for a file that isn't there yet. When the copy has ended without it: its error, NOT_FOUND
   // if it has none.
   absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
+  void Stop() const override { stop_ = true; }
   // Waits for the end of the copy.
   absl::Status Finish();
-  // The error of a copy that has ended with one.
+  // The error of a copy that has ended with one; OK for one that Stop has ended.
   absl::Status FailureSoFar() const;
 
  private:
@@ -44,7 +45,7 @@ class BlobCopy : public FileSource {
   bool AwaitEnd(absl::Duration timeout) const;
 
   const DirectorySource files_;
-  std::atomic<bool> stop_ = false;
+  mutable std::atomic<bool> stop_ = false;
   mutable absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

@@ -11,6 +11,20 @@
 #include "base/status.h"
 
 namespace plimsoll::image {
+namespace {
+
+constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+constexpr size_t kTakeBytes = size_t{1} << 20;  // as a pipe holds
+
+std::atomic<int> extra_proxies = 0;  // of all objects
+
+bool TakeExtra() {
+  if (extra_proxies.fetch_add(1) < BlobStreams::kMaxExtraProxies) return true;
+  --extra_proxies;
+  return false;
+}
+
+}  // namespace
 
 // One blob. Whoever doesn't read it to the end ends the process that gives it.
 class BlobStream : public ByteStream {
@@ -19,8 +33,15 @@ class BlobStream : public ByteStream {
              std::optional<uint64_t> size)
       : streams_(streams), proxy_(std::move(proxy)), pipe_(std::move(pipe)), size_(size) {}
 
+  ~BlobStream() override {
+    if (proxy_ != nullptr) streams_.Drop(std::move(proxy_));
+  }
+
   absl::StatusOr<size_t> Read(char* buffer, size_t size) override {
-    if (kept_read_ < kept_) return ReadKept(buffer, size);
+    if (kept_read_ < kept_) {
+      PLIMSOLL_RETURN_IF_ERROR(TakeAndKeep(/*wait=*/false));
+      return ReadKept(buffer, size);
+    }
     while (!ended_) {
       PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<size_t> n, Take(buffer, size));
       if (n.has_value()) return *n;
@@ -30,21 +51,20 @@ class BlobStream : public ByteStream {
 
   // A registry gives up on a client that doesn't read.
   absl::Status Await(const ReadyFn& ready) override {
-    std::vector<char> buffer(size_t{1} << 20);
     while (!ended_ && !ready(absl::ZeroDuration())) {
-      PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<size_t> n, Take(buffer.data(), buffer.size()));
-      if (n.has_value()) PLIMSOLL_RETURN_IF_ERROR(Keep(buffer.data(), *n));
+      PLIMSOLL_RETURN_IF_ERROR(TakeAndKeep(/*wait=*/true));
     }
     return ByteStream::Await(ready);
   }
 
  private:
-  // What the pipe has, after a moment's wait at most. Nothing: nothing has come; 0: the end.
-  absl::StatusOr<std::optional<size_t>> Take(char* buffer, size_t size) {
+  // What the pipe has; with `wait` after a moment's wait at most. Nothing: nothing has come; 0: the
+  // end.
+  absl::StatusOr<std::optional<size_t>> Take(char* buffer, size_t size, bool wait = true) {
     const ssize_t n = read(pipe_.get(), buffer, size);
     if (n < 0 && errno != EAGAIN && errno != EINTR) return ErrnoStatus(errno, "read from skopeo");
     if (n < 0) {
-      PLIMSOLL_RETURN_IF_ERROR(proxy_->AwaitReadable(pipe_.get(), last_));
+      if (wait) PLIMSOLL_RETURN_IF_ERROR(proxy_->AwaitReadable(pipe_.get(), last_));
       return std::nullopt;
     }
     if (n == 0) {
@@ -71,6 +91,14 @@ class BlobStream : public ByteStream {
     pipe_.Reset();
     streams_.GiveBack(std::move(proxy_));
     return absl::OkStatus();
+  }
+
+  absl::Status TakeAndKeep(bool wait) {
+    if (ended_) return absl::OkStatus();
+    taken_.resize(kTakeBytes);
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<size_t> n,
+                              Take(taken_.data(), taken_.size(), wait));
+    return n.has_value() ? Keep(taken_.data(), *n) : absl::OkStatus();
   }
 
   absl::Status OtherSize(const char* how) const {
@@ -113,36 +141,62 @@ class BlobStream : public ByteStream {
   absl::Time last_ = absl::Now();  // when something has come
   uint64_t came_ = 0;
   bool ended_ = false;
+  std::vector<char> taken_;
   UniqueFd file_;  // what came while nobody read
   uint64_t kept_ = 0;
   uint64_t kept_read_ = 0;
 };
+
+BlobStreams::~BlobStreams() {
+  for (std::unique_ptr<SkopeoProxy>& proxy : idle_) Drop(std::move(proxy));
+}
 
 absl::StatusOr<UniqueFd> BlobStreams::Open(absl::string_view path) const {
   return absl::UnimplementedError(absl::StrCat(path, " can only be read as it comes"));
 }
 
 absl::Status BlobStreams::Start() {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy, start_());
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy, Take());
   GiveBack(std::move(proxy));
   return absl::OkStatus();
 }
 
+bool BlobStreams::MayStartOne() const {
+  if (proxies_ > 0 && !TakeExtra()) return false;
+  ++proxies_;
+  return true;
+}
+
 absl::StatusOr<std::unique_ptr<SkopeoProxy>> BlobStreams::Take() const {
   {
+    const auto one_is_idle = [this]()
+                                 ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !idle_.empty(); };
     absl::MutexLock lock(&mutex_);
+    while (idle_.empty() && !MayStartOne()) {
+      if (stopped_) return absl::CancelledError("cancelled");
+      mutex_.AwaitWithTimeout(absl::Condition(&one_is_idle), kLookInterval);
+    }
     if (!idle_.empty()) {
       std::unique_ptr<SkopeoProxy> proxy = std::move(idle_.back());
       idle_.pop_back();
       return proxy;
     }
   }
-  return start_();
+  auto proxy = start_([this] { return stopped_.load(); });
+  if (!proxy.ok()) Drop(nullptr);
+  return proxy;
 }
 
 void BlobStreams::GiveBack(std::unique_ptr<SkopeoProxy> proxy) const {
+  if (!proxy->is_at_rest()) return Drop(std::move(proxy));
   absl::MutexLock lock(&mutex_);
   idle_.push_back(std::move(proxy));
+}
+
+void BlobStreams::Drop(std::unique_ptr<SkopeoProxy> proxy) const {
+  proxy.reset();  // waits for the process's end
+  absl::MutexLock lock(&mutex_);
+  if (--proxies_ > 0) --extra_proxies;
 }
 
 void BlobStreams::Came(size_t bytes) const {
@@ -152,10 +206,19 @@ void BlobStreams::Came(size_t bytes) const {
 
 absl::StatusOr<std::unique_ptr<ByteStream>> BlobStreams::OpenStream(
     absl::string_view path, std::optional<uint64_t> size) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy, Take());
+  absl::StatusOr<std::unique_ptr<SkopeoProxy>> proxy = Take();
+  // Start has shown that this skopeo gives streams.
+  if (absl::IsUnimplemented(proxy.status())) {
+    return absl::UnavailableError(proxy.status().message());
+  }
+  if (!proxy.ok()) return proxy.status();
   const int64_t said = size.has_value() && *size <= INT64_MAX ? static_cast<int64_t>(*size) : -1;
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd pipe, proxy->Begin(absl::StrCat("sha256:", path), said));
-  return std::make_unique<BlobStream>(*this, std::move(proxy), std::move(pipe), size);
+  absl::StatusOr<UniqueFd> pipe = (*proxy)->Begin(absl::StrCat("sha256:", path), said);
+  if (!pipe.ok()) {
+    Drop(*std::move(proxy));
+    return pipe.status();
+  }
+  return std::make_unique<BlobStream>(*this, *std::move(proxy), *std::move(pipe), size);
 }
 
 absl::StatusOr<std::string> BlobStreams::ReadAll(absl::string_view path, uint64_t size) const {

@@ -33,6 +33,9 @@ class FileSource {
       absl::string_view path, std::optional<uint64_t> size) const;
   // Whether streams are still on their way while they are read.
   virtual bool comes_as_it_is_read() const { return false; }
+  // Ends the wait of readers for what has yet to come: they get CANCELLED. For a reader of several
+  // files that has failed with one.
+  virtual void Stop() const {}
 
   bool Has(absl::string_view path) const { return Open(path).ok(); }
   // RESOURCE_EXHAUSTED when it is larger than `max_bytes`.

@@ -31,6 +31,10 @@ std::string Request(const char* method, Json arguments) {
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+absl::Status NoStreams() {
+  return absl::UnimplementedError("this skopeo gives no streams");
+}
+
 }  // namespace
 
 struct SkopeoProxy::Reply {
@@ -56,14 +60,19 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoProxy::Start(Command command,
   theirs.Reset();
   std::unique_ptr<SkopeoProxy> proxy(
       new SkopeoProxy(std::move(child), std::move(ours), std::move(errors), std::move(waiting)));
-  PLIMSOLL_RETURN_IF_ERROR(proxy->Send(Request("Initialize", Json::array())));
-  const absl::StatusOr<Reply> reply = proxy->Receive();
-  if (absl::IsCancelled(reply.status())) return reply.status();
-  if (!reply.ok() || !reply->error.empty() || !reply->value.is_string() ||
-      !reply->value.get<std::string>().starts_with("0.2.")) {
-    return absl::UnimplementedError("this skopeo gives no streams");
-  }
+  PLIMSOLL_RETURN_IF_ERROR(proxy->Initialize());
   return proxy;
+}
+
+absl::Status SkopeoProxy::Initialize() {
+  PLIMSOLL_RETURN_IF_ERROR(Send(Request("Initialize", Json::array())));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Reply reply, Receive());
+  if (!reply.error.empty() || !reply.value.is_string() ||
+      !reply.value.get<std::string>().starts_with("0.2.")) {
+    return NoStreams();
+  }
+  is_proxy_ = true;
+  return absl::OkStatus();
 }
 
 SkopeoProxy::~SkopeoProxy() {
@@ -84,15 +93,18 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
   return absl::OkStatus();
 }
 
-// What a process that has ended has said.
+// What a process that has ended has said. One without the subcommand ends at once, before or after
+// the first request is sent.
 absl::Status SkopeoProxy::Gone() const {
+  if (!is_proxy_) return NoStreams();
   std::string words(kMaxErrorBytes, '\0');
   const ssize_t n = pread(errors_.get(), words.data(), words.size(), 0);
   words.resize(n > 0 ? static_cast<size_t>(n) : 0);
   return waiting_.translate(words.empty() ? "skopeo has ended" : words);
 }
 
-absl::Status SkopeoProxy::Send(absl::string_view request) const {
+absl::Status SkopeoProxy::Send(absl::string_view request) {
+  owes_answer_ = true;
   while (send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
     if (errno == EPIPE || errno == ECONNRESET) return Gone();
     if (errno != EINTR) return ErrnoStatus(errno, "ask skopeo");
@@ -100,7 +112,13 @@ absl::Status SkopeoProxy::Send(absl::string_view request) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::Receive() const {
+absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::Receive() {
+  PLIMSOLL_ASSIGN_OR_RETURN(Reply reply, ReceiveMessage());
+  owes_answer_ = false;
+  return reply;
+}
+
+absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() const {
   std::string text(kMaxReplyBytes, '\0');
   alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   struct iovec part = {text.data(), text.size()};
@@ -130,7 +148,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::Receive() const {
   const Json json =
       Json::parse(text.begin(), text.begin() + n, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("success") || !json["success"].is_boolean()) {
-    return absl::InternalError("skopeo answered what is no answer");
+    return is_proxy_ ? absl::InternalError("skopeo answered what is no answer") : NoStreams();
   }
   if (!json["success"].get<bool>()) {
     reply.error = json.contains("error") && json["error"].is_string() ? json["error"] : "";

@@ -33,7 +33,8 @@ class SkopeoProxy {
     std::function<absl::Status(absl::string_view words)> translate;
   };
 
-  // `command` is run with `--sockfd 3` behind it. UNIMPLEMENTED when this skopeo is no such proxy.
+  // `command` is run with `--sockfd 3` behind it. UNIMPLEMENTED when this skopeo is no such proxy:
+  // it ends without an answer, or gives another than version 0.2's.
   static absl::StatusOr<std::unique_ptr<SkopeoProxy>> Start(Command command, Waiting waiting);
   // Ends the process.
   ~SkopeoProxy();
@@ -45,6 +46,8 @@ class SkopeoProxy {
   absl::StatusOr<UniqueFd> Begin(absl::string_view digest, int64_t size);
   // After the pipe's end, whether the blob was whole.
   absl::Status End();
+  // Whether every request has its answer. A proxy that owes one would give it to the next request.
+  bool is_at_rest() const { return !owes_answer_; }
 
   // Waits a moment for the descriptor to be readable. CANCELLED; UNAVAILABLE where nothing has come
   // since `last`, for too long.
@@ -58,14 +61,18 @@ class SkopeoProxy {
         socket_(std::move(socket)),
         errors_(std::move(errors)),
         waiting_(std::move(waiting)) {}
-  absl::Status Send(absl::string_view request) const;
-  absl::StatusOr<Reply> Receive() const;
+  absl::Status Initialize();
+  absl::Status Send(absl::string_view request);
+  absl::StatusOr<Reply> Receive();
+  absl::StatusOr<Reply> ReceiveMessage() const;
   absl::Status Gone() const;
 
   Child child_;
   const UniqueFd socket_;
   const UniqueFd errors_;  // a file that its standard error goes to
   const Waiting waiting_;
+  bool is_proxy_ = false;  // as its first answer has shown
+  bool owes_answer_ = false;
   uint64_t image_ = 0;
 };
 

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +18,7 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/blob_streams.h"
 #include "image/image_service.h"
 #include "image/test_catalog.h"
 #include "image/test_image.h"
@@ -30,6 +30,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 using Answer = LyingRegistry::Answer;
@@ -50,7 +51,9 @@ class StreamPullTest : public ::testing::Test {
   void SetUp() override {
     if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
     ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    ImageServiceOptions options;
+    options.on_pull_end = [this](const FinishedPull& pull) { finished_bytes_ = pull.bytes; };
+    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, options);
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }
@@ -65,8 +68,11 @@ class StreamPullTest : public ::testing::Test {
     const TestJson manifest =
         TestJson::parse(layout_.files.at(TestLayout::PathOf(image["digest"].get<std::string>())));
     upper_bytes_ = manifest["layers"].back()["size"];
+    upper_ = manifest["layers"].back()["digest"];
+    config_ = manifest["config"];
     const std::string held = hold ? manifest["layers"][0]["digest"].get<std::string>() : "";
-    registry_.emplace(layout_, image, [this, held](const std::string& asked, Answer*) {
+    registry_.emplace(layout_, image, [this, held](const std::string& asked, Answer* answer) {
+      if (asked == corrupt_) answer->body.back() ^= 1;
       if (asked != held) return;
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(&let_));
@@ -83,7 +89,13 @@ class StreamPullTest : public ::testing::Test {
         steps_.push_back(progress.step);
         bytes_ = std::max(bytes_, progress.done_bytes);
       });
+      absl::MutexLock lock(&mutex_);
+      ended_ = true;
     });
+  }
+  bool AwaitEnd() {
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&ended_), kPatience);
   }
   absl::StatusOr<Image> Pull(const ProgressFn& progress = nullptr) {
     return service_->Pull(registry_->Name("image:1"), {.insecure_registry = true}, progress);
@@ -136,8 +148,13 @@ class StreamPullTest : public ::testing::Test {
   TestLayout layout_;
   std::unique_ptr<ImageService> service_;
   uint64_t upper_bytes_ = 0;
+  std::string upper_;
+  TestJson config_;
+  std::string corrupt_;  // this blob comes with other content; set before it is asked for
+  uint64_t finished_bytes_ = 0;
   absl::Mutex mutex_;
   bool let_ = false;                // mutex_
+  bool ended_ = false;              // mutex_
   std::vector<std::string> steps_;  // mutex_
   uint64_t bytes_ = 0;              // mutex_
   std::optional<LyingRegistry> registry_;
@@ -195,27 +212,103 @@ TEST_F(StreamPullTest, ManyLayersTakeTurns) {
   EXPECT_THAT(Proxies(), IsEmpty());
 }
 
+TEST_F(StreamPullTest, ACorruptLayerEndsThePullWhileAnotherIsHeldBack) {
+  Serve({TarBuilder().File("a", "x").Build(), TarBuilder().Dir("./").File("b", "y").Build()});
+  corrupt_ = upper_;
+  Start();
+  EXPECT_TRUE(AwaitEnd()) << "nothing comes of the lower layer";
+  Let();
+  pull_.join();
+  EXPECT_TRUE(absl::IsDataLoss(image_.status())) << image_.status();
+  EXPECT_THAT(std::string(image_.status().message()), HasSubstr("layer 2 of 2"));
+  ExpectNothingLeft();
+}
+
+TEST_F(StreamPullTest, APullThatEndsWithItsConfigTellsWhatCame) {
+  Serve({TarBuilder().File("a", "x").Build()}, /*hold=*/false);
+  corrupt_ = config_["digest"];
+  image_ = Pull();
+  EXPECT_TRUE(absl::IsDataLoss(image_.status())) << image_.status();
+  EXPECT_THAT(std::string(image_.status().message()), HasSubstr(corrupt_));
+  EXPECT_EQ(finished_bytes_, config_["size"].get<uint64_t>());
+}
+
+// Four pulls of three layers each, all held back, want twelve.
+TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
+  constexpr size_t kPulls = 4;
+  std::vector<std::string> names;
+  TestJson image;
+  for (size_t i = 0; i < kPulls; ++i) {
+    std::vector<std::string> tars;
+    for (const char* layer : {"a", "b", "c"}) {
+      tars.push_back(TarBuilder().Dir("./").File(absl::StrCat(layer, i), "x").Build());
+    }
+    image = layout_.AddImage(tars);
+    names.push_back(absl::StrCat("image@", image["digest"].get<std::string>()));
+  }
+  registry_.emplace(layout_, image, [this](const std::string&, Answer* answer) {
+    if (answer->type != "application/octet-stream" || answer->body.front() == '{') return;
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&let_));
+  });
+  std::vector<std::thread> pulls;
+  std::vector<absl::Status> ends(kPulls);
+  for (size_t i = 0; i < kPulls; ++i) {
+    pulls.emplace_back([this, &names, &ends, i] {
+      ends[i] =
+          service_->Pull(registry_->Name(names[i]), {.insecure_registry = true}, nullptr).status();
+    });
+  }
+  constexpr size_t kMost = kPulls + BlobStreams::kMaxExtraProxies;
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (Proxies().size() < kMost && absl::Now() < deadline) absl::SleepFor(absl::Seconds(0.1));
+  absl::SleepFor(absl::Seconds(1));  // more would come now
+  EXPECT_EQ(Proxies().size(), kMost);
+  Let();
+  for (std::thread& pull : pulls) pull.join();
+  for (const absl::Status& end : ends) EXPECT_TRUE(end.ok()) << end;
+  EXPECT_THAT(Proxies(), IsEmpty());
+}
+
+// A directory for PATH whose skopeo runs `body` when it is asked for streams, and else is the real
+// one.
+class OtherSkopeo {
+ public:
+  OtherSkopeo(const FsRoot& directory, absl::string_view body) : path_(std::getenv("PATH")) {
+    const std::string text = absl::StrCat(
+        "#!/bin/sh\ncd ", directory.path(), "\necho \"$*\" >> asked\nfor word; do\n  if [ ",
+        "\"$word\" = experimental-image-proxy ]; then\n    ", body, "\n  fi\ndone\n",
+        "cd - >/dev/null\nexec ", *FindProgram("skopeo"), " \"$@\"\n");
+    EXPECT_TRUE(directory.ReplaceFile("skopeo", text, 0755).ok());
+    setenv("PATH", absl::StrCat(directory.path(), ":", path_).c_str(), 1);
+  }
+  ~OtherSkopeo() { setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  const std::string path_;
+};
+
+TEST_F(StreamPullTest, ASecondSkopeoThatFailsBringsNoCopy) {
+  const OtherSkopeo other(dir_.root(), "mkdir first || exit 1");
+  Serve({TarBuilder().File("a", "x").Build(), TarBuilder().File("b", "y").Build()});
+  Start();
+  EXPECT_TRUE(AwaitEnd());
+  Let();
+  pull_.join();
+  EXPECT_TRUE(absl::IsUnavailable(image_.status())) << image_.status();
+  EXPECT_THAT(dir_.root().Read("asked").value_or(""), Not(HasSubstr(" copy ")));
+  ExpectNothingLeft();
+}
+
 TEST_F(StreamPullTest, ASkopeoWithoutStreamsCopies) {
-  ASSERT_TRUE(dir_.root()
-                  .ReplaceFile("skopeo",
-                               absl::StrCat("#!/bin/sh\nfor word; do\n"
-                                            "  if [ \"$word\" = experimental-image-proxy ]; then\n"
-                                            "    echo asked >> ",
-                                            dir_.path(),
-                                            "/asked\n    exit 1\n  fi\ndone\n"
-                                            "exec ",
-                                            *FindProgram("skopeo"), " \"$@\"\n"),
-                               0755)
-                  .ok());
-  const std::string path = std::getenv("PATH");
-  ASSERT_EQ(setenv("PATH", absl::StrCat(dir_.path(), ":", path).c_str(), 1), 0);
-  absl::Cleanup put_back = [&path] { setenv("PATH", path.c_str(), 1); };
+  const OtherSkopeo other(dir_.root(), "echo >> streams; exit 1");
   Serve({TarBuilder().File("a", "x").Build(), TarBuilder().File("b", "y").Build()},
         /*hold=*/false);
   image_ = Pull();
   ASSERT_TRUE(image_.ok()) << image_.status();
   EXPECT_EQ(StatIn(0, "b").st_size, 1);
-  EXPECT_EQ(dir_.root().Read("asked").value_or(""), "asked\n");
+  EXPECT_EQ(dir_.root().Read("streams").value_or(""), "\n");
+  EXPECT_THAT(dir_.root().Read("asked").value_or(""), HasSubstr(" copy "));
 }
 
 }  // namespace

@@ -306,7 +306,10 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
 absl::StatusOr<std::unique_ptr<BlobStreams>> SkopeoTransport::Stream(
     const RegistryImage& image, const std::function<bool()>& stopped, BlobStreams::ToldFn told) {
   auto streams = std::make_unique<BlobStreams>(
-      [this, image, stopped] { return StartProxy(image, stopped); }, work_, std::move(told));
+      [this, image, stopped](const std::function<bool()>& stop) {
+        return StartProxy(image, [stopped, stop] { return stop() || (stopped && stopped()); });
+      },
+      work_, std::move(told));
   PLIMSOLL_RETURN_IF_ERROR(streams->Start());
   return streams;
 }

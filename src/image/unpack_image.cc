@@ -84,15 +84,24 @@ class ImageUnpacker {
   void Work() {
     while (const std::optional<size_t> i = NextLayer()) {
       absl::StatusOr<LayerStore::Hold> hold = Take(*i);
-      absl::MutexLock lock(&mutex_);
       if (hold.ok()) {
+        absl::MutexLock lock(&mutex_);
         holds_[*i] = *std::move(hold);
-      } else if (failure_.ok()) {
-        failure_ =
-            Annotate(hold.status(), absl::StrCat("layer ", *i + 1, " of ", chain_.size(), " (",
-                                                 NameOf(opened_.content.layers[*i]), ")"));
+      } else {
+        Fail(*i, hold.status());
       }
     }
+  }
+
+  // The others may be waiting for a registry that gives nothing.
+  void Fail(size_t i, const absl::Status& status) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!failure_.ok()) return;
+      failure_ = Annotate(status, absl::StrCat("layer ", i + 1, " of ", chain_.size(), " (",
+                                               NameOf(opened_.content.layers[i]), ")"));
+    }
+    opened_.source->Stop();
   }
 
   std::optional<size_t> NextLayer() {
