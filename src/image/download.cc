@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -158,24 +160,6 @@ bool MayBeElsewhere(const Manifest& manifest) {
   });
 }
 
-absl::StatusOr<std::string> ReadConfig(const Pull& pull, const BlobStreams& streams,
-                                       const Descriptor& config) {
-  const std::string what = absl::StrCat("pull ", pull.transport.name(), ": config ", config.digest);
-  if (config.size > kMaxDocumentBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " is said to have ", config.size,
-                                                   " bytes; valid are ", kMaxDocumentBytes));
-  }
-  absl::StatusOr<std::string> text = streams.ReadAll(DigestHex(config.digest), config.size);
-  if (absl::IsDataLoss(text.status()) && !absl::StartsWith(text.status().message(), "pull ")) {
-    return Annotate(text.status(), what);
-  }
-  if (!text.ok()) return text.status();
-  if (const std::string digest = DigestOf(*text); digest != config.digest) {
-    return absl::DataLossError(absl::StrCat(what, " has the content of ", digest));
-  }
-  return text;
-}
-
 // What went wrong with a stream names the image, as it would alone; behind a layer it needn't.
 absl::Status WithoutName(const absl::Status& status, const std::string& name) {
   return absl::Status(
@@ -183,19 +167,25 @@ absl::Status WithoutName(const absl::Status& status, const std::string& name) {
       absl::StrReplaceAll(status.message(), {{absl::StrCat("): pull ", name, ": "), "): "}}));
 }
 
-absl::StatusOr<DownloadedImage> UnpackAsItComes(const Pull& pull, const Manifest& manifest) {
-  if (MayBeElsewhere(manifest)) return absl::UnimplementedError("not all of it is in the registry");
+// Nothing where skopeo can't give the image so, which shows before any of it has come.
+absl::StatusOr<std::optional<DownloadedImage>> UnpackAsItComes(const Pull& pull,
+                                                               const Manifest& manifest) {
+  if (MayBeElsewhere(manifest)) return std::nullopt;
   Voices voices(pull.progress, manifest.layers.size());
   Progress state{absl::StrCat("copying ", pull.transport.name()), 0, manifest.config.size};
   std::atomic<bool> has_begun = false;  // with the layers
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      std::unique_ptr<BlobStreams> owned,
+  absl::StatusOr<std::unique_ptr<BlobStreams>> owned =
       pull.transport.Stream(pull.image, pull.cancelled, [&](uint64_t bytes, bool at_end) {
         if (!has_begun) return;
         voices.Came({state.step, std::min(bytes, state.total_bytes), state.total_bytes}, at_end);
-      }));
-  BlobStreams* const streams = owned.get();
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string config, ReadConfig(pull, *streams, manifest.config));
+      });
+  if (absl::IsUnimplemented(owned.status())) return std::nullopt;
+  if (!owned.ok()) return owned.status();
+  BlobStreams* const streams = owned->get();
+  OpenedImage opened{*std::move(owned), {}, pull.cancelled};
+  absl::Cleanup count = [&pull, streams] { *pull.bytes = streams->bytes(); };
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string config,
+                            pull.transport.ReadConfig(*streams, manifest.config));
   PLIMSOLL_ASSIGN_OR_RETURN(const KnownLayers known, FindKnown(pull, manifest, config));
   for (const Descriptor& layer : manifest.layers) {
     const uint64_t size = known.digests.contains(layer.digest) ? 0 : layer.size;
@@ -204,14 +194,12 @@ absl::StatusOr<DownloadedImage> UnpackAsItComes(const Pull& pull, const Manifest
   PLIMSOLL_RETURN_IF_ERROR(pull.transport.CheckRoom(state.total_bytes));
   voices.Copying(state);
   has_begun = true;
-  const OpenedImage opened{std::move(owned), ContentOf(pull.image, manifest, std::move(config)),
-                           pull.cancelled};
+  opened.content = ContentOf(pull.image, manifest, std::move(config));
   absl::StatusOr<UnpackedImage> unpacked =
       UnpackImage(pull.layers, opened, known.chain_ids,
                   [&voices](const Progress& step) { voices.Unpacking(step); });
-  *pull.bytes = streams->bytes();
   if (!unpacked.ok()) return WithoutName(unpacked.status(), pull.transport.name());
-  return DownloadedImage{opened.content, *std::move(unpacked)};
+  return DownloadedImage{std::move(opened.content), *std::move(unpacked)};
 }
 
 }  // namespace
@@ -226,8 +214,8 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
                             ParseManifest(image.manifest, "the image's manifest"));
   const Pull pull{transport, image, work, layers, may_reuse, cancelled, progress, bytes};
   if (!copy) {
-    absl::StatusOr<DownloadedImage> got = UnpackAsItComes(pull, manifest);
-    if (!absl::IsUnimplemented(got.status())) return got;
+    PLIMSOLL_ASSIGN_OR_RETURN(std::optional<DownloadedImage> got, UnpackAsItComes(pull, manifest));
+    if (got.has_value()) return *std::move(got);
   }
   return CopyAndUnpack(pull, manifest);
 }

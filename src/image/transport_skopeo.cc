@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -260,21 +261,37 @@ absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
 
 absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const RegistryImage& image,
                                                         const Descriptor& config) {
+  return CheckedConfig(config, [&] {
+    return Inspect(absl::StrCat(reference_.Name(), "@", image.manifest_digest), /*config=*/true);
+  });
+}
+
+absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const BlobStreams& streams,
+                                                        const Descriptor& config) {
+  return CheckedConfig(config,
+                       [&] { return streams.ReadAll(DigestHex(config.digest), config.size); });
+}
+
+absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
+    const Descriptor& config, const std::function<absl::StatusOr<std::string>()>& read) const {
   const std::string what =
       absl::StrCat("pull ", reference_.Canonical(), ": config ", config.digest);
   if (config.size > kMaxDocumentBytes) {
     return absl::InvalidArgumentError(absl::StrCat(what, " is said to have ", config.size,
                                                    " bytes; valid are ", kMaxDocumentBytes));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      std::string text,
-      Inspect(absl::StrCat(reference_.Name(), "@", image.manifest_digest), /*config=*/true));
-  if (const std::string digest = DigestOf(text); digest != config.digest) {
+  absl::StatusOr<std::string> text = read();
+  // What a stream says of its size doesn't name the config.
+  if (absl::IsDataLoss(text.status()) && !absl::StartsWith(text.status().message(), "pull ")) {
+    return Annotate(text.status(), what);
+  }
+  if (!text.ok()) return text.status();
+  if (const std::string digest = DigestOf(*text); digest != config.digest) {
     return absl::DataLossError(absl::StrCat(what, " has the content of ", digest));
   }
-  if (text.size() != config.size) {
+  if (text->size() != config.size) {
     return absl::DataLossError(
-        absl::StrCat(what, " has ", text.size(), " bytes; the manifest says ", config.size));
+        absl::StrCat(what, " has ", text->size(), " bytes; the manifest says ", config.size));
   }
   return text;
 }

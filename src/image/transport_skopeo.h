@@ -66,6 +66,8 @@ class SkopeoTransport {
   std::string name() const { return reference_.Canonical(); }
   // The config of what Resolve found, held against its digest and size.
   absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
+  // As above, from the image's streams.
+  absl::StatusOr<std::string> ReadConfig(const BlobStreams& streams, const Descriptor& config);
   // Copies the layers of what Resolve found into `work`/kBlobs. A blob that is there is complete
   // and has the content of its digest, whatever becomes of the others. Those of `known` are not
   // asked for. `stopped`: see TransportOptions::cancelled.
@@ -86,6 +88,8 @@ class SkopeoTransport {
   absl::StatusOr<std::unique_ptr<SkopeoProxy>> StartProxy(
       const RegistryImage& image, const std::function<bool()>& stopped) const;
   absl::StatusOr<std::string> Inspect(const std::string& source, bool config);
+  absl::StatusOr<std::string> CheckedConfig(
+      const Descriptor& config, const std::function<absl::StatusOr<std::string>()>& read) const;
   // What a run of skopeo is watched by; asked several times a second.
   struct Watch {
     std::function<bool()> stopped;  // may be null
