@@ -104,7 +104,10 @@ class LyingRegistry {
       const ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
       if (n <= 0) break;
       request.append(buffer, static_cast<size_t>(n));
-      if (request.front() == kTlsHandshake) break;  // or the client would wait for its answer
+      if (request.front() == kTlsHandshake) {  // unanswered, or the client would wait
+        request.clear();                       // random bytes with spaces look like a request
+        break;
+      }
     }
     const std::vector<std::string> words =
         absl::StrSplit(request.substr(0, request.find('\r')), ' ');
