@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/process.h"
@@ -268,6 +269,7 @@ TEST_F(EngineStartErrorTest, OneWhoseDaemonWasKilledMeanwhileHasNoStartTime) {
   runtime_.SetStarted(id, 12345);
   Fail(id);
   StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return Record(id).state == ContainerState::kExited; }));
   ExpectFailed(Record(id));
   EXPECT_EQ(Record(id).started_unix_nanos, 0);
 }

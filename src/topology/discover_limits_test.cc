@@ -109,7 +109,7 @@ TEST(DiscoverLimitsTest, AContainerWithACpuset) {
                                              HasSubstr("memory of NUMA nodes 0 is outside")}));
   EXPECT_EQ(TreeText(machine), R"(
 └─ package-0 Package  cache-level=3  cache-size=8Mi
-   └─ numa-1 NUMANode  memory 8Gi
+   └─ numa-1 NUMANode  memory 8 GiB
       ├─ core-0-2 Core  cpu 1  cpu-ids=2
       └─ core-0-3 Core  cpu 1  cpu-ids=3
 )");

@@ -53,7 +53,7 @@ TEST(DiscoverTest, OneSocketWithoutNuma) {
   files.AddCaches({{2, 512, "0", 0}, {2, 512, "1", 1}, {3, 8192, "0-1", 0}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package  cache-level=3  cache-size=8Mi
-   └─ numa-0 NUMANode  memory 16Gi
+   └─ numa-0 NUMANode  memory 16 GiB
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
       └─ core-0-1 Core  cpu 1  cpu-ids=1
 )");
@@ -67,11 +67,11 @@ TEST(DiscoverTest, TwoSockets) {
   files.AddNode({1, "2-3,6-7", 16 << 20, "21 10", {{2048, 0}, {1048576, 0}}});
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=16Mi
-│  └─ numa-0 NUMANode  memory 16Gi  hugepages-2Mi 16Mi  hugepages-1Gi 1Gi
+│  └─ numa-0 NUMANode  memory 16 GiB  hugepages-2Mi 16 MiB  hugepages-1Gi 1 GiB
 │     ├─ core-0-0 Core  cpu 2  cpu-ids=0,4
 │     └─ core-0-1 Core  cpu 2  cpu-ids=1,5
 └─ package-1 Package  cache-level=3  cache-size=16Mi
-   └─ numa-1 NUMANode  memory 16Gi  hugepages-2Mi 0  hugepages-1Gi 0
+   └─ numa-1 NUMANode  memory 16 GiB  hugepages-2Mi 0  hugepages-1Gi 0
       ├─ core-1-0 Core  cpu 2  cpu-ids=2,6
       └─ core-1-1 Core  cpu 2  cpu-ids=3,7
 )");
@@ -85,10 +85,10 @@ TEST(DiscoverTest, SubNumaClusters) {
   files.AddNode({1, "2-3", 8 << 20, "11 10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package  cache-level=3  cache-size=16Mi
-   ├─ numa-0 NUMANode  memory 8Gi
+   ├─ numa-0 NUMANode  memory 8 GiB
    │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-1 Core  cpu 1  cpu-ids=1
-   └─ numa-1 NUMANode  memory 8Gi
+   └─ numa-1 NUMANode  memory 8 GiB
       ├─ core-0-2 Core  cpu 1  cpu-ids=2
       └─ core-0-3 Core  cpu 1  cpu-ids=3
 )");
@@ -100,7 +100,7 @@ TEST(DiscoverTest, OneNumaNodeOverTwoPackages) {
   files.AddCaches({{3, 8192, "0-1", 0}, {3, 8192, "2-3", 1}});
   files.AddNode({0, "0-3", 8 << 20, "10", {}});
   EXPECT_EQ(Tree(files), R"(
-└─ numa-0 NUMANode  memory 8Gi
+└─ numa-0 NUMANode  memory 8 GiB
    ├─ package-0 Package
    │  └─ cache-3-0 CacheGroup  cache-level=3  cache-size=8Mi
    │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
@@ -119,7 +119,7 @@ TEST(DiscoverTest, SeveralL3InANode) {
   files.AddNode({0, "0-7", 8 << 20, "10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package
-   └─ numa-0 NUMANode  memory 8Gi
+   └─ numa-0 NUMANode  memory 8 GiB
       ├─ cache-3-0 CacheGroup  cache-level=3  cache-size=16Mi
       │  ├─ core-0-0 Core  cpu 2  cpu-ids=0,4
       │  └─ core-0-1 Core  cpu 2  cpu-ids=1,5
@@ -136,7 +136,7 @@ TEST(DiscoverTest, CachesWithoutIds) {
   files.AddNode({0, "0-3", 8 << 20, "10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package
-   └─ numa-0 NUMANode  memory 8Gi
+   └─ numa-0 NUMANode  memory 8 GiB
       ├─ cache-3-cpu0 CacheGroup  cache-level=3  cache-size=16Mi
       │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
       │  └─ core-0-1 Core  cpu 1  cpu-ids=1
@@ -170,7 +170,7 @@ TEST(DiscoverTest, HybridCores) {
   files.AddNode({0, "0-9", 32 << 20, "10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package
-   └─ numa-0 NUMANode  memory 32Gi
+   └─ numa-0 NUMANode  memory 32 GiB
       ├─ cache-2-3 CacheGroup  cache-level=2  cache-size=2Mi
       │  ├─ core-0-12 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=8  max-frequency-mhz=3800
       │  └─ core-0-13 Core  cpu 1  base-frequency-mhz=1800  core-type=efficiency  cpu-ids=9  max-frequency-mhz=3800
@@ -198,7 +198,7 @@ TEST(DiscoverTest, CoresAboveAndBelowTheirCaches) {
   files.AddCaches({{1, 32, "0"}, {1, 32, "1"}, {1, 32, "2"}, {1, 32, "3"}, {1, 32, "4"}});
   files.AddNode({0, "0-4", 8 << 20, "10", {}});
   EXPECT_EQ(TreeText(ReadMachine(files)), R"(
-└─ numa-0 NUMANode  memory 8Gi
+└─ numa-0 NUMANode  memory 8 GiB
    ├─ package-0 Package
    │  └─ core-0-0 Core  cpu 2  cpu-ids=0-1
    ├─ package-1 Package
@@ -230,7 +230,7 @@ TEST(DiscoverTest, SmtOff) {
   files.AddCaches({{3, 8192, "0-1", 0}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package  cache-level=3  cache-size=8Mi
-   └─ numa-0 NUMANode  memory 8Gi
+   └─ numa-0 NUMANode  memory 8 GiB
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
       └─ core-0-1 Core  cpu 1  cpu-ids=1
 )");
@@ -247,11 +247,11 @@ TEST(DiscoverTest, OfflineCpusAndHoles) {
   files.AddNode({2, "12", 8 << 20, "20 10", {}});
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-0 NUMANode  memory 8Gi
+│  └─ numa-0 NUMANode  memory 8 GiB
 │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
 │     └─ core-0-9 Core  cpu 1  cpu-ids=3
 └─ package-4 Package  cache-level=3  cache-size=8Mi
-   └─ numa-2 NUMANode  memory 8Gi
+   └─ numa-2 NUMANode  memory 8 GiB
       └─ core-4-0 Core  cpu 1  cpu-ids=12
 )");
 }
@@ -265,12 +265,12 @@ TEST(DiscoverTest, MemoryWithoutCpusAndCpusWithoutMemory) {
   files.AddNode({2, "", 64 << 20, "17 28 10", {}});
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-0 NUMANode  memory 8Gi  hugepages-2Mi 2Mi
+│  └─ numa-0 NUMANode  memory 8 GiB  hugepages-2Mi 2 MiB
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
 ├─ package-1 Package  cache-level=3  cache-size=8Mi
 │  └─ numa-1 NUMANode  memory 0
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
-└─ numa-2 NUMANode  memory 64Gi
+└─ numa-2 NUMANode  memory 64 GiB
 )");
 }
 
@@ -279,13 +279,13 @@ TEST(DiscoverTest, Hbm) {
   AddMachineWithHbm(files);
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-0 NUMANode  memory 64Gi  memory-type=DRAM
+│  └─ numa-0 NUMANode  memory 64 GiB  memory-type=DRAM
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
 ├─ package-1 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-1 NUMANode  memory 64Gi  memory-type=DRAM
+│  └─ numa-1 NUMANode  memory 64 GiB  memory-type=DRAM
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
-├─ numa-2 NUMANode  memory 32Gi  memory-type=HBM
-└─ numa-3 NUMANode  memory 32Gi  memory-type=HBM
+├─ numa-2 NUMANode  memory 32 GiB  memory-type=HBM
+└─ numa-3 NUMANode  memory 32 GiB  memory-type=HBM
 )");
   EXPECT_EQ(Costs(files), R"(
 numa-0: numa-0=10 numa-1=21 numa-2=13 numa-3=23
@@ -306,13 +306,13 @@ TEST(DiscoverTest, MemoryForSpecialPurposes) {
   }
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-0 NUMANode  memory 64Gi
+│  └─ numa-0 NUMANode  memory 64 GiB
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
 ├─ package-1 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-1 NUMANode  memory 64Gi
+│  └─ numa-1 NUMANode  memory 64 GiB
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
-├─ numa-2 NUMANode  memory 32Gi  memory-type=SPM
-└─ numa-3 NUMANode  memory 32Gi  memory-type=SPM
+├─ numa-2 NUMANode  memory 32 GiB  memory-type=SPM
+└─ numa-3 NUMANode  memory 32 GiB  memory-type=SPM
 )");
 }
 
@@ -321,13 +321,13 @@ TEST(DiscoverTest, PersistentMemory) {
   AddMachineWithPmem(files);
   EXPECT_EQ(Tree(files), R"(
 ├─ package-0 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-0 NUMANode  memory 64Gi
+│  └─ numa-0 NUMANode  memory 64 GiB
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
 ├─ package-1 Package  cache-level=3  cache-size=8Mi
-│  └─ numa-1 NUMANode  memory 64Gi
+│  └─ numa-1 NUMANode  memory 64 GiB
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
-├─ numa-2 NUMANode  memory 256Gi  memory-type=NVM
-└─ numa-3 NUMANode  memory 256Gi  memory-type=NVM
+├─ numa-2 NUMANode  memory 256 GiB  memory-type=NVM
+└─ numa-3 NUMANode  memory 256 GiB  memory-type=NVM
 )");
   EXPECT_EQ(Costs(files), R"(
 numa-0: numa-0=10 numa-1=21 numa-2=17 numa-3=28
@@ -353,10 +353,10 @@ TEST(DiscoverTest, DiesOfAPackageNumberTheirCoresAnew) {
   files.AddNode({1, "2-3", 8 << 20, "12 10", {}});
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package
-   ├─ numa-0 NUMANode  memory 8Gi  cache-level=3  cache-size=8Mi
+   ├─ numa-0 NUMANode  memory 8 GiB  cache-level=3  cache-size=8Mi
    │  ├─ core-0-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-0-1 Core  cpu 1  cpu-ids=1
-   └─ numa-1 NUMANode  memory 8Gi  cache-level=3  cache-size=8Mi
+   └─ numa-1 NUMANode  memory 8 GiB  cache-level=3  cache-size=8Mi
       ├─ core-0-1-0 Core  cpu 1  cpu-ids=2
       └─ core-0-1-1 Core  cpu 1  cpu-ids=3
 )");
@@ -380,7 +380,7 @@ TEST(DiscoverTest, Arm64BigLittle) {
       "\n\nprocessor\t: 2\nFeatures\t: fp asimd aes\n\nprocessor\t: 3\nFeatures\t: fp aes asimd\n");
   EXPECT_EQ(Tree(files), R"(
 └─ package-0 Package  cpu-features=aes,asimd,fp
-   └─ numa-0 NUMANode  memory 16Gi
+   └─ numa-0 NUMANode  memory 16 GiB
       ├─ cache-2-cpu0 CacheGroup  cache-level=2  cache-size=512Ki
       │  ├─ core-0-0 Core  cpu 1  core-type=efficiency  cpu-ids=0
       │  └─ core-0-1 Core  cpu 1  core-type=efficiency  cpu-ids=1
@@ -410,7 +410,7 @@ TEST(DiscoverTest, S390xBooksAndDrawers) {
             "vendor_id       : IBM/S390\n# processors    : 8\nfeatures\t: esan3 zarch vx dflt\n");
   files.AddNode({0, "0-7", 64 << 20, "10", {}});
   EXPECT_EQ(Tree(files), R"(
-└─ numa-0 NUMANode  memory 64Gi
+└─ numa-0 NUMANode  memory 64 GiB
    ├─ package-0 Package  cpu-features=dflt,esan3,vx,zarch
    │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-1 Core  cpu 1  cpu-ids=1
@@ -439,7 +439,7 @@ TEST(DiscoverTest, AMachineThatTellsLittle) {
   const Machine machine = ReadMachine(files);
   EXPECT_EQ(TreeText(machine), R"(
 └─ package-cpu0 Package
-   └─ numa-0 NUMANode  memory 16Gi
+   └─ numa-0 NUMANode  memory 16 GiB
       ├─ core-0-0 Core  cpu 1  cpu-ids=0
       └─ core-0-1 Core  cpu 1  cpu-ids=1
 )");
@@ -455,7 +455,7 @@ TEST(DiscoverTest, WrongCaches) {
   files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1-2", 1}, {3, 8192, "3", 2}});
   files.AddNode({0, "0-3", 8 << 20, "10", {}});
   EXPECT_EQ(TreeText(ReadMachine(files)), R"(
-└─ numa-0 NUMANode  memory 8Gi
+└─ numa-0 NUMANode  memory 8 GiB
    ├─ package-0 Package
    │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
    │  └─ core-0-1 Core  cpu 1  cpu-ids=1

@@ -6,6 +6,7 @@
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
+#include "topology/plain_tree_for_test.h"
 #include "topology/topology_file.h"
 
 namespace plimsoll::topology {
@@ -30,7 +31,7 @@ class PartitionTest : public ::testing::Test {
     partition_ = *partition;
     const auto again = ZoneTree::Build(partition_.shown);
     EXPECT_TRUE(again.ok()) << again.status();
-    return "\n" + TopologyText(partition_.shown);
+    return "\n" + PlainTree(TopologyText(partition_.shown));
   }
   std::string Why() {
     const auto partition = MakePartition(config_, tree_);
@@ -56,7 +57,7 @@ TEST_F(PartitionTest, CpusByList) {
   EXPECT_EQ(Text(), R"(
 root Machine
 └─ package-0 Package
-   └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+   └─ numa-0 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB
       ├─ core-0-0 Core  cpu 1  cpu-ids=1
       └─ core-0-1 Core  cpu 2  cpu-ids=2-3
 )");
@@ -97,7 +98,7 @@ TEST_F(PartitionTest, CpusByCountFromZonesWithOthersInThem) {
 TEST_F(PartitionTest, HugePagesAloneMakeAMemoryNode) {
   config_.memory["memory"] = {{"numa-1", {.percent = 0}}};
   config_.memory["hugepages-2Mi"] = {{"numa-1", {.percent = 50}}};
-  EXPECT_THAT(Text(), HasSubstr("numa-1 NUMANode  memory 0  hugepages-2Mi 4Mi"));
+  EXPECT_THAT(Text(), HasSubstr("numa-1 NUMANode  memory 0  hugepages-2Mi 4 MiB"));
   EXPECT_EQ(partition_.memory_nodes.ToString(), "0-1");
   EXPECT_TRUE(partition_.is_whole) << "both nodes may be used";
 }
@@ -109,11 +110,11 @@ TEST_F(PartitionTest, MemoryByAmountAndShare) {
   EXPECT_EQ(Text(), R"(
 root Machine
 ├─ package-0 Package
-│  └─ numa-0 NUMANode  memory 256Mi  hugepages-2Mi 2Mi
+│  └─ numa-0 NUMANode  memory 256 MiB  hugepages-2Mi 2 MiB
 │     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
 │     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
 └─ package-1 Package
-   └─ numa-1 NUMANode  memory 512Mi  hugepages-2Mi 8Mi
+   └─ numa-1 NUMANode  memory 512 MiB  hugepages-2Mi 8 MiB
       ├─ core-1-2 Core  cpu 2  cpu-ids=4-5
       └─ core-1-3 Core  cpu 2  cpu-ids=6-7
 )");
@@ -133,11 +134,11 @@ TEST_F(PartitionTest, MemoryOfANodeWithoutCpusInThePartition) {
   EXPECT_EQ(Text(), R"(
 root Machine
 ├─ package-0 Package
-│  └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+│  └─ numa-0 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB
 │     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
 │     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
 └─ package-1 Package
-   └─ numa-1 NUMANode  memory 512Mi  hugepages-2Mi 0
+   └─ numa-1 NUMANode  memory 512 MiB  hugepages-2Mi 0
 )");
   EXPECT_EQ(partition_.memory_nodes.ToString(), "0-1");
 }
@@ -146,8 +147,8 @@ TEST_F(PartitionTest, LevelsAreHidden) {
   config_.show.hidden_types = {kCore, kPackage};
   EXPECT_EQ(Text(), R"(
 root Machine
-├─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  cpu 4  cpu-ids=0-3
-└─ numa-1 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  cpu 4  cpu-ids=4-7
+├─ numa-0 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB  cpu 4  cpu-ids=0-3
+└─ numa-1 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB  cpu 4  cpu-ids=4-7
 )");
   EXPECT_TRUE(partition_.is_whole) << "what is hidden stays usable";
 }
@@ -157,10 +158,10 @@ TEST_F(PartitionTest, HiddenNodesGiveTheirMemoryToThePackage) {
   config_.show.hide_siblings = true;
   EXPECT_EQ(Text(), R"(
 root Machine
-├─ package-0 Package  memory 1Gi  hugepages-2Mi 8Mi
+├─ package-0 Package  memory 1 GiB  hugepages-2Mi 8 MiB
 │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
 │  └─ core-0-1 Core  cpu 1  cpu-ids=2
-└─ package-1 Package  memory 1Gi  hugepages-2Mi 8Mi
+└─ package-1 Package  memory 1 GiB  hugepages-2Mi 8 MiB
    ├─ core-1-2 Core  cpu 1  cpu-ids=4
    └─ core-1-3 Core  cpu 1  cpu-ids=6
 )");
@@ -172,11 +173,11 @@ TEST_F(PartitionTest, FewerCoresAndMoreAttributes) {
   EXPECT_EQ(Text(), R"(
 root Machine
 ├─ package-0 Package
-│  └─ numa-0 NUMANode  memory 1Gi  hugepages-2Mi 8Mi
+│  └─ numa-0 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB
 │     ├─ core-0-0 Core  cpu 2  cpu-ids=0-1
 │     └─ core-0-1 Core  cpu 2  cpu-ids=2-3
 └─ package-1 Package
-   └─ numa-1 NUMANode  memory 1Gi  hugepages-2Mi 8Mi  tier=slow
+   └─ numa-1 NUMANode  memory 1 GiB  hugepages-2Mi 8 MiB  tier=slow
       └─ core-1-2 Core  cpu 2  cpu-ids=4-5
 )");
   EXPECT_EQ(partition_.cpus.ToString(), "0-7");
@@ -201,7 +202,7 @@ TEST_F(PartitionTest, ANodeBesideItsCoresGoesWithThem) {
   config_.cpus.zones = {"n1"};
   EXPECT_EQ(Text(), R"(
 root Machine
-├─ n1 numa  memory 1Gi  cpu-ids=2-3
+├─ n1 numa  memory 1 GiB  cpu-ids=2-3
 └─ b CORE  cpu 2  cpu-ids=2-3
 )");
   EXPECT_EQ(partition_.cpus.ToString(), "2-3");
@@ -214,8 +215,8 @@ TEST_F(PartitionTest, TypesAreHiddenWhateverTheirSpelling) {
   config_.show.hide_siblings = true;
   EXPECT_EQ(Text(), R"(
 root Machine  cpu 2  cpu-ids=0,2
-├─ n0 numa  memory 1Gi  cpu-ids=0-1
-└─ n1 numa  memory 1Gi  cpu-ids=2-3
+├─ n0 numa  memory 1 GiB  cpu-ids=0-1
+└─ n1 numa  memory 1 GiB  cpu-ids=2-3
 )");
   config_.show = {.cores = 1};
   EXPECT_THAT(Text(), ::testing::Not(HasSubstr("b CORE")));

@@ -10,6 +10,7 @@
 #include "topology/draw.h"
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
+#include "topology/plain_tree_for_test.h"
 
 namespace plimsoll::topology {
 
@@ -21,7 +22,7 @@ inline Machine ReadMachine(MachineFiles& files) {
 
 // The tree without the root's line, which is the same in most tests.
 inline std::string TreeText(const Machine& machine) {
-  const std::string text = TopologyText(MakeZones(machine));
+  const std::string text = PlainTree(TopologyText(MakeZones(machine)));
   return "\n" + text.substr(text.find('\n') + 1);
 }
 

@@ -63,12 +63,12 @@ TEST(RealMachinesTest, FakeNodesKeepTheirMemory) {
   const Machine machine = ReadMachine(files);
   EXPECT_EQ(TreeText(machine), R"(
 ├─ package-0 Package
-│  └─ numa-0 NUMANode  memory 2Gi
+│  └─ numa-0 NUMANode  memory 2 GiB
 │     ├─ core-0-0 Core  cpu 1  cpu-ids=0
 │     └─ core-0-1 Core  cpu 1  cpu-ids=1
-├─ numa-1 NUMANode  memory 2Gi
-├─ numa-2 NUMANode  memory 2Gi
-└─ numa-3 NUMANode  memory 2Gi
+├─ numa-1 NUMANode  memory 2 GiB
+├─ numa-2 NUMANode  memory 2 GiB
+└─ numa-3 NUMANode  memory 2 GiB
 )");
   EXPECT_THAT(machine.missing,
               Contains(AllOf(HasSubstr("NUMA nodes 0-3 overlap"), HasSubstr("CPUs 0-1"))));
@@ -133,12 +133,12 @@ TEST(RealMachinesTest, MemoryOfGpusIsANode) {
   const Machine machine = ReadMachine(files);
   EXPECT_EQ(TreeText(machine), R"(
 ├─ package-0 Package
-│  └─ numa-0 NUMANode  memory 64Gi
+│  └─ numa-0 NUMANode  memory 64 GiB
 │     └─ core-0-0 Core  cpu 1  cpu-ids=0
 ├─ package-1 Package
-│  └─ numa-8 NUMANode  memory 64Gi
+│  └─ numa-8 NUMANode  memory 64 GiB
 │     └─ core-1-0 Core  cpu 1  cpu-ids=1
-└─ numa-255 NUMANode  memory 16Gi  memory-type=GPUMemory
+└─ numa-255 NUMANode  memory 16 GiB  memory-type=GPUMemory
 )");
   EXPECT_EQ(machine.nodes[2].distances,
             (std::map<uint32_t, uint32_t>{{0, 80}, {8, 80}, {255, 10}}));

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/no_descriptors_for_test.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/tracker_fixture_for_test.h"
@@ -179,8 +180,7 @@ TEST_F(MemoryModuleTest, BlocksThatTheKernelLeavesOfflineAreNotWaitedFor) {
   Start();
   for (const uint32_t block : {1, 2}) Move("add", block, "offline", 8);
   Move("online", 1, "online", 9);
-  ASSERT_TRUE(AwaitNews(2));
-  EXPECT_EQ(Newest("memory"), "9Gi");
+  EXPECT_TRUE(WaitUntil([&] { return Newest("memory") == "9Gi"; }));
 }
 
 TEST_F(MemoryModuleTest, ABlockThatFailsToComeIsNotWaitedForForEver) {
