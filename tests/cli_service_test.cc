@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -72,6 +74,22 @@ TEST_F(CliServiceTest, EventsSinceATimeAreAllSinceThen) {
   EXPECT_EQ(Output({"events", "--since", "10m"}), all);
   EXPECT_EQ(Output({"events", "--since", "2026-01-02T03:04:05Z"}), all);
   EXPECT_EQ(Output({"events", "--since", "1"}), all.substr(all.find('\n') + 1));
+}
+
+TEST_F(CliServiceTest, EventsNamePodAndContainerAlsoWhenTheyAreGone) {
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("exit 3");
+  AwaitExit(Start(pod, config));
+  const std::string name = absl::StrCat("/", config.metadata().name());
+  const auto told = [&](const std::string& events, const std::string& type) {
+    for (absl::string_view line : absl::StrSplit(events, '\n')) {
+      if (absl::StrContains(line, type) && absl::StrContains(line, name)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(told(Output({"events"}), "ContainerStopped")) << Output({"events"});
+  Output({"rm", "--force", pod});
+  EXPECT_TRUE(told(Output({"events"}), "ContainerStopped")) << Output({"events"});
 }
 
 TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {

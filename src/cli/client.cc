@@ -524,6 +524,9 @@ absl::StatusOr<node::ImageProgress::Done> Client::ImportImage(
 absl::Status Client::ListEvents(uint64_t since, bool follow,
                                 const std::function<bool(const node::Event&)>& event) {
   grpc::ClientContext context;
+  // A list that goes on may be silent for good reasons.
+  std::optional<CallWatch::Call> call;
+  if (!follow) call.emplace(&connection_->watch, [&context] { context.TryCancel(); });
   node::ListEventsRequest request;
   request.set_since(since);
   request.set_follow(follow);

@@ -164,6 +164,14 @@ absl::Status PrintRemoved(const CommandContext& context, const Removed& removed,
   return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
 }
 
+// As PrintRemoved, of what would be.
+absl::Status PrintNames(const CommandContext& context, const Plan& plan) {
+  Json document = {{"pods", Json::array()}, {"images", Json::array()}};
+  for (const cri::PodSandbox& pod : plan.pods) document["pods"].push_back(NameOf(pod));
+  for (const cri::Image& image : plan.images) document["images"].push_back(NameOf(image));
+  return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
+}
+
 absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
@@ -176,7 +184,10 @@ absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& a
     PLIMSOLL_ASSIGN_OR_RETURN(const bool agreed, Agreed(arguments));
     if (!agreed) return kExitError;
   }
-  if (arguments.dry_run) return kExitOk;
+  if (arguments.dry_run) {
+    if (context.for_programs()) PLIMSOLL_RETURN_IF_ERROR(PrintNames(context, plan));
+    return kExitOk;
+  }
   const int64_t before = FreeBytes(state);
   const Removed removed = Remove(*client, inventory, plan, state);
   PLIMSOLL_RETURN_IF_ERROR(

@@ -86,7 +86,9 @@ absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments&
                               const std::vector<PodOutcome>& outcomes) {
   int code = kExitOk;
   for (const PodOutcome& outcome : outcomes) {
-    if (code == kExitOk) code = outcome.ExitCode();
+    // What has ended meanwhile of a pod that goes on is no end of this.
+    const bool goes_on = arguments.detach && outcome.started && outcome.status.ok();
+    if (code == kExitOk && (!goes_on || outcome.interrupted)) code = outcome.ExitCode();
   }
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(RunJson(pods, outcomes, code), context.format()));
