@@ -65,7 +65,7 @@ TEST_F(DoctorTest, ARunningDaemonTellsWhatItWouldDo) {
   EXPECT_THAT(people.out, HasSubstr(stray.substr(0, 12)));
   const RunResult programs = Doctor({"-o", "json"});
   EXPECT_EQ(programs.exit.code, 3);
-  EXPECT_THAT(programs.out, HasSubstr(absl::StrCat("\"pod_sandbox_id\": \"", stray, "\"")));
+  EXPECT_THAT(programs.out, HasSubstr(absl::StrCat("\"podSandboxId\": \"", stray, "\"")));
   EXPECT_TRUE(Host().Exists(absl::StrCat(node_.run_directory(), "/sandboxes/", stray)));
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());

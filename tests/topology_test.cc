@@ -109,14 +109,14 @@ TEST_F(TopologyTest, WhoRunsWhereIsShown) {
   const auto text = RunChecked(show);
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_TRUE(absl::StrContains(
-      *text, absl::StrCat("/", config.metadata().name(), "  cpus ", first, "  memory 64Mi\n")))
+      *text, absl::StrCat("/", config.metadata().name(), "  cpus ", first, "  memory 64 MiB\n")))
       << *text;
   EXPECT_TRUE(absl::StrContains(*text, "  cpus all")) << *text;
   show.argv.insert(show.argv.end(), {"--svg", "-"});
   const auto picture = RunChecked(show);
   ASSERT_TRUE(picture.ok()) << picture.status();
   EXPECT_TRUE(absl::StrContains(
-      *picture, absl::StrCat("/", config.metadata().name(), ": ", first, ", memory 64Mi")))
+      *picture, absl::StrCat("/", config.metadata().name(), ": ", first, ", memory 64 MiB")))
       << *picture;
 }
 
@@ -298,10 +298,10 @@ TEST_F(TopologyStreamsTest, TheCommandShowsEachChangeUntilItIsEnded) {
     return Eventually(
         [&] { return absl::StrContains(*Host().Read(files.path() + "/out"), memory); });
   };
-  EXPECT_TRUE(shown("memory 1Gi"));
+  EXPECT_TRUE(shown("memory 1 GiB"));
   Put("2Gi");
-  EXPECT_TRUE(shown("memory 2Gi"));
-  EXPECT_TRUE(absl::StrContains(*Host().Read(files.path() + "/out"), "memory 1Gi"));
+  EXPECT_TRUE(shown("memory 2 GiB"));
+  EXPECT_TRUE(absl::StrContains(*Host().Read(files.path() + "/out"), "memory 1 GiB"));
   ASSERT_TRUE(child->Signal(SIGTERM).ok());
   ASSERT_TRUE(child->Wait(absl::Now() + Patience(absl::Seconds(60))).ok());
 }
