@@ -130,6 +130,24 @@ absl::Status OfPath(absl::string_view name, absl::string_view message) {
   return {};
 }
 
+// What crun says of a file of the group that the client has given a value for (`unified`).
+// OK: it says something else.
+absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
+                         absl::string_view message) {
+  const absl::string_view line = LastLine(message);
+  if (!absl::EndsWith(line, ": Invalid argument") &&
+      !absl::EndsWith(line, ": Numerical result out of range")) {
+    return {};
+  }
+  for (const auto& [file, value] : spec.resources.unified) {
+    if (!absl::StrContains(line, absl::StrCat("`", file, "`"))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel takes no \"",
+                                                   absl::CEscape(value), "\" for ", file,
+                                                   " of `unified` (", line, ")"));
+  }
+  return {};
+}
+
 bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
   return absl::c_any_of(spec.mounts, [&](const Mount& mount) {
     absl::string_view at = mount.container_path;
@@ -261,6 +279,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
     return absl::InvalidArgumentError(absl::StrCat(
         name, "its process has more groups than the kernel takes, 65536 (", message, ")"));
   }
+  if (const absl::Status of_file = OfGroupFile(name, spec, message); !of_file.ok()) return of_file;
   if (const absl::Status of_path = OfPath(name, message); !of_path.ok()) return of_path;
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(

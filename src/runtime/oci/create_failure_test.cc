@@ -86,6 +86,22 @@ TEST(CreateFailure, PathsThatCannotBeAreNotOurFault) {
   EXPECT_EQ(told("mount `/a: Not a directory`: Input/output error"), absl::StatusCode::kInternal);
 }
 
+TEST(CreateFailure, AValueOfAGroupsFileIsTheClients) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.resources.unified["memory.high"] = "lots\n";
+  const auto told = [&](const std::string& words) {
+    return TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+  };
+  const absl::Status refused = told("writing file `memory.high`: Invalid argument");
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("the kernel takes no \"lots\\n\" for memory.high of `unified`"));
+  // A file of ours, and another error.
+  EXPECT_TRUE(absl::IsInternal(told("writing file `cpu.max`: Invalid argument")));
+  EXPECT_TRUE(absl::IsInternal(told("writing file `memory.high`: Input/output error")));
+}
+
 TEST(CreateFailure, NamesMaySayAnything) {
   ContainerSpec spec;
   spec.name = "web";
