@@ -169,6 +169,12 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
       absl::StrContains(message, "does not exist")) {
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
   }
+  if (absl::EndsWith(message, "fork: Resource temporarily unavailable")) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("exec in container ", id,
+                     ": its pids limit, or that of its pod, leaves no room for another process (",
+                     message, ")"));
+  }
   return absl::InternalError(absl::StrCat("exec in container ", id, ": ", message));
 }
 
