@@ -1,6 +1,5 @@
 // plimsoll events
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/event_names.h"
 #include "cli/message_json.h"
 #include "cli/moment.h"
 #include "cli/text.h"
@@ -52,46 +52,6 @@ absl::StatusOr<Since> ReadSince(const std::string& text) {
   since.time = *time;
   return since;
 }
-
-// Whom the events are about. The list tells of what is there now; of what has gone the events of
-// its own making and removal do, whose message is the name.
-class EventNames {
- public:
-  absl::Status Load(Client& client) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
-    for (const cri::PodSandbox& pod : pods) {
-      pods_[pod.id()] = absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name());
-    }
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
-    for (const cri::Container& container : containers) {
-      containers_[container.id()] = container.metadata().name();
-    }
-    return absl::OkStatus();
-  }
-
-  void Learn(const node::Event& event) {
-    if (event.type() == "SandboxStarted" || event.type() == "SandboxRemoved") {
-      pods_.try_emplace(event.sandbox_id(), event.message());
-    } else if (event.type() == "ContainerCreated" || event.type() == "ContainerRemoved") {
-      containers_.try_emplace(event.container_id(), event.message());
-    }
-  }
-
-  // "namespace/name"; empty where nothing has told it.
-  std::string PodOf(const node::Event& event) const { return Find(pods_, event.sandbox_id()); }
-  std::string ContainerOf(const node::Event& event) const {
-    return Find(containers_, event.container_id());
-  }
-
- private:
-  static std::string Find(const std::map<std::string, std::string>& names, const std::string& id) {
-    const auto found = names.find(id);
-    return found == names.end() ? "" : found->second;
-  }
-
-  std::map<std::string, std::string> pods_;        // by id
-  std::map<std::string, std::string> containers_;  // by id
-};
 
 // "default/web/app", "default/web"; ids where there is no name.
 std::string SubjectText(const node::Event& event, const EventNames& names) {
@@ -145,7 +105,9 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
   EventNames names;
-  PLIMSOLL_RETURN_IF_ERROR(names.Load(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
+  names.Add(pods, containers);
   absl::Status failure;
   bool any = false;
   const auto show = [&](const node::Event& event) {
@@ -162,9 +124,13 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
   std::vector<node::Event> read;
   const auto print = [&](const node::Event& event) {
     names.Learn(event);
-    if (follow) return show(event);
-    read.push_back(event);
-    return true;
+    if (!follow) {
+      read.push_back(event);
+      return true;
+    }
+    const bool go_on = show(event);
+    names.Forget(event);
+    return go_on;
   };
   if (follow) {
     client->SetPatience({.wait = absl::Minutes(1), .lost = [] {
