@@ -125,7 +125,7 @@ OutputFormat CommandContext::format() const {
 absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) const {
   struct stat info = {};
   if (may_start && !root.empty() && stat(root.c_str(), &info) != 0) {
-    // Who only looks makes no directory.
+    // A command that only looks makes no directory.
     const int error = errno;
     return WithHint(ErrnoStatus(error, absl::StrCat("--root ", root)),
                     error == ENOENT ? "Nothing is kept there. `plimsoll image import`, `plimsoll "

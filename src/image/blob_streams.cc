@@ -26,7 +26,7 @@ bool TakeExtra() {
 
 }  // namespace
 
-// One blob. Whoever doesn't read it to the end ends the process that gives it.
+// One blob. A stream that goes before its end ends the process that gives it.
 class BlobStream : public ByteStream {
  public:
   BlobStream(const BlobStreams& streams, std::unique_ptr<SkopeoProxy> proxy, UniqueFd pipe,
@@ -80,8 +80,8 @@ class BlobStream : public ByteStream {
 
   absl::Status End() {
     const absl::Status status = proxy_->End();
-    // Of all its bytes skopeo can only say that they are others: so does their digest, to the
-    // reader.
+    // Of as many bytes as there should be skopeo can only say that they are others. The reader
+    // finds that by their digest.
     const bool is_whole = size_.has_value() && came_ == *size_;
     if (!is_whole && absl::IsDataLoss(status) && size_.has_value()) return OtherSize("fewer");
     if (!is_whole) PLIMSOLL_RETURN_IF_ERROR(status);

@@ -160,7 +160,7 @@ bool MayBeElsewhere(const Manifest& manifest) {
   });
 }
 
-// What went wrong with a stream names the image, as it would alone; behind a layer it needn't.
+// A stream's error names the image. So does the message around it, and once is enough.
 absl::Status WithoutName(const absl::Status& status, const std::string& name) {
   return absl::Status(
       status.code(),

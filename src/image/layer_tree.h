@@ -28,7 +28,7 @@ bool IsWhiteout(const struct stat& info);
 // the same owner and mode, a symbolic link there is followed. Not thread-safe.
 class LayerTree {
  public:
-  // Gives the layers below, top first. Asked once they are needed, which most layers never have.
+  // Gives the layers below, top first. Called at most once, when something of them is needed.
   using LowersFn = std::function<absl::StatusOr<std::vector<FsRoot>>()>;
   LayerTree(FsRoot diff, LowersFn lowers);
 

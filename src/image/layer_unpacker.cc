@@ -173,7 +173,7 @@ class Unpacker {
     return SetMetadata(fd.get(), entry);
   }
 
-  // Most names are new: only where one is taken is what has it looked at.
+  // Most names are new. So what may have the name is looked at only once the file can't be made.
   absl::StatusOr<UniqueFd> CreateFile(const Directory& parent, const std::string& name) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     UniqueFd fd(openat(parent.fd.get(), name.c_str(), kFlags, 0600));

@@ -130,9 +130,9 @@ class ImageUnpacker {
     return hold;
   }
 
-  size_t Count() {
+  void Count() {
     absl::MutexLock lock(&mutex_);
-    return ++counted_;
+    ++counted_;
   }
 
   void Tell(const char* verb) {
