@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -25,7 +26,8 @@ std::optional<int64_t> ReadNumber(const FsRoot& host, const std::string& file) {
   return number;
 }
 
-// Of this process's group and those above it, the first that is full.
+// Of this process's group and those above it, the first that is full. In a namespace of its own a
+// process sees its group as "/".
 std::optional<std::string> FullGroup(const FsRoot& host) {
   const std::string memberships = host.Read("proc/self/cgroup").value_or("");
   for (const absl::string_view line : absl::StrSplit(memberships, '\n', absl::SkipEmpty())) {
@@ -35,11 +37,14 @@ std::optional<std::string> FullGroup(const FsRoot& host) {
     const bool is_v2 = fields[1].empty();
     if (!is_v2 && !absl::c_linear_search(controllers, "pids")) continue;
     const std::string mount = is_v2 ? "sys/fs/cgroup" : "sys/fs/cgroup/pids";
-    for (std::string group(fields[2]); group.size() > 1; group.resize(group.rfind('/'))) {
+    for (std::string group(absl::StripSuffix(fields[2], "/"));; group.resize(group.rfind('/'))) {
       const auto most = ReadNumber(host, absl::StrCat(mount, group, "/pids.max"));
       const auto now = ReadNumber(host, absl::StrCat(mount, group, "/pids.current"));
-      if (!most.has_value() || now.value_or(0) < *most) continue;
-      return absl::StrCat("pids.max of control group ", group, " is ", *most);
+      if (most.has_value() && now.value_or(0) >= *most) {
+        return absl::StrCat("pids.max of control group ", group.empty() ? "/" : group, " is ",
+                            *most);
+      }
+      if (group.empty()) break;
     }
   }
   return std::nullopt;

@@ -35,6 +35,15 @@ TEST_F(ThreadLimitTest, AFullGroupAboveIsNamed) {
   }
 }
 
+TEST_F(ThreadLimitTest, TheRootOfANamespaceIsAGroupToo) {
+  Put("proc/self/cgroup", "0::/\n");
+  Put("sys/fs/cgroup/pids.max", "40\n");
+  Put("sys/fs/cgroup/pids.current", "40\n");
+  EXPECT_EQ(ThreadLimitReached(dir_.root()), "pids.max of control group / is 40");
+  Put("proc/self/cgroup", "0::/a\n");
+  EXPECT_EQ(ThreadLimitReached(dir_.root()), "pids.max of control group / is 40");
+}
+
 TEST_F(ThreadLimitTest, TheKernelsOwnLimitIsNamedOnceItIsReached) {
   Put("proc/sys/kernel/threads-max", "300\n");
   Put("proc/loadavg", "0.10 0.20 0.30 2/299 4711\n");
