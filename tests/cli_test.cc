@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
@@ -332,6 +334,46 @@ TEST_F(CliTest, LogsAreCutByTime) {
   EXPECT_EQ(Plimsoll({"logs", "--since", after, "web"}).out, "late\n");
   EXPECT_EQ(Plimsoll({"logs", "--since", "soon", "web"}).exit.code, 2);
   EXPECT_EQ(Plimsoll({"rm", "web"}).exit.code, 0);
+}
+
+TEST_F(CliTest, LogsFollowedUntilATimeAreWhole) {
+  const std::string spec = absl::StrCat(
+      "  containers:\n", ContainerOf("a", "while :; do i=$((i + 1)); echo $i; sleep 0.005; done"));
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  for (int i = 0; i < 3; ++i) {
+    const std::string until =
+        absl::FormatTime(absl::RFC3339_full, absl::Now() + absl::Seconds(1), absl::UTCTimeZone());
+    const std::string followed = Plimsoll({"logs", "--follow", "--until", until, "web"}).out;
+    EXPECT_GT(followed.size(), 100u);
+    EXPECT_EQ(followed, Plimsoll({"logs", "--until", until, "web"}).out);
+  }
+  EXPECT_EQ(Plimsoll({"rm", "--force", "web"}).exit.code, 0);
+}
+
+TEST_F(CliTest, PodsAreAllStoppedAtOnce) {
+  const std::string spec = absl::StrCat(
+      "  containers:\n",
+      ContainerOf("a", "trap 'echo told' TERM; echo ready; while :; do sleep 0.1; done"));
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f"};
+  const auto all_say = [&](const std::string& word) {
+    return Eventually([&] {
+      return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+        return absl::StrContains(Plimsoll({"logs", name}).out, word);
+      });
+    });
+  };
+  for (const std::string& name : names) {
+    ASSERT_EQ(Plimsoll({"run", "-d", Manifest(name, spec)}).exit.code, 0);
+  }
+  ASSERT_TRUE(all_say("ready"));
+  auto child = Spawn(PlimsollCommand({"stop", "--time", "600", "--all"}));
+  ASSERT_TRUE(child.ok()) << child.status();
+  EXPECT_TRUE(all_say("told"));
+  EXPECT_EQ(Plimsoll({"stop", "--time", "0", "--all"}).exit.code, 0);
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_EQ(Plimsoll({"rm", "--all"}).exit.code, 0);
 }
 
 TEST_F(CliTest, ADetachedRunPrintsIdsAlone) {

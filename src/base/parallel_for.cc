@@ -11,15 +11,11 @@ namespace {
 
 constexpr size_t kMostThreads = 4;
 
-}  // namespace
-
-void ParallelFor(size_t count, size_t share, absl::FunctionRef<void(size_t)> each) {
+void RunOn(size_t threads, size_t count, absl::FunctionRef<void(size_t)> each) {
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < count; i = next++) each(i);
   };
-  const size_t threads = std::min({kMostThreads, size_t{std::thread::hardware_concurrency()},
-                                   count / std::max<size_t>(share, 1)});
   std::vector<std::thread> others;
   try {
     while (others.size() + 1 < threads) others.emplace_back(work);
@@ -27,6 +23,18 @@ void ParallelFor(size_t count, size_t share, absl::FunctionRef<void(size_t)> eac
   }
   work();
   for (std::thread& other : others) other.join();
+}
+
+}  // namespace
+
+void ParallelFor(size_t count, size_t share, absl::FunctionRef<void(size_t)> each) {
+  RunOn(std::min({kMostThreads, size_t{std::thread::hardware_concurrency()},
+                  count / std::max<size_t>(share, 1)}),
+        count, each);
+}
+
+void EachAtOnce(size_t count, size_t most, absl::FunctionRef<void(size_t)> each) {
+  RunOn(std::min(most, count), count, each);
 }
 
 }  // namespace plimsoll

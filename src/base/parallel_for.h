@@ -14,6 +14,9 @@ namespace plimsoll {
 // made, there are fewer.
 void ParallelFor(size_t count, size_t share, absl::FunctionRef<void(size_t)> each);
 
+// The same for calls that wait instead of computing: a thread for each, up to `most`.
+void EachAtOnce(size_t count, size_t most, absl::FunctionRef<void(size_t)> each);
+
 }  // namespace plimsoll
 
 #endif  // PLIMSOLL_BASE_PARALLEL_FOR_H_

@@ -24,6 +24,31 @@ TEST(ParallelFor, DoesEachOnce) {
   }
 }
 
+TEST(EachAtOnce, RunsOnMoreThreadsThanProcessors) {
+  constexpr size_t kCalls = 40;
+  std::atomic<size_t> here = 0;
+  EachAtOnce(kCalls, kCalls, [&](size_t) {
+    ++here;
+    EXPECT_TRUE(WaitUntil([&] { return here == kCalls; }));
+  });
+}
+
+TEST(EachAtOnce, DoesEachOnceOnNoMoreThreadsThanItMay) {
+  std::vector<std::atomic<int>> done(100);
+  std::atomic<int> here = 0;
+  std::atomic<int> most = 0;
+  EachAtOnce(done.size(), 3, [&](size_t i) {
+    const int now = ++here;
+    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    ++done[i];
+    --here;
+  });
+  EXPECT_THAT(std::vector<int>(done.begin(), done.end()), Each(1));
+  EXPECT_LE(most, 3);
+}
+
 TEST(ParallelFor, RunsOnSeveralThreadsWhereThatPays) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
   absl::Mutex mutex;

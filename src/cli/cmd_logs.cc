@@ -44,7 +44,7 @@ struct Source {
   std::string path;
   LogReader reader;
   bool older_read = false;
-  bool ended = false;
+  bool ended = false;  // nothing that is asked for will come
 };
 
 std::string LineText(const Source& source, const LogLine& line, bool timestamps) {
@@ -104,6 +104,7 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
 absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
                               const std::function<void(Output)>& sink, bool all, bool flush) {
   const auto take = [&](const LogLine& line) {
+    if (line.time > span.until) source.ended = true;
     if (line.time < span.since || line.time > span.until) return;
     sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
   };
@@ -121,9 +122,14 @@ absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, co
 
 absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsArguments& arguments,
                        const Span& span) {
-  while (absl::Now() <= span.until &&
-         std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; })) {
-    bool more = false;
+  const auto some_go_on = [&sources] {
+    return std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; });
+  };
+  bool more = false;
+  for (bool over = false; some_go_on() && (!over || more);) {
+    // Asked before the logs are read: what was printed until then is then in them.
+    over = absl::Now() > span.until;
+    more = false;
     for (Source& source : sources) {
       if (source.ended) continue;
       // Asked before the log is read: what an ended container wrote is then complete.
@@ -140,7 +146,7 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsA
           const bool rest, ReadOnce(source, arguments, span, Write, source.ended, source.ended));
       more |= rest;
     }
-    if (!more) absl::SleepFor(kPollInterval);
+    if (!more && !over) absl::SleepFor(kPollInterval);
   }
   return absl::OkStatus();
 }

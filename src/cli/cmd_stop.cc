@@ -52,7 +52,7 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   }
   // Beside each other: each may take its whole grace period.
   std::vector<absl::Status> results(names.size());
-  ParallelFor(names.size(), /*share=*/1, [&](size_t i) {
+  EachAtOnce(names.size(), kStopsAtOnce, [&](size_t i) {
     results[i] = OnPodOrContainer(
         inventory, names[i],
         [&](const cri::PodSandbox& pod) { return StopPod(*client, inventory, pod, grace_s); },

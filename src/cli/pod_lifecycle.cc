@@ -1,11 +1,11 @@
 #include "cli/pod_lifecycle.h"
 
 #include <map>
-#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
+#include "base/parallel_for.h"
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/pod_dir.h"
@@ -63,11 +63,8 @@ absl::Status StopPod(Client& client, const Inventory& inventory, const cri::PodS
     return container->state() != cri::CONTAINER_RUNNING;
   });
   std::vector<absl::Status> results(running.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < running.size(); ++i) {
-    threads.emplace_back([&, i] { results[i] = client.StopContainer(running[i]->id(), grace); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  EachAtOnce(running.size(), kStopsAtOnce,
+             [&](size_t i) { results[i] = client.StopContainer(running[i]->id(), grace); });
   for (const absl::Status& result : results) PLIMSOLL_RETURN_IF_ERROR(result);
   return client.StopPodSandbox(pod.id());
 }

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_CLI_POD_LIFECYCLE_H_
 #define PLIMSOLL_CLI_POD_LIFECYCLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace plimsoll::cli {
 
 inline constexpr int64_t kDefaultGraceSeconds = 30;
+// Calls that may each take a whole grace period; as many wait in a daemon by default (`workers`).
+inline constexpr size_t kStopsAtOnce = 64;
 
 struct Inventory {
   std::vector<cri::PodSandbox> pods;
