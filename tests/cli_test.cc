@@ -207,6 +207,14 @@ TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
   EXPECT_THAT(Plimsoll({"ps", "-a", "-o", "json"}).out, Not(HasSubstr("web")));
 }
 
+bool HasKeysOfItsOwn(const std::string& member) {
+  for (const char* name : {"labels", "annotations", "classes", "attributes", "capacity", "requests",
+                           "limits", "unified", "programs", "sysctls"}) {
+    if (member == name) return true;
+  }
+  return false;
+}
+
 // Keys in camelCase, times as RFC 3339: in every document. Members whose keys are the user's are
 // looked at no closer.
 void ExpectStyle(const nlohmann::json& json, const std::string& where) {
@@ -224,11 +232,7 @@ void ExpectStyle(const nlohmann::json& json, const std::string& where) {
                    absl::ParseTime(absl::RFC3339_full, value.get<std::string>(), &time, nullptr)))
           << path << ": " << value;
     }
-    for (const char* foreign : {"labels", "annotations", "classes", "attributes", "capacity",
-                                "requests", "limits", "unified", "programs", "sysctls"}) {
-      if (key == foreign) return;
-    }
-    ExpectStyle(value, path);
+    if (!HasKeysOfItsOwn(key)) ExpectStyle(value, path);
   }
 }
 

@@ -92,13 +92,31 @@ void RestyleField(const FieldDescriptor& field, Json& value) {
   }
 }
 
+bool IsUpper(char c) {
+  return absl::ascii_isupper(static_cast<unsigned char>(c));
+}
+
+// "CDIDevices", which protobuf makes of CDI_devices, as "cdiDevices".
+std::string WithLowerStart(const std::string& key) {
+  const auto end = static_cast<size_t>(absl::c_find_if_not(key, IsUpper) - key.begin());
+  const size_t word = end > 1 && end < key.size() ? end - 1 : end;
+  return absl::StrCat(absl::AsciiStrToLower(key.substr(0, word)), key.substr(word));
+}
+
 // protobuf prints the entries of a map in an order that differs from one time to the next.
 void Restyle(const Descriptor& type, Json& message) {
   if (!message.is_object()) return;  // as google.protobuf.UInt64Value is
+  bool has_upper = false;
   for (int i = 0; i < type.field_count(); ++i) {
     const auto found = message.find(type.field(i)->json_name());
-    if (found != message.end()) RestyleField(*type.field(i), *found);
+    if (found == message.end()) continue;
+    RestyleField(*type.field(i), *found);
+    has_upper |= IsUpper(found.key()[0]);
   }
+  if (!has_upper) return;
+  Json renamed = Json::object();
+  for (auto& [key, value] : message.items()) renamed[WithLowerStart(key)] = std::move(value);
+  message = std::move(renamed);
 }
 
 }  // namespace

@@ -27,6 +27,14 @@ TEST(MessageJson, KeysAreInCamelCaseAndTimesAreRfc3339) {
   EXPECT_EQ((*MessageJson(event))["timestamp"], "2023-11-14T22:13:20+00:00");
 }
 
+TEST(MessageJson, AnAcronymAtTheStartIsLowerCaseToo) {
+  cri::ContainerConfig config;
+  config.add_cdi_devices()->set_name("vendor.com/gpu=0");
+  const auto json = *MessageJson(config);
+  EXPECT_EQ(json["cdiDevices"][0]["name"], "vendor.com/gpu=0");
+  EXPECT_FALSE(json.contains("CDIDevices"));
+}
+
 TEST(MessageJson, InfoIsJson) {
   cri::ContainerStatusResponse response;
   (*response.mutable_info())["info"] =
