@@ -8,7 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -148,6 +150,37 @@ TEST(SpawnTest, ManyAtOnceAreAllCollected) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// execve(2) waits for whoever has a lease on the file, as it would for a server that is away.
+TEST(SpawnTest, AProgramThatHangsAtItsStartHoldsNoOtherUp) {
+  const TestDir dir;
+  const std::string program = dir.path() + "/program";
+  ASSERT_TRUE(dir.root().ReplaceFile("program", "#!/bin/sh\nexit 7\n", 0755).ok());
+  const UniqueFd held(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(fcntl(held.get(), F_SETSIG, SIGURG), 0);  // which nobody heeds
+  ASSERT_EQ(fcntl(held.get(), F_SETLEASE, F_WRLCK), 0);
+  ASSERT_TRUE(BecomeChildSubreaper().ok());
+
+  std::thread hanging([&] {
+    const auto result = RunProgram({.argv = {program}});
+    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result.ok() ? result->exit.code : -1, 7);
+  });
+  while (fcntl(held.get(), F_GETLEASE) == F_WRLCK) absl::SleepFor(absl::Milliseconds(1));
+  absl::Notification done;
+  std::thread others([&] {
+    // The orphan ends first, and could be of the start that hangs.
+    EXPECT_TRUE(RunProgram(Shell("sleep 0.05 &")).ok());
+    const auto result = RunProgram(Shell("sleep 0.2; exit 3"));
+    EXPECT_EQ(result.ok() ? result->exit.code : -1, 3);
+    done.Notify();
+  });
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  EXPECT_NE(fcntl(held.get(), F_GETLEASE), F_UNLCK) << "the kernel has broken the lease";
+  EXPECT_EQ(fcntl(held.get(), F_SETLEASE, F_UNLCK), 0);
+  hanging.join();
+  others.join();
 }
 
 TEST(ChildTest, SignalAfterExitIsNotFound) {
