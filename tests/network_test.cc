@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -35,6 +36,24 @@ class NetworkTest : public NetworkNodeTest {
     const std::string here = absl::StrReplaceAll(
         *text, {{type, absl::StrCat(type, R"( "dataDir": ")", files_.path(), R"(/leases",)")}});
     EXPECT_TRUE(files_.root().ReplaceFile("conf/10-test.conflist", here, 0644).ok());
+  }
+  // Of a pod whose containers share a PID namespace.
+  cri::PodSandboxConfig WithOnePidNamespace() {
+    cri::PodSandboxConfig config = PodConfig();
+    config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+        cri::POD);
+    return config;
+  }
+  // "pid:[4026531836]", as a plugin has noted it.
+  size_t CountInPidNamespace(const std::string& pid_namespace) {
+    const auto names = Host().List("proc");
+    EXPECT_TRUE(names.ok()) << names.status();
+    size_t count = 0;
+    for (const std::string& name : *names) {
+      count +=
+          Host().ReadLink(absl::StrCat("proc/", name, "/ns/pid")).value_or("") == pid_namespace;
+    }
+    return count;
   }
 };
 
@@ -113,7 +132,8 @@ TEST_F(NetworkTest, ThePackagedNetworksWork) {
 TEST_F(NetworkTest, ManyAtOnceHaveAddressesOfTheirOwn) {
   constexpr int kPods = 30;
   std::vector<cri::PodSandboxConfig> configs;
-  for (int i = 0; i < kPods; ++i) configs.push_back(PodConfig());
+  for (int i = 0; i < kPods; ++i)
+    configs.push_back(i % 2 == 0 ? PodConfig() : WithOnePidNamespace());
   std::vector<std::string> pods(kPods);
   std::atomic<int> next = 0;
   std::vector<std::thread> clients;
@@ -286,6 +306,28 @@ TEST_F(NetworkTest, AKillInTheMidstOfAddLeavesNothingAfterTheNextStart) {
   ASSERT_TRUE(inspected.ok()) << inspected.status();
   EXPECT_THAT(inspected->out,
               AllOf(HasSubstr("SandboxHalfMade"), HasSubstr("network plugins are told")));
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(ProcessesWith(mark), IsEmpty());
+  EXPECT_TRUE(Eventually([&] { return CountPods() == 0; }));
+  ExpectNothingLeft();
+}
+
+// The init of the pod's PID namespace is made beside, and waits for the plugins' end.
+TEST_F(NetworkTest, AKillInTheMidstOfAddEndsThePidNamespaceMadeBesideIt) {
+  const std::string mark = "sleep " + OwnMark(3);
+  const std::string pin = "$(dirname $CNI_NETNS)/pid";
+  WriteBridgeAnd(absl::StrCat("until [ \"$(stat -f -c %T ", pin,
+                              ")\" = nsfs ]; do sleep 0.05; done\n", "stat -L -c 'pid:[%i]' ", pin,
+                              " > ", files_.path(), "/new\n", "mv ", files_.path(), "/new ",
+                              files_.path(), "/namespace\nexec ", mark));
+  std::thread client([&] { EXPECT_FALSE(TryRunPod(WithOnePidNamespace()).ok()); });
+  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("namespace"); }));
+  const std::string made(absl::StripAsciiWhitespace(files_.root().Read("namespace").value_or("")));
+  EXPECT_THAT(made, StartsWith("pid:["));
+  EXPECT_EQ(CountInPidNamespace(made), 1u);
+  node_.KillDaemon();
+  client.join();
+  EXPECT_TRUE(Eventually([&] { return CountInPidNamespace(made) == 0; })) << "nobody remembers it";
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_THAT(ProcessesWith(mark), IsEmpty());
   EXPECT_TRUE(Eventually([&] { return CountPods() == 0; }));

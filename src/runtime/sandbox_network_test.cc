@@ -3,6 +3,7 @@
 
 #include "base/random_id.h"
 #include "base/wait_until_for_test.h"
+#include "linux/process_tree.h"
 #include "network/plugins_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
 #include "runtime/store/database.h"
@@ -16,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kConfig[] = R"({"cniVersion": "1.0.0", "name": "pods", "plugins": [
     {"type": "main", "capabilities": {"portMappings": true, "dns": true}}]})";
@@ -50,6 +52,28 @@ class SandboxNetworkTest : public EngineTest {
     std::vector<Difference> found;
     for (const Finding& finding : engine_->Inspect()) found.push_back(finding.difference);
     return found;
+  }
+  // Of the shell, where main runs: goes on once the pod's PID namespace is pinned, and notes which
+  // one that is. Ends the plugin with an error if it isn't after a while.
+  std::string AwaitPidNamespace() const {
+    const std::string pin = absl::StrCat(run_.path(), "/sandboxes/$CNI_CONTAINERID/pid");
+    return absl::StrCat("n=0\nuntil [ \"$(stat -f -c %T ", pin, ")\" = nsfs ]; do\n",
+                        "n=$((n + 1)); [ $n -lt 200 ] || exit 1; sleep 0.05\ndone\n",
+                        "stat -L -c 'pid:[%i]' ", pin, " > ", scripts_.path(), "/namespace\n");
+  }
+  // Processes in the namespace that the plugin has noted.
+  size_t CountInPidNamespace() const {
+    const std::string text = scripts_.root().Read("namespace").value_or("");
+    EXPECT_THAT(text, StartsWith("pid:["));
+    const auto processes = linux::ListProcessTable(host_);
+    EXPECT_TRUE(processes.ok()) << processes.status();
+    size_t count = 0;
+    for (const linux::ProcessEntry& entry : *processes) {
+      if (entry.zombie) continue;
+      const auto in = host_.ReadLink(absl::StrCat("proc/", entry.id.pid, "/ns/pid"));
+      count += in.ok() && absl::StrCat(*in, "\n") == text;
+    }
+    return count;
   }
   std::string HostsOf(const std::string& pod) {
     return run_.Read(absl::StrCat("sandboxes/", pod, "/hosts")).value_or("");
@@ -112,6 +136,54 @@ TEST_F(SandboxNetworkTest, AFailedAddFailsThePodAndLeavesNothing) {
   EXPECT_TRUE(absl::IsUnavailable(pod.status())) << pod.status();
   EXPECT_THAT(std::string(pod.status().message()),
               HasSubstr("network pods: plugin main ADD: later"));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, ThePidNamespaceIsMadeWhilePluginsRun) {
+  scripts_.Write("main", absl::StrCat("[ $CNI_COMMAND = ADD ] || exit 0\n", AwaitPidNamespace(),
+                                      "echo '", kResult, "'"));
+  const auto pod = engine_->RunSandbox(SharedPid(), "");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(CountInPidNamespace(), 1u);
+  EXPECT_THAT(engine_->Addresses(*pod), ElementsAre("10.1.0.5", "fd00::5"));
+  EXPECT_THAT(phases_, AllOf(Contains("sandbox_network"), Contains("sandbox_pid_namespace")));
+  ASSERT_TRUE(engine_->RemoveSandbox(*pod).ok());
+  EXPECT_EQ(CountInPidNamespace(), 0u);
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, AFailedAddEndsThePidNamespaceMadeBesideIt) {
+  scripts_.Write("main", absl::StrCat("[ $CNI_COMMAND = ADD ] || exit 0\n", AwaitPidNamespace(),
+                                      R"(echo '{"code": 11, "msg": "later"}'; exit 1)"));
+  const auto pod = engine_->RunSandbox(SharedPid(), "");
+  EXPECT_TRUE(absl::IsUnavailable(pod.status())) << pod.status();
+  EXPECT_EQ(CountInPidNamespace(), 0u);
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  EXPECT_THAT(phases_, Not(Contains("sandbox_pid_namespace")));
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, APidNamespaceThatFailsUndoesTheNetworkMadeBesideIt) {
+  pause_program_ = "/bin/false";
+  StartEngine();
+  const auto pod = engine_->RunSandbox(SharedPid(), "");
+  EXPECT_THAT(std::string(pod.status().message()), StartsWith("make a PID namespace for the pod"));
+  EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, WhereNetworkAndPidNamespaceFailTheNetworksErrorIsTold) {
+  pause_program_ = "/bin/false";
+  StartEngine();
+  scripts_.Write("main", R"([ $CNI_COMMAND != ADD ] || {
+    sleep 0.2; echo '{"code": 11, "msg": "later"}'; exit 1; })");
+  const auto pod = engine_->RunSandbox(SharedPid(), "");
+  EXPECT_TRUE(absl::IsUnavailable(pod.status())) << pod.status();
   EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
   EXPECT_THAT(network_->Attached(), IsEmpty());
   ExpectNothingLeft();

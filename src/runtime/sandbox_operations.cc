@@ -1,11 +1,15 @@
 #include <iterator>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup_tree.h"
@@ -53,6 +57,24 @@ absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
                             LookAtSandboxPlace(run, record.id, record.spec));
   if (place != PlaceState::kWhole) return absl::OkStatus();
   return run.ReplaceFile(StoppedFileOf(record.id), "");
+}
+
+// Does both to their ends, side by side; the error of the first goes before that of the second.
+absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
+                    absl::FunctionRef<absl::Status()> second) {
+  absl::Status second_status;
+  std::thread beside;
+  try {
+    beside = std::thread([&] { second_status = second(); });
+  } catch (const std::system_error&) {  // no thread is to be had: one after the other
+  }
+  const absl::Status first_status = first();
+  if (beside.joinable()) {
+    beside.join();
+  } else {
+    second_status = second();
+  }
+  return FirstError(first_status, second_status);
 }
 
 }  // namespace
@@ -227,13 +249,20 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
       MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
   PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
-  PLIMSOLL_RETURN_IF_ERROR(AttachNetwork(record));
-  phase.Skip();
 
   std::optional<HeldPause> pause;
-  if (spec.namespaces.pid == NamespaceMode::kPod) {
+  absl::Duration held_for;
+  const auto attach = [&] { return AttachNetwork(record); };
+  const auto hold = [&]() -> absl::Status {
+    const absl::Time start = absl::Now();
     PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
-    phase.Done("sandbox_pid_namespace");
+    held_for = absl::Now() - start;
+    return absl::OkStatus();
+  };
+  PLIMSOLL_RETURN_IF_ERROR(spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
+                                                                      : attach());
+  if (pause.has_value() && options_.observe_phase) {
+    options_.observe_phase("sandbox_pid_namespace", held_for);
   }
 
   std::string id = record.id;
