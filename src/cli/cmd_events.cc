@@ -12,6 +12,7 @@
 #include "cli/event_names.h"
 #include "cli/message_json.h"
 #include "cli/moment.h"
+#include "cli/reader_watch.h"
 #include "cli/text.h"
 
 namespace plimsoll::cli {
@@ -104,6 +105,7 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
     return NoEventsWithoutADaemon(connected.status());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, std::move(connected));
+  const ReaderWatch reader;
   EventNames names;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());

@@ -15,6 +15,7 @@
 #include "cli/cri_log.h"
 #include "cli/lookup.h"
 #include "cli/moment.h"
+#include "cli/reader_watch.h"
 #include "cli/text.h"
 
 namespace plimsoll::cli {
@@ -59,9 +60,29 @@ struct Output {
   bool is_stderr;
 };
 
-void Write(const Output& output) {
-  output.is_stderr ? PrintNote(output.text) : Print(output.text);
-}
+// Puts lines together into large writes. Flush before each wait: a line that is there is seen.
+class Writer {
+ public:
+  Writer() = default;
+  ~Writer() { Flush(); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void Write(const Output& output) {
+    if (output.is_stderr != kept_.is_stderr) Flush();
+    kept_.is_stderr = output.is_stderr;
+    kept_.text += output.text;
+    if (kept_.text.size() >= kMost) Flush();
+  }
+  void Flush() {
+    kept_.is_stderr ? PrintNote(kept_.text) : Print(kept_.text);
+    kept_.text.clear();
+  }
+
+ private:
+  static constexpr size_t kMost = size_t{64} * 1024;
+  Output kept_ = {.text = "", .is_stderr = false};
+};
 
 absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
@@ -121,7 +142,8 @@ absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, co
 }
 
 absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsArguments& arguments,
-                       const Span& span) {
+                       const Span& span, Writer& writer) {
+  const auto write = [&writer](const Output& output) { writer.Write(output); };
   const auto some_go_on = [&sources] {
     return std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; });
   };
@@ -132,6 +154,7 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsA
     more = false;
     for (Source& source : sources) {
       if (source.ended) continue;
+      writer.Flush();
       // Asked before the log is read: what an ended container wrote is then complete.
       const auto status = client.ContainerStatus(source.container.id());
       if (!status.ok() && !absl::IsNotFound(status.status())) {
@@ -143,9 +166,10 @@ absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsA
       }
       source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
       PLIMSOLL_ASSIGN_OR_RETURN(
-          const bool rest, ReadOnce(source, arguments, span, Write, source.ended, source.ended));
+          const bool rest, ReadOnce(source, arguments, span, write, source.ended, source.ended));
       more |= rest;
     }
+    writer.Flush();
     if (!more && !over) absl::SleepFor(kPollInterval);
   }
   return absl::OkStatus();
@@ -179,21 +203,26 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
          .back = [] { PrintNote("plimsoll: the daemon is back\n"); }});
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments.name));
+  const ReaderWatch reader;
+  Writer writer;
   for (Source& source : sources) {
     std::vector<Output> lines;
     const bool all = arguments.tail < 0;
     const bool running = source.container.state() == cri::CONTAINER_RUNNING;
     const auto sink = [&](Output output) {
-      all ? Write(output) : lines.push_back(std::move(output));
+      all ? writer.Write(output) : lines.push_back(std::move(output));
     };
     PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, span, sink, /*all=*/true,
                                       /*flush=*/!arguments.follow || !running)
                                  .status());
     const size_t keep =
         std::min(lines.size(), static_cast<size_t>(std::max<int64_t>(0, arguments.tail)));
-    for (size_t i = lines.size() - keep; i < lines.size(); ++i) Write(lines[i]);
+    for (size_t i = lines.size() - keep; i < lines.size(); ++i) writer.Write(lines[i]);
+    writer.Flush();
   }
-  if (arguments.follow) PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments, span));
+  if (arguments.follow) {
+    PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments, span, writer));
+  }
   return kExitOk;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/key_watch.h"
+#include "cli/reader_watch.h"
 #include "cli/screen.h"
 #include "cli/text.h"
 #include "cli/top_report.h"
@@ -64,6 +65,7 @@ class Top {
   // Until Ctrl-C or q, or the first figures with --once.
   absl::Status Run() {
     Interrupts interrupts;
+    const ReaderWatch reader;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context_.Connect());
     const auto end = [&] {
       if (!ending_.exchange(true)) stop_.Notify();

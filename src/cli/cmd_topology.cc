@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/paths.h"
+#include "cli/reader_watch.h"
 #include "cli/text.h"
 #include "cri/translate_topology.h"
 #include "topology/capture.h"
@@ -131,6 +132,8 @@ absl::Status PrintTopology(const CommandContext& context, const ShowArguments& a
 
 absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  std::optional<ReaderWatch> reader;
+  if (arguments.svg.empty() || arguments.svg == "-") reader.emplace();  // else the file counts
   bool first = true;
   absl::Status printed;
   std::string last;

@@ -83,6 +83,9 @@ The command line was wrong.
 .TP
 130
 \fBrun\fR: interrupted.
+.TP
+141
+\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR: nobody reads the output any more.
 .SH ENVIRONMENT
 .TP
 \fBPLIMSOLL_ADDRESS\fR, \fBPLIMSOLL_ROOT\fR

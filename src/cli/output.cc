@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/message_json.h"
+#include "cli/reader_watch.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::cli {
@@ -62,6 +63,7 @@ void Emit(YAML::Emitter& out, const Json& json) {
 
 void Print(absl::string_view text) {
   const int error = WriteAll(STDOUT_FILENO, text);
+  if (error != 0) OnFailedPrint(error);
   int none = 0;
   if (error != 0 && error != EPIPE) print_errno.compare_exchange_strong(none, error);
 }
