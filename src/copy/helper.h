@@ -1,0 +1,71 @@
+// The process that reads or writes a container's files for `plimsoll cp`: this program once more,
+// without threads, so that it can enter the container's user namespace. It enters no other one,
+// stays in this machine's root, and so loads and runs nothing of the container's.
+#ifndef PLIMSOLL_COPY_HELPER_H_
+#define PLIMSOLL_COPY_HELPER_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "copy/container_root.h"
+
+namespace plimsoll::copy {
+
+// The first word of the command line by which a program calls itself as helper.
+inline constexpr char kHelperWord[] = "__cp";
+
+struct HelperPlan {
+  bool gives = false;    // a tar stream of `path`; else it takes one
+  std::string label;     // stands before paths in messages: "web:"
+  std::string path;      // in the container
+  std::string name;      // ReadOptions::name or WriteOptions::source_name
+  bool archive = false;  // ReadOptions::attributes or WriteOptions::archive
+  bool follow = false;   // as in ReadOptions
+  bool content = false;  // as in WriteOptions
+  bool bare = false;     // as in WriteOptions
+};
+
+// A started helper. Not thread-safe.
+class Helper {
+ public:
+  // `program`: the path of this program, whose main calls HelperMain.
+  static absl::StatusOr<Helper> Start(const std::string& program, const HelperPlan& plan,
+                                      const ContainerRoot& container);
+
+  // The end of the stream: to be read where it gives, else to be written. Closing it early ends the
+  // helper, which leaves nothing half-written.
+  UniqueFd& stream() { return stream_; }
+  struct Outcome {
+    absl::Status status;  // OK also where it ended because nobody read its stream
+    std::vector<std::string> notes;
+  };
+  // Closes the stream and waits for the end. Once `hurry` is true it is killed, where it takes some
+  // seconds later: it has something to remove then, but what serves the container's files may not
+  // answer.
+  Outcome Await(const std::function<bool()>& hurry);
+
+ private:
+  Helper(bool gives, Child child, UniqueFd stream, UniqueFd report)
+      : gives_(gives),
+        child_(std::move(child)),
+        stream_(std::move(stream)),
+        report_(std::move(report)) {}
+
+  bool gives_;
+  Child child_;
+  UniqueFd stream_;
+  UniqueFd report_;  // memfd
+};
+
+// `words` follow kHelperWord. The exit code.
+int HelperMain(const std::vector<std::string>& words);
+
+}  // namespace plimsoll::copy
+
+#endif  // PLIMSOLL_COPY_HELPER_H_
