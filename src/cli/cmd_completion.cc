@@ -32,7 +32,8 @@ absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<st
     } else {
       PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
       for (const cri::Container& container : containers) {
-        names.insert(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name()));
+        names.insert(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(),
+                                  kind == "places" ? ":" : ""));
       }
     }
   }
@@ -59,7 +60,8 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context) {
 
   CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
   auto kinds = std::make_shared<std::vector<std::string>>();
-  complete->add_option("kind", *kinds)->check(CLI::IsMember({"pods", "containers", "images"}));
+  complete->add_option("kind", *kinds)
+      ->check(CLI::IsMember({"pods", "containers", "images", "places"}));
   context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
 
   CLI::App* man = app.add_subcommand("__man", "The man page")->group("");

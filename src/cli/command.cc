@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/closest_word.h"
 #include "base/status.h"
+#include "cli/cmd_cp.h"
 #include "cli/known_elsewhere.h"
 #include "cli/text.h"
 
@@ -184,6 +185,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddInspectCommand(app, context);
   AddLogsCommand(app, context);
   AddExecCommand(app, context);
+  AddCpCommand(app, context);
   AddAttachCommand(app, context);
   AddPortForwardCommand(app, context);
   AddStopCommand(app, context);

@@ -19,13 +19,16 @@ std::string DynamicKinds(const OptionInfo& option) {
     if (part == "POD") kinds.emplace_back("pods");
     if (part == "CONTAINER") kinds.emplace_back("containers");
     if (part == "IMAGE") kinds.emplace_back("images");
+    if (part == "SOURCE" || part == "TARGET") kinds.emplace_back("places");
   }
   return absl::StrJoin(kinds, " ");
 }
 
 // What of the file system completes a value named like this.
 absl::string_view FilesOf(const OptionInfo& option) {
-  return option.value == "FILE" ? "any" : option.value == "DIRECTORY" ? "directories" : "";
+  if (option.value == "DIRECTORY") return "directories";
+  const bool any = option.value == "FILE" || option.value == "SOURCE" || option.value == "TARGET";
+  return any ? "any" : "";
 }
 
 void Walk(const CommandInfo& command, const std::string& path,
@@ -135,9 +138,14 @@ constexpr absl::string_view kBashWords = R"(  local part glued="" cur="" previou
 )";
 
 // readline replaces only what follows the last = or : of COMP_WORDBREAKS. Only names of files are
-// marked as such: in those readline puts a backslash before each colon.
+// marked as such: in those readline puts a backslash before each colon. A word that ends with a
+// colon goes on with a path.
 constexpr absl::string_view kBashReply =
     R"(  mapfile -t COMPREPLY < <(compgen -P "$lead" -W "$known $more" -- "$cur")
+  if [[ " ${COMPREPLY[*]} " == *": "* ]]; then
+    compopt -o nospace 2>/dev/null
+    files=""
+  fi
   if [[ -n $files ]]; then
     compopt -o filenames 2>/dev/null
     kind=-f
@@ -161,7 +169,9 @@ std::string BashScript(const CommandInfo& root) {
 }
 
 // The file of an autoloaded function is the function's first call.
-constexpr absl::string_view kZshEnd = R"(  compadd -- ${=known} ${=more}
+constexpr absl::string_view kZshEnd = R"(  local -a all=(${=more})
+  compadd -- ${=known} ${all:#*:}
+  if [[ $more == *:* ]]; then compadd -S '' -- ${(M)all:#*:}; fi
   case "$files" in
     any) _files ;;
     directories) _files -/ ;;
@@ -289,7 +299,8 @@ void AddFishPositional(const OptionInfo& positional, const std::string& conditio
   if (!positional.choices.empty()) {
     what = absl::StrCat(" -a ", FishQuote(absl::StrJoin(positional.choices, " ")));
   } else if (!kinds.empty()) {
-    what = absl::StrCat(" -a ", FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")));
+    what = absl::StrCat(" -a ", FishQuote(absl::StrCat("(__plimsoll_names ", kinds, ")")),
+                        FilesOf(positional) == "any" ? " -F" : "");
   } else if (FilesOf(positional) == "any") {
     what = " -F";
   } else if (FilesOf(positional) == "directories") {

@@ -33,6 +33,7 @@ for word; do
     --root=* | --address=*) echo "$word" >"$HOME/asked" ;;
     pods) printf '%s\n' web db ;;
     containers) printf '%s\n' web/app db/sql ;;
+    places) printf '%s\n' web/app: db/sql: ;;
     images)
       printf '%s\n' docker.io/library/busybox:1.36 docker.io/library/busybox:2.0 localhost:5000/a:7
       ;;
@@ -156,6 +157,16 @@ TEST_F(CompletionShells, BashCompletesLaterCommands) {
   EXPECT_EQ(TypedAtBash("plimsoll wait web/"), "<wait><web/app>") << screen_;
   EXPECT_EQ(TypedAtBash("plimsoll help image imp"), "<help><image><import>") << screen_;
   EXPECT_EQ(TypedAtBash("plimsoll logs --sin"), "<logs><--since>") << screen_;
+}
+
+TEST_F(CompletionShells, AContainersPathFollowsItsNameAtOnce) {
+  const std::string line = "plimsoll cp web/\t/etc/x d";
+  EXPECT_EQ(TypedAtBash(line), "<cp><web/app:/etc/x><db/sql:>") << screen_;
+  EXPECT_EQ(TypedAtBash("plimsoll cp in"), "<cp><into/>") << screen_;
+  EXPECT_EQ(TypedAtZsh(line), "<cp><web/app:/etc/x><db/sql:>") << screen_;
+  EXPECT_THAT(OfferedByZsh("plimsoll cp in"), Contains("into"));
+  EXPECT_THAT(OfferedByFish("plimsoll cp w"), UnorderedElementsAre("web/app:"));
+  EXPECT_THAT(OfferedByFish("plimsoll cp in"), UnorderedElementsAre("into/"));
 }
 
 TEST_F(CompletionShells, ZshCompletesAtThePrompt) {

@@ -2,9 +2,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "copy/helper.h"
 
 int main(int argc, char** argv) {
   // Writing to a pipe that nobody reads any more is no reason to die.
@@ -12,6 +14,9 @@ int main(int argc, char** argv) {
   // The library talks on standard error otherwise ("E1121 ... fork").
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   try {
+    if (argc > 1 && std::string_view(argv[1]) == plimsoll::copy::kHelperWord) {
+      return plimsoll::copy::HelperMain({argv + 2, argv + argc});
+    }
     return plimsoll::cli::RunProgramMain(argc, argv);
   } catch (const std::exception& error) {
     plimsoll::cli::PrintNote(absl::StrCat("plimsoll: internal error: ", error.what(), "\n"));

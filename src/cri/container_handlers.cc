@@ -34,6 +34,7 @@ std::string VerboseInfo(const runtime::ContainerRecord& record) {
   nlohmann::json json;
   json["sandboxID"] = record.sandbox_id;
   json["pid"] = record.init.pid;
+  json["startTimeTicks"] = record.init.start_time_ticks;  // tells whether the pid is still its own
   json["monitorPid"] = record.monitor.pid;
   json["cgroupPath"] = record.cgroup_path;
   json["oomKilled"] = record.oom_killed;
