@@ -27,6 +27,17 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
   return classes;
 }
 
+// Whether `held` is what a change has been undone to that was under way by `changing`.
+bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
+  return absl::c_any_of(changing, [&held](const auto& one) {
+    const auto& [type, change] = one;
+    if (change.changing_to.empty()) return false;
+    const auto now = held.find(type);
+    if (now == held.end()) return change.name.empty();
+    return now->second.changing_to.empty() && now->second.name == change.name;
+  });
+}
+
 }  // namespace
 
 qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
@@ -285,6 +296,9 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
   return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
+    // The row still has the update's limits, and says by the change under way that all of it is to
+    // be finished. The update's undoing writes old classes and old limits in one (SaveAsked).
+    if (IsUndone(record.classes, held)) return absl::OkStatus();
     return SaveClasses(container, held);
   });
 }

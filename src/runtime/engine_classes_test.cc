@@ -67,6 +67,46 @@ class EngineClassesTest : public EngineTest {
     return marks;
   }
 
+  // All that a daemon finds that is started after a kill.
+  struct Moment {
+    std::string name;
+    ContainerRecord row;
+    std::map<std::string, std::string> marks;
+    std::map<std::string, std::string> rdt;
+    std::map<std::string, std::string> oom;
+    linux::CgroupSettings limits;
+  };
+  Moment Now(const std::string& name) {
+    const ContainerRecord row = store_.LoadContainers()->front();
+    return {name, row, Marks(), rdt_.members, oom_.members, *cgroups_.Read(row.cgroup_path)};
+  }
+  void KillAt(const Moment& moment) {
+    engine_.reset();
+    ASSERT_TRUE(store_.PutContainer(moment.row).ok());
+    for (const auto& [mark, content] : moment.marks) {
+      ASSERT_TRUE(run_.ReplaceFile("updates/" + mark, content).ok());
+    }
+    rdt_.members = moment.rdt;
+    oom_.members = moment.oom;
+    ASSERT_TRUE(cgroups_.Apply(moment.row.cgroup_path, moment.limits).ok());
+  }
+  // Of a container that had pids_limit 1 and the classes gold, or has 17, silver and bronze now.
+  void ExpectWhole(const std::string& id, bool is_new) {
+    const ContainerRecord row = store_.LoadContainers()->front();
+    EXPECT_EQ(row.spec.resources.pids_limit, is_new ? 17 : 1);
+    EXPECT_EQ(cgroups_.Read(row.cgroup_path)->pids_limit, row.spec.resources.pids_limit);
+    EXPECT_EQ(rdt_.members[id], is_new ? "silver" : "gold");
+    EXPECT_EQ(oom_.members[id], is_new ? "bronze" : "gold");
+    for (const char* type : {"rdt", "oom"}) {
+      const qos::HeldClass held = row.classes.at(type);
+      EXPECT_EQ(held.name, type == std::string("rdt") ? rdt_.members[id] : oom_.members[id]);
+      EXPECT_EQ(held.changing_to, "") << type;
+      EXPECT_EQ(held.implicit, type == std::string("oom") && !is_new) << type;
+      EXPECT_EQ(engine_->ContainerClasses(id, false)->at(type).name, held.name);
+    }
+    EXPECT_THAT(*run_.List("updates"), IsEmpty());
+  }
+
   qos::FakeType* rdt_type_ = nullptr;
   qos::FakeType* net_type_ = nullptr;
   qos::FakeKernel rdt_;
@@ -226,31 +266,12 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
 
 // At each point where a kill may come: with the row and the marks of then.
 TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterTheNextStart) {
-  struct Moment {
-    std::string name;
-    ContainerRecord row;
-    std::map<std::string, std::string> marks;
-    std::map<std::string, std::string> rdt;
-    std::map<std::string, std::string> oom;
-    linux::CgroupSettings limits;
-  };
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.pids_limit = 1}}).ok());
-  const std::string group = engine_->GetContainer(id)->cgroup_path;
-  std::vector<Moment> moments;
-  const auto note = [&](const std::string& name) {
-    Moment& now = moments.emplace_back();
-    now.name = name;
-    now.row = store_.LoadContainers()->front();
-    now.marks = Marks();
-    now.rdt = rdt_.members;
-    now.oom = oom_.members;
-    now.limits = *cgroups_.Read(group);
-  };
-  note("with the marks, before the row is written");
-  cgroups_.on_apply = [&] { note("before the limits are written"); };
-  rdt_.on_assign = [&] { note("before the kernel has the class of rdt"); };
-  oom_.on_assign = [&] { note("before the kernel has the class of oom"); };
+  std::vector<Moment> moments = {Now("with the marks, before the row is written")};
+  cgroups_.on_apply = [&] { moments.push_back(Now("before the limits are written")); };
+  rdt_.on_assign = [&] { moments.push_back(Now("before the kernel has the class of rdt")); };
+  oom_.on_assign = [&] { moments.push_back(Now("before the kernel has the class of oom")); };
   ResourceUpdate update = {.cgroup = {.pids_limit = 17}};
   update.classes = {{"rdt", "silver"}, {"oom", "bronze"}};
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
@@ -264,35 +285,58 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
   moments.back().name = "before the row says so";
   moments.back().rdt = rdt_.members;
   moments.back().oom = oom_.members;
-  note("before the marks go");
+  moments.push_back(Now("before the marks go"));
   moments.back().marks = moments.front().marks;
   for (const Moment& moment : moments) {
     SCOPED_TRACE(moment.name);
-    engine_.reset();
-    ASSERT_TRUE(store_.PutContainer(moment.row).ok());
-    for (const auto& [mark, content] : moment.marks) {
-      ASSERT_TRUE(run_.ReplaceFile("updates/" + mark, content).ok());
-    }
-    rdt_.members = moment.rdt;
-    oom_.members = moment.oom;
-    ASSERT_TRUE(cgroups_.Apply(group, moment.limits).ok());
+    KillAt(moment);
     for (int starts = 0; starts < 2; ++starts) {
       Restart();
       EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
-      const ContainerRecord row = store_.LoadContainers()->front();
-      const bool is_new = &moment != &moments.front();
-      EXPECT_EQ(row.spec.resources.pids_limit, is_new ? 17 : 1);
-      EXPECT_EQ(cgroups_.Read(group)->pids_limit, row.spec.resources.pids_limit);
-      EXPECT_EQ(rdt_.members[id], is_new ? "silver" : "gold");
-      EXPECT_EQ(oom_.members[id], is_new ? "bronze" : "gold");
-      for (const char* type : {"rdt", "oom"}) {
-        const qos::HeldClass held = row.classes.at(type);
-        EXPECT_EQ(held.name, type == std::string("rdt") ? rdt_.members[id] : oom_.members[id]);
-        EXPECT_EQ(held.changing_to, "") << type;
-        EXPECT_EQ(held.implicit, type == std::string("oom") && !is_new) << type;
-        EXPECT_EQ(engine_->ContainerClasses(id, false)->at(type).name, held.name);
-      }
-      EXPECT_THAT(*run_.List("updates"), IsEmpty());
+      ExpectWhole(id, /*is_new=*/&moment != &moments.front());
+    }
+  }
+}
+
+// What the kernel refuses is undone step by step; until the row says what was before, it is the new
+// classes and limits that the next start brings about, and never the one without the other.
+TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextStart) {
+  const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
+  ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.pids_limit = 1}}).ok());
+  std::vector<Moment> moments;
+  bool refused = false;
+  const auto note = [&](const std::string& name) {
+    if (refused) moments.push_back(Now(name));
+  };
+  // By name: rdt comes last, and its refusal undoes oom's.
+  rdt_.on_assign = [&] {
+    refused = true;
+    note("before the kernel refuses the class of rdt");
+  };
+  rdt_.refuse_after = 0;
+  oom_.on_assign = [&] { note("before the class of oom is put back"); };
+  cgroups_.on_apply = [&] { note("before the limits are put back"); };
+  ResourceUpdate update = {.cgroup = {.pids_limit = 17}};
+  update.classes = {{"rdt", "silver"}, {"oom", "bronze"}};
+  EXPECT_FALSE(engine_->UpdateResources(id, update).ok());
+  oom_.on_assign = nullptr;
+  rdt_.on_assign = nullptr;
+  cgroups_.on_apply = nullptr;
+  rdt_.refuse_after = -1;
+  ASSERT_GE(moments.size(), 3u);
+  ExpectWhole(id, /*is_new=*/false);
+  moments.push_back(moments.back());
+  moments.back().name = "before the row says what was before";
+  moments.back().limits = Now("").limits;
+  moments.push_back(Now("before the marks go"));
+  moments.back().marks = moments.front().marks;
+  for (const Moment& moment : moments) {
+    SCOPED_TRACE(moment.name);
+    KillAt(moment);
+    for (int starts = 0; starts < 2; ++starts) {
+      Restart();
+      EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
+      ExpectWhole(id, /*is_new=*/&moment != &moments.back());
     }
   }
 }
