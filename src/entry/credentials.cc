@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "entry/report.h"
 
@@ -62,11 +61,9 @@ void RaiseAmbient(uint64_t ambient) {
 bool SetGroups(const char* list) {
   static gid_t groups[kMaxGroups];
   size_t count = 0;
-  while (*list != '\0' && count < kMaxGroups) {
-    char* end = nullptr;
-    groups[count++] = static_cast<gid_t>(strtoul(list, &end, 10));
-    if (*end == ',') ++end;
-    list = end;
+  if (!ParseGroups(list, groups, &count)) {
+    errno = EINVAL;
+    return false;
   }
   return setgroups(count, groups) == 0;
 }

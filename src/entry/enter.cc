@@ -37,10 +37,13 @@ bool WriteFile(const char* path, const char* text) {
 }
 
 bool LimitDescriptors(const char* value) {
-  rlimit limit = {};
-  char* end = nullptr;
-  limit.rlim_cur = strtoull(value, &end, 10);
-  if (*end == ':') limit.rlim_max = strtoull(end + 1, &end, 10);
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  if (!ParseLimits(value, &soft, &hard)) {
+    errno = EINVAL;
+    return false;
+  }
+  const rlimit limit = {soft, hard};
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 

@@ -4,31 +4,60 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <climits>
+#include <cstdint>
 
 namespace plimsoll::entry {
 namespace {
 
 constexpr size_t kMaxPlan = size_t{32} << 20;
+constexpr int kDecimal = 10;
 
-// Zeroed; never given back.
+// Zeroed.
 void* Allocate(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-bool ReadNumber(const monitor::LaunchPlan& text, const char* key, int base, uint64_t* number) {
-  const char* value = text.Get(key);
-  if (value == nullptr || *value == '\0') return false;
-  char* end = nullptr;
-  *number = strtoull(value, &end, base);
-  return *end == '\0';
+// setresuid(2) and setresgid(2) take the highest for "as it is".
+constexpr uint64_t kMostId = UINT32_MAX - 1;
+
+// -1: no digit of any base.
+int DigitOf(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
 }
 
-// -1 where the plan has none.
-int ReadDescriptor(const monitor::LaunchPlan& text, const char* key) {
+// Returns what comes after the digits at `at`; null where there are none, or their number is above
+// `most`.
+const char* ParseNumber(const char* at, int base, uint64_t most, uint64_t* number) {
+  const char* const begin = at;
+  const auto by = static_cast<uint64_t>(base);
+  *number = 0;
+  for (; DigitOf(*at) >= 0 && DigitOf(*at) < base; ++at) {
+    const auto digit = static_cast<uint64_t>(DigitOf(*at));
+    if (digit > most || *number > (most - digit) / by) return nullptr;
+    *number = *number * by + digit;
+  }
+  return at == begin ? nullptr : at;
+}
+
+bool ReadNumber(const monitor::LaunchPlan& text, const char* key, int base, uint64_t most,
+                uint64_t* number) {
+  const char* value = text.Get(key);
+  if (value == nullptr) return false;
+  const char* end = ParseNumber(value, base, most, number);
+  return end != nullptr && *end == '\0';
+}
+
+// Left as it is where the plan has none. False: what it has is no descriptor.
+bool ReadDescriptor(const monitor::LaunchPlan& text, const char* key, int* descriptor) {
+  if (!text.Has(key)) return true;
   uint64_t number = 0;
-  return ReadNumber(text, key, 10, &number) ? static_cast<int>(number) : -1;
+  if (!ReadNumber(text, key, kDecimal, INT_MAX, &number)) return false;
+  *descriptor = static_cast<int>(number);
+  return true;
 }
 
 // The values of a key as execve(2) takes them.
@@ -45,15 +74,37 @@ char** List(const monitor::LaunchPlan& text, const char* key) {
 }
 
 bool ReadCapabilities(const monitor::LaunchPlan& text, Capabilities* sets) {
-  constexpr int kHexadecimal = 16;
-  return ReadNumber(text, "bounding", kHexadecimal, &sets->bounding) &&
-         ReadNumber(text, "effective", kHexadecimal, &sets->effective) &&
-         ReadNumber(text, "permitted", kHexadecimal, &sets->permitted) &&
-         ReadNumber(text, "inheritable", kHexadecimal, &sets->inheritable) &&
-         ReadNumber(text, "ambient", kHexadecimal, &sets->ambient);
+  const auto read = [&text](const char* key, uint64_t* set) {
+    constexpr int kHexadecimal = 16;
+    return ReadNumber(text, key, kHexadecimal, UINT64_MAX, set);
+  };
+  return read("bounding", &sets->bounding) && read("effective", &sets->effective) &&
+         read("permitted", &sets->permitted) && read("inheritable", &sets->inheritable) &&
+         read("ambient", &sets->ambient);
 }
 
 }  // namespace
+
+bool ParseGroups(const char* list, gid_t* groups, size_t* count) {
+  *count = 0;
+  if (*list == '\0') return true;
+  while (*count < kMaxGroups) {
+    uint64_t group = 0;
+    list = ParseNumber(list, kDecimal, kMostId, &group);
+    if (list == nullptr) return false;
+    groups[(*count)++] = static_cast<gid_t>(group);
+    if (*list == '\0') return true;
+    if (*list++ != ',') return false;
+  }
+  return false;
+}
+
+bool ParseLimits(const char* text, uint64_t* soft, uint64_t* hard) {
+  const char* end = ParseNumber(text, kDecimal, UINT64_MAX, soft);
+  if (end == nullptr || *end != ':') return false;
+  end = ParseNumber(end + 1, kDecimal, UINT64_MAX, hard);
+  return end != nullptr && *end == '\0';
+}
 
 bool ReadPlan(int descriptor, Plan* plan) {
   struct stat info = {};
@@ -63,21 +114,29 @@ bool ReadPlan(int descriptor, Plan* plan) {
   auto* text = static_cast<char*>(Allocate(size));
   if (text == nullptr || pread(descriptor, text, size, 0) != info.st_size) return false;
   close(descriptor);
-  if (text[size - 1] != '\0') return false;
+  return ParsePlan(text, size, plan);
+}
+
+bool ParsePlan(const char* text, size_t size, Plan* plan) {
+  if (size == 0 || text[size - 1] != '\0') return false;
   plan->text = monitor::LaunchPlan(text, size);
-  plan->log = ReadDescriptor(plan->text, "log");
-  plan->entered = ReadDescriptor(plan->text, "entered");
-  plan->init = ReadDescriptor(plan->text, "init");
-  plan->filter = ReadDescriptor(plan->text, "filter");
+  // A filter that can't be read is not the same as none.
+  if (!ReadDescriptor(plan->text, "log", &plan->log) ||
+      !ReadDescriptor(plan->text, "entered", &plan->entered) ||
+      !ReadDescriptor(plan->text, "init", &plan->init) ||
+      !ReadDescriptor(plan->text, "filter", &plan->filter)) {
+    return false;
+  }
   plan->no_new_privileges = plan->text.Has("nnp");
   plan->arguments = List(plan->text, "arg");
   plan->environment = List(plan->text, "env");
   uint64_t pid = 0;
   uint64_t uid = 0;
   uint64_t gid = 0;
-  const bool whole =
-      ReadNumber(plan->text, "pid", 10, &pid) && ReadNumber(plan->text, "uid", 10, &uid) &&
-      ReadNumber(plan->text, "gid", 10, &gid) && ReadCapabilities(plan->text, &plan->capabilities);
+  const bool whole = ReadNumber(plan->text, "pid", kDecimal, INT_MAX, &pid) && pid > 0 &&
+                     ReadNumber(plan->text, "uid", kDecimal, kMostId, &uid) &&
+                     ReadNumber(plan->text, "gid", kDecimal, kMostId, &gid) &&
+                     ReadCapabilities(plan->text, &plan->capabilities);
   plan->pid = static_cast<pid_t>(pid);
   plan->uid = static_cast<uid_t>(uid);
   plan->gid = static_cast<gid_t>(gid);

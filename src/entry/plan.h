@@ -61,6 +61,15 @@ struct Plan {
 
 // Reads it from a descriptor, which is closed. False: it is none.
 bool ReadPlan(int descriptor, Plan* plan);
+// The same from its text, which is to outlive the plan. The two lists are in memory of their own.
+bool ParsePlan(const char* text, size_t size, Plan* plan);
+
+// The ids of `groups` ("1,2,3"; empty for none) into an array of kMaxGroups. False: it is no such
+// list, or has more.
+bool ParseGroups(const char* list, gid_t* groups, size_t* count);
+
+// The two of `nofile`. False: they are no such numbers.
+bool ParseLimits(const char* text, uint64_t* soft, uint64_t* hard);
 
 }  // namespace plimsoll::entry
 

@@ -81,6 +81,15 @@ const char* BeginningOf(const Failure& failure) {
 
 }  // namespace
 
+bool Decode(const void* bytes, size_t size, Failure* failure) {
+  Failure read_failure;
+  if (size != sizeof(read_failure)) return false;
+  memcpy(&read_failure, bytes, size);
+  if (read_failure.step <= Step::kNone || read_failure.step >= Step::kCount) return false;
+  *failure = read_failure;
+  return true;
+}
+
 void Fail(int report, Step step) {
   const Failure failure = {step, errno};
   if (write(report, &failure, sizeof(failure)) < 0) _exit(1);

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_ENTRY_REPORT_H_
 #define PLIMSOLL_ENTRY_REPORT_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "entry/plan.h"
@@ -43,6 +44,10 @@ struct Failure {
   Step step = Step::kNone;
   int32_t error = 0;  // errno
 };
+
+// What `size` bytes of that pipe say, which the process that the container sees may have written.
+// False: nothing that is known.
+bool Decode(const void* bytes, size_t size, Failure* failure);
 
 // Writes it to the pipe to the supervisor and ends this process.
 [[noreturn]] void Fail(int report, Step step);

@@ -49,12 +49,9 @@ int ExitCode(int status) {
 
 // The first failure in the pipe: the process that may write last is in the container's sight.
 bool ReadFailure(int report, Failure* failure) {
-  Failure read_failure;
-  const ssize_t n = read(report, &read_failure, sizeof(read_failure));
-  const bool known = n == sizeof(read_failure) && read_failure.step > Step::kNone &&
-                     read_failure.step < Step::kCount;
-  if (known) *failure = read_failure;
-  return known;
+  char bytes[sizeof(Failure)];
+  const ssize_t n = read(report, bytes, sizeof(bytes));
+  return n > 0 && Decode(bytes, static_cast<size_t>(n), failure);
 }
 
 // Until the command is executed, which closes the pipe, or its process has ended. False: it failed.
