@@ -25,4 +25,9 @@ std::string HumanBytes(uint64_t bytes) {
   return absl::StrCat(number, " ", kUnits[unit]);
 }
 
+std::string BytesInWords(uint64_t bytes) {
+  if (bytes < 1024) return absl::StrCat(bytes, " bytes");
+  return absl::StrCat(HumanBytes(bytes), " (", bytes, " bytes)");
+}
+
 }  // namespace plimsoll

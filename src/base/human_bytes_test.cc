@@ -12,5 +12,12 @@ TEST(HumanBytes, HasThreeDigitsAtMost) {
   EXPECT_EQ(HumanBytes(UINT64_MAX), "16 EiB");
 }
 
+TEST(HumanBytesTest, InASentenceTheNumberStaysKnown) {
+  EXPECT_EQ(BytesInWords(0), "0 bytes");
+  EXPECT_EQ(BytesInWords(1023), "1023 bytes");
+  EXPECT_EQ(BytesInWords(64 << 20), "64 MiB (67108864 bytes)");
+  EXPECT_EQ(BytesInWords(5999999), "5.72 MiB (5999999 bytes)");
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 
 namespace plimsoll::daemon {
@@ -57,8 +58,8 @@ absl::Status HasRoomToRecord(const FsRoot& directory) {
   const uint64_t room = uint64_t{disk.f_bfree} * disk.f_frsize;
   if (room >= kLeastRoomBytes) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("DiskFull: the file system of ", directory.path(), " has ", room,
-                   " bytes left, and the database needs ", kLeastRoomBytes,
+      absl::StrCat("DiskFull: the file system of ", directory.path(), " has ", BytesInWords(room),
+                   " left, and the database needs ", BytesInWords(kLeastRoomBytes),
                    "; remove images or containers, or make room otherwise"));
 }
 

@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/directory_attributes.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "image/image_fault.h"
@@ -206,7 +207,7 @@ class Unpacker {
 
   absl::Status TooLarge() const {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the layer is larger than ", limits_.max_bytes, " bytes"));
+        absl::StrCat("the layer is larger than ", BytesInWords(limits_.max_bytes)));
   }
 
   absl::Status WriteAt(int fd, uint64_t offset, absl::string_view data) {

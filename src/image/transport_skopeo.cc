@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "image/digest.h"
@@ -340,9 +341,9 @@ absl::Status SkopeoTransport::CheckRoom(uint64_t bytes) const {
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
   // Some file systems don't say.
   if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("pull ", name(), ": no space left for it: its manifest says that ", bytes,
-                   " bytes are to be fetched, and ", work_.path(), " has room for ", room));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "pull ", name(), ": no space left for it: its manifest says that ", BytesInWords(bytes),
+      " are to be fetched, and ", work_.path(), " has room for ", BytesInWords(room)));
 }
 
 absl::Status SkopeoTransport::Copy(const RegistryImage& image,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
@@ -60,9 +61,10 @@ std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key) {
 absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usage,
                             int64_t droppable) {
   if (limit < 0 || usage - droppable <= limit) return absl::OkStatus();
+  const auto words = [](int64_t bytes) { return BytesInWords(static_cast<uint64_t>(bytes)); };
   return absl::FailedPreconditionError(
-      absl::StrCat("memory limit ", limit, ": cgroup ", group, " uses ", usage,
-                   " bytes, of which only ", std::min(usage, droppable), " can be reclaimed"));
+      absl::StrCat("memory limit ", words(limit), ": cgroup ", group, " uses ", words(usage),
+                   ", of which only ", words(std::min(usage, droppable)), " can be reclaimed"));
 }
 
 absl::StatusOr<Pressure> ParsePressure(absl::string_view text) {

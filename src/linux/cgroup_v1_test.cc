@@ -183,7 +183,7 @@ TEST_F(CgroupV1Test, BusyMemoryIsExplainedAndUndone) {
   const absl::Status status =
       cgroups_->Apply("/a", {.cpu_shares = 2, .memory_limit_bytes = 1 << 20, .pids_limit = 5});
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_THAT(status.message(), HasSubstr("uses 99000000 bytes"));
+  EXPECT_THAT(status.message(), HasSubstr("(99000000 bytes)"));
   EXPECT_THAT(status.message(), HasSubstr("1048576"));
   EXPECT_EQ(Get("cpu", "cpu.shares"), "1024");
   EXPECT_EQ(Get("pids", "pids.max"), "max");
@@ -198,8 +198,9 @@ TEST_F(CgroupV1Test, MemoryBelowWhatCanNotBeDroppedIsRefusedBeforeAnythingIsWrit
   const absl::Status status =
       cgroups_->Apply("/a", {.cpu_shares = 2, .memory_limit_bytes = 5'999'999});
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_THAT(status.message(), HasSubstr("memory limit 5999999: cgroup /a uses 9000000 bytes, of "
-                                          "which only 3000000 can be reclaimed"));
+  EXPECT_THAT(status.message(), HasSubstr("memory limit 5.72 MiB (5999999 bytes): cgroup /a uses "
+                                          "8.58 MiB (9000000 bytes), of which only 2.86 MiB "
+                                          "(3000000 bytes) can be reclaimed"));
   for (const auto& [name, tree] : trees_) EXPECT_THAT(tree->writes, IsEmpty()) << name;
   EXPECT_TRUE(cgroups_->Apply("/a", {.memory_limit_bytes = 6'000'000}).ok());
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/human_bytes.h"
 
 namespace plimsoll::resources {
 namespace {
@@ -67,7 +68,7 @@ void CompareMemory(const Quantity* limit, int64_t bytes, Sentences* out) {
   if (bytes > 0 ? limit != nullptr && limit->Value() == bytes : limit == nullptr) return;
   out->push_back(
       absl::StrCat(Said("limit", "memory", limit), ", linux has ",
-                   bytes > 0 ? absl::StrCat(bytes, " bytes") : std::string("no memory limit")));
+                   bytes > 0 ? BytesInWords(static_cast<uint64_t>(bytes)) : "no memory limit"));
 }
 
 // The written resource for pages of a size as the kernel's files spell it; "": there is none.
@@ -90,7 +91,7 @@ void CompareHugepages(const Requirements& written, const Requirements& pod,
     const Quantity* limit = name.empty() ? nullptr : LimitOf(written, pod, name);
     if (bytes == (limit == nullptr ? 0 : static_cast<uint64_t>(limit->Value()))) continue;
     const std::string called = name.empty() ? absl::StrCat("huge pages of ", size) : name;
-    out->push_back(absl::StrCat(Said("limit", called, limit), ", linux has ", bytes, " bytes"));
+    out->push_back(absl::StrCat(Said("limit", called, limit), ", linux has ", BytesInWords(bytes)));
   }
 }
 

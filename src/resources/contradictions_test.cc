@@ -41,17 +41,18 @@ TEST(ContradictionsTest, WhatLinuxIsNotToldIsNone) {
 TEST(ContradictionsTest, EachIsNamedWithBothValues) {
   const Requirements written =
       Written({{"cpu", "500m"}}, {{"cpu", "1"}, {"memory", "2Gi"}, {"hugepages-2Mi", "4Mi"}});
-  EXPECT_THAT(ContradictionsOf(written, {},
-                               {.cpu_shares = 1024,
-                                .cpu_quota_us = 150000,
-                                .memory_limit_bytes = 1 << 30,
-                                .hugetlb_limits = {{"1GB", 1 << 30}, {"2MB", 2 << 20}}}),
-              ElementsAre("the request of cpu is 500m, linux has 1024 shares (1000m)",
-                          "the limit of cpu is 1, linux has a quota of 150000 in 100000 "
-                          "microseconds (1500m)",
-                          "the limit of memory is 2Gi, linux has 1073741824 bytes",
-                          "no limit of huge pages of 1GB is written, linux has 1073741824 bytes",
-                          "the limit of hugepages-2Mi is 4Mi, linux has 2097152 bytes"));
+  EXPECT_THAT(
+      ContradictionsOf(written, {},
+                       {.cpu_shares = 1024,
+                        .cpu_quota_us = 150000,
+                        .memory_limit_bytes = 1 << 30,
+                        .hugetlb_limits = {{"1GB", 1 << 30}, {"2MB", 2 << 20}}}),
+      ElementsAre("the request of cpu is 500m, linux has 1024 shares (1000m)",
+                  "the limit of cpu is 1, linux has a quota of 150000 in 100000 "
+                  "microseconds (1500m)",
+                  "the limit of memory is 2Gi, linux has 1 GiB (1073741824 bytes)",
+                  "no limit of huge pages of 1GB is written, linux has 1 GiB (1073741824 bytes)",
+                  "the limit of hugepages-2Mi is 4Mi, linux has 2 MiB (2097152 bytes)"));
   EXPECT_THAT(ContradictionsOf(written, {}, {.cpu_quota_us = -1, .memory_limit_bytes = -1}),
               ElementsAre("the limit of cpu is 1, linux has no CPU quota",
                           "the limit of memory is 2Gi, linux has no memory limit"));
@@ -63,7 +64,7 @@ TEST(ContradictionsTest, WhatNobodyWroteIsNamed) {
               ElementsAre("no request of cpu is written, linux has 512 shares (500m)",
                           "no limit of cpu is written, linux has a quota of 50000 in 100000 "
                           "microseconds (500m)",
-                          "no limit of memory is written, linux has 4096 bytes"));
+                          "no limit of memory is written, linux has 4 KiB (4096 bytes)"));
   EXPECT_THAT(ContradictionsOf({}, {},
                                {.cpu_shares = 2,
                                 .cpu_quota_us = -1,
@@ -108,7 +109,7 @@ TEST(ContradictionsTest, AContainerWithoutLimitsMayHaveItsPods) {
                                             .hugetlb_limits = {{"2MB", 2 << 20}}};
   EXPECT_THAT(ContradictionsOf({}, pod, as_the_pod), IsEmpty());
   EXPECT_THAT(ContradictionsOf(Written({}, {{"memory", "1Mi"}}), pod, as_the_pod),
-              ElementsAre("the limit of memory is 1Mi, linux has 1073741824 bytes"));
+              ElementsAre("the limit of memory is 1Mi, linux has 1 GiB (1073741824 bytes)"));
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
   ResourceUpdate linux_alone;
   linux_alone.cgroup.memory_limit_bytes = int64_t{2} << 30;
   EXPECT_THAT(engine_->UpdateResources(id, linux_alone).message(),
-              HasSubstr("a memory limit of 2147483648 bytes, announced were 1536Mi"));
+              HasSubstr("a memory limit of 2 GiB (2147483648 bytes), announced were 1536Mi"));
   linux_alone = {};
   linux_alone.cgroup.cpu_quota_us = 200000;
   EXPECT_THAT(engine_->UpdateResources(id, linux_alone).message(),
@@ -208,8 +208,9 @@ TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
   lifted.cgroup.cpu_quota_us = -1;
   absl::Status refused = engine_->UpdateResources(id, lifted);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(refused.message(), HasSubstr("no memory limit, on record are 1073741824 bytes, "
-                                           "announced were 1536Mi"));
+  EXPECT_THAT(refused.message(),
+              HasSubstr("no memory limit, on record are 1 GiB (1073741824 bytes), "
+                        "announced were 1536Mi"));
   EXPECT_THAT(refused.message(), HasSubstr("no CPU quota, on record are 100000 microseconds"));
   ResourceUpdate dropped;
   dropped.kubernetes_resources = KubernetesResources{.requests = {}, .limits = {{"cpu", "1"}}};
@@ -221,8 +222,10 @@ TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
               HasSubstr("the limit of cpu, 1, would be gone"));
   ExpectAsked(id, web);
 
-  EXPECT_THAT(engine_->UpdateSandboxResources(pod, {.resources = lifted.cgroup}).message(),
-              HasSubstr("no memory limit, on record are 1610612736 bytes, announced were 1536Mi"));
+  EXPECT_THAT(
+      engine_->UpdateSandboxResources(pod, {.resources = lifted.cgroup}).message(),
+      HasSubstr(
+          "no memory limit, on record are 1.5 GiB (1610612736 bytes), announced were 1536Mi"));
   PodResources without = Announcing("1", "1Gi");
   without.containers[1].kubernetes_resources.limits.erase("memory");
   refused = engine_->UpdateSandboxResources(pod, {.pod_resources = without});

@@ -176,7 +176,7 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   const std::string told =
       "container container: what is written contradicts linux, which holds: the limit of memory "
-      "is 2Gi, linux has 1073741824 bytes";
+      "is 2Gi, linux has 1 GiB (1073741824 bytes)";
   EXPECT_THAT(Warnings(), ElementsAre(told));
   EXPECT_EQ(cgroups_.Read(engine_->GetContainer(id)->cgroup_path)->memory_limit_bytes, 1 << 30);
   // Once, not with every update.
@@ -193,8 +193,8 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.resources = {.memory_limit_bytes = 1 << 20}}).ok());
   EXPECT_THAT(Warnings(), Contains("pod default/pod: what is written contradicts linux, which "
-                                   "holds: the limit of memory is 2560Mi, linux has 1048576 "
-                                   "bytes"));
+                                   "holds: the limit of memory is 2560Mi, linux has 1 MiB "
+                                   "(1048576 bytes)"));
 }
 
 TEST_F(EngineLatestWordTest, WithoutTheGateNothingIsComparedWithLinux) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
@@ -59,11 +60,13 @@ void AddGrowth(const linux::CgroupSettings& limits, const linux::CgroupSettings&
   if (memory != announced.limits.end()) {
     const std::string were = absl::StrCat(", announced were ", memory->second.Canonical());
     if (IsLifted(limits.memory_limit_bytes, had.memory_limit_bytes)) {
-      growth->push_back(
-          absl::StrCat("no memory limit, on record are ", *had.memory_limit_bytes, " bytes", were));
+      growth->push_back(absl::StrCat("no memory limit, on record are ",
+                                     BytesInWords(static_cast<uint64_t>(*had.memory_limit_bytes)),
+                                     were));
     } else if (limits.memory_limit_bytes.value_or(-1) > memory->second.Value()) {
       growth->push_back(
-          absl::StrCat("a memory limit of ", *limits.memory_limit_bytes, " bytes", were));
+          absl::StrCat("a memory limit of ",
+                       BytesInWords(static_cast<uint64_t>(*limits.memory_limit_bytes)), were));
     }
   }
   const auto cpu = announced.limits.find("cpu");

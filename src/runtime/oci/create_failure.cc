@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "base/human_bytes.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {
@@ -103,8 +104,8 @@ absl::Status MemoryTooLow(absl::string_view name, const ContainerSpec& spec,
   const int64_t limit = spec.resources.memory_limit_bytes.value_or(-1);
   if (limit >= 0 && limit < kSurelyEnough) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, "its memory limit of ", limit,
-                     " bytes is too low for it to be made; it needs some MiB (", message, ")"));
+        absl::StrCat(name, "its memory limit of ", BytesInWords(static_cast<uint64_t>(limit)),
+                     " is too low for it to be made; it needs some MiB (", message, ")"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       name, "it ran out of memory while it was made; its pod's limit, or that of a group above, ",

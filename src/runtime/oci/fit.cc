@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/human_bytes.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -56,7 +57,8 @@ void FitSwap(const Machine& machine, linux::CgroupSettings* settings,
   if (!both.has_value()) return;
   settings->memory_swap_limit_bytes.reset();
   if (*both == -1 || *both == settings->memory_limit_bytes) return;
-  warnings->push_back(absl::StrCat("the limit of ", *both, " bytes of memory and swap", kWhy));
+  warnings->push_back(absl::StrCat("the limit of ", BytesInWords(static_cast<uint64_t>(*both)),
+                                   " of memory and swap", kWhy));
 }
 
 bool HasHugePages(const Machine& machine, const std::string& size) {
@@ -71,7 +73,7 @@ void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
     if (has_controller && HasHugePages(machine, size)) return false;
     if (bytes == 0) return true;  // none can be had there
     warnings->push_back(absl::StrCat(
-        "the limit of ", bytes, " bytes of ", size, " huge pages is not enforced: ",
+        "the limit of ", BytesInWords(bytes), " of ", size, " huge pages is not enforced: ",
         has_controller ? "the kernel has none of that size" : "no hugetlb controller"));
     return true;
   });
@@ -99,7 +101,7 @@ absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine& ma
   for (const auto& [size, bytes] : asked.hugetlb_limits) {
     if (bytes == 0 || HasHugePages(machine, size)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the limit of ", bytes, " bytes of ", size,
+        "the limit of ", BytesInWords(bytes), " of ", size,
         " huge pages: the kernel has none of that size; it has: ",
         machine.huge_page_sizes->empty() ? "no sizes"
                                          : absl::StrJoin(*machine.huge_page_sizes, ", ")));

@@ -90,8 +90,9 @@ TEST_F(FitTest, SizesThatTheKernelLacksAreLeftOut) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("1GB huge pages is not enforced: the kernel")));
   const absl::Status mistake = CheckSettings(asked, machine_);
   EXPECT_TRUE(absl::IsInvalidArgument(mistake)) << mistake;
-  EXPECT_THAT(std::string(mistake.message()),
-              AllOf(HasSubstr("1073741824 bytes of 1GB huge pages"), HasSubstr("2MB, 64KB")));
+  EXPECT_THAT(
+      std::string(mistake.message()),
+      AllOf(HasSubstr("1 GiB (1073741824 bytes) of 1GB huge pages"), HasSubstr("2MB, 64KB")));
   machine_.huge_page_sizes.emplace();
   EXPECT_THAT(std::string(CheckSettings(asked, machine_).message()), HasSubstr("no sizes"));
   machine_.huge_page_sizes.reset();
