@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/status.h"
 #include "network/json.h"
 
 namespace plimsoll::network {
@@ -41,6 +42,19 @@ std::vector<PortMapping> ServedPorts(const Record& record) {
   return HostPortsOf(record);
 }
 
+// The same twice is served once.
+absl::Status CheckOwnPorts(const std::vector<PortMapping>& asked) {
+  for (auto one = asked.begin(); one != asked.end(); ++one) {
+    for (auto other = asked.begin(); other != one; ++other) {
+      if (!Conflict(*one, *other) || one->container_port == other->container_port) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "host port ", PortText(*one), " is asked for twice by the pod itself, for its ports ",
+          other->container_port, " and ", one->container_port));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The rules of a pod whose namespace is gone stay until its DEL, or until a reboot takes them.
 bool HasRules(const Record& record, const std::string& boot_id) {
   return record.boot_id.empty() ? HasNamespace(record) : record.boot_id == boot_id;
@@ -58,10 +72,13 @@ std::vector<PortMapping> HostPortsOf(const Record& record) {
     if (!object.is_object()) continue;
     PortMapping mapping;
     std::optional<int64_t> host_port;
+    std::optional<int64_t> container_port;
     const bool is_read = ReadText(object, "protocol", &mapping.protocol).ok() &&
                          ReadText(object, "hostIP", &mapping.host_ip).ok() &&
-                         ReadInteger(object, "hostPort", &host_port).ok();
+                         ReadInteger(object, "hostPort", &host_port).ok() &&
+                         ReadInteger(object, "containerPort", &container_port).ok();
     if (!is_read || !host_port.has_value()) continue;
+    mapping.container_port = static_cast<int32_t>(container_port.value_or(0));
     mapping.host_port = static_cast<int32_t>(*host_port);
     mappings.push_back(std::move(mapping));
   }
@@ -91,6 +108,7 @@ absl::Status CheckHostPorts(const Record& record,
                             const std::map<std::string, absl::StatusOr<Record>>& others) {
   const std::vector<PortMapping> asked = ServedPorts(record);
   if (asked.empty()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(CheckOwnPorts(asked));
   for (const auto& [id, other] : others) {
     if (!other.ok() || id == record.id) continue;
     const auto held = FirstConflict(asked, ServedPorts(*other));

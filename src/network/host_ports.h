@@ -27,7 +27,8 @@ std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
 // "8080/tcp", "8080/tcp at 192.0.2.1".
 std::string PortText(const PortMapping& mapping);
 
-// FAILED_PRECONDITION: another pod holds a port that plugins would serve for `record`; of two rules
+// INVALID_ARGUMENT: the pod's own ports want one of the host's. FAILED_PRECONDITION: another pod
+// holds a port that plugins would serve for `record`; of two rules
 // for one port, their tables know the first alone. What a boot before that of `record` has left
 // on record holds nothing.
 absl::Status CheckHostPorts(const Record& record,

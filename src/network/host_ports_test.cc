@@ -67,5 +67,28 @@ TEST(HostPortsTest, ARecordTellsThem) {
   EXPECT_TRUE(HostPortsOf(Record()).empty());
 }
 
+// Plugins' tables know the first rule for a port alone: the other would lead nowhere.
+TEST(HostPortsTest, APodsOwnPortsMayNotWantOneOfTheHosts) {
+  const auto check = [](const std::vector<PortMapping>& ports) {
+    Attachment pod;
+    pod.capabilities.port_mappings = ports;
+    Record record;
+    record.id = "a";
+    record.config.plugins.emplace_back().capabilities = {"portMappings"};
+    record.capabilities = CapabilitiesOf(pod, {});
+    return CheckHostPorts(record, {});
+  };
+  PortMapping other = At("192.0.2.1");
+  other.container_port = 81;
+  const absl::Status refused = check({At(""), other});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_EQ(refused.message(),
+            "host port 8080/tcp at 192.0.2.1 is asked for twice by the pod itself, for its ports "
+            "80 and 81");
+  EXPECT_TRUE(check({At(""), At("")}).ok()) << "the same twice";
+  EXPECT_TRUE(check({At("192.0.2.2"), other}).ok());
+  EXPECT_TRUE(check({At("", "udp"), other}).ok());
+}
+
 }  // namespace
 }  // namespace plimsoll::network
