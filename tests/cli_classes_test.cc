@@ -286,6 +286,16 @@ TEST_F(ReloadTest, TheLogWarnsAtEachReloadAnew) {
   }
 }
 
+// What explain has explained, plimsolld must be able to read.
+TEST(ExplainTest, AFileThatIsTooLargeForTheDaemonIsToo) {
+  TestDir dir;
+  const std::string file = dir.path() + "/large.yaml";
+  ASSERT_TRUE(dir.root().ReplaceFile("large.yaml", std::string((1 << 20) + 1, '#')).ok());
+  const RunResult result = Plimsoll({"classes", "explain", file, "--type", "blockio"});
+  EXPECT_EQ(result.exit.code, 1);
+  EXPECT_THAT(result.err, HasSubstr(file + " is larger than 1 MiB"));
+}
+
 // A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.
 TEST(ExplainTest, ACapturedMachineExplainsAFile) {
   if (const std::string why = resctrlfs::ResctrlFsFixture::WhyNot(); !why.empty()) {

@@ -7,6 +7,8 @@
 #include "cli/explain.h"
 #include "cli/manifest.h"
 #include "cli/paths.h"
+#include "cli/text.h"
+#include "qos/class_file.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -36,6 +38,11 @@ absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& r
 absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
   const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(arguments.file));
+  if (text.size() > qos::kMaxClassFileBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " is larger than ",
+                                                   HumanBytes(qos::kMaxClassFileBytes),
+                                                   ", and plimsolld reads no class file that is"));
+  }
   std::string type = arguments.type;
   if (type.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(type, ClassTypeOf(name, text));

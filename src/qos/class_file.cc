@@ -15,7 +15,6 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr size_t kMaxBytes = 1024 * 1024;
 constexpr size_t kMostNotes = 100;
 
 }  // namespace
@@ -32,7 +31,7 @@ absl::StatusOr<std::string> LoadClassFile(const std::string& path) {
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path) {
   const auto file = host.OpenFile(path, kOpenToLook);
   if (!file.ok()) return Annotate(file.status(), "class file");
-  absl::StatusOr<std::string> text = ReadRegularFile(file->get(), kMaxBytes);
+  absl::StatusOr<std::string> text = ReadRegularFile(file->get(), kMaxClassFileBytes);
   if (!text.ok()) return Annotate(text.status(), absl::StrCat("class file ", path));
   return text;
 }

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_QOS_CLASS_FILE_H_
 #define PLIMSOLL_QOS_CLASS_FILE_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "yaml/reader.h"
 
 namespace plimsoll::qos {
+
+inline constexpr size_t kMaxClassFileBytes = 1024 * 1024;
 
 // The text of a regular file; of anything else (a FIFO would keep its reader waiting)
 // INVALID_ARGUMENT, above 1 MiB RESOURCE_EXHAUSTED. The error names it and the reason.
