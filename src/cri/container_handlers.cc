@@ -58,23 +58,31 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord sandbox,
                             engine_->GetSandbox(request.pod_sandbox_id()));
   std::vector<std::string> warnings;
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      runtime::ContainerSpec spec,
-      ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list));
-  WarnOfSelinux(spec.security.selinux, &warnings);
-  const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
-  if (info_.pod_resources && request.config().has_kubernetes_resources()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,
-                              KubernetesResourcesFrom(request.config().kubernetes_resources(),
-                                                      "config.kubernetes_resources"));
+  const auto create = [&]() -> absl::StatusOr<std::string> {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        runtime::ContainerSpec spec,
+        ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list));
+    WarnOfSelinux(spec.security.selinux, &warnings);
+    const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
+    if (info_.pod_resources && request.config().has_kubernetes_resources()) {
+      PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,
+                                KubernetesResourcesFrom(request.config().kubernetes_resources(),
+                                                        "config.kubernetes_resources"));
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        spec.classes, ContainerClassesFrom(request.config(), *sandbox_config, info_.classes));
+    return engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString());
+  };
+  const absl::StatusOr<std::string> id = create();
+  if (!id.ok()) {
+    // It has no id by which its pod's events could be told from others'.
+    Warn(sandbox.id, "",
+         {absl::StrCat("creating container ", request.config().metadata().name(),
+                       " failed: ", id.status().message())});
+    return id.status();
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(spec.classes,
-                            ContainerClassesFrom(request.config(), *sandbox_config, info_.classes));
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      std::string id,
-      engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString()));
-  Warn(sandbox.id, id, warnings);
-  response->set_container_id(id);
+  Warn(sandbox.id, *id, warnings);
+  response->set_container_id(*id);
   return absl::OkStatus();
 }
 

@@ -103,6 +103,24 @@ TEST_F(ServicesTest, WarningsBecomeEvents) {
   EXPECT_THAT(events[0].message, HasSubstr("selinux_options"));
 }
 
+TEST_F(ServicesTest, AContainerThatCannotBeMadeIsAnEventOfItsPod) {
+  v1::CreateContainerRequest create;
+  create.set_pod_sandbox_id("p");
+  *create.mutable_config() = MainConfig();
+  EXPECT_CALL(engine_, CreateContainer(_, _, _))
+      .WillOnce(Return(absl::FailedPreconditionError("no such volume")));
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::CreateContainer, create),
+            absl::StatusCode::kFailedPrecondition);
+  create.mutable_config()->mutable_metadata()->clear_name();
+  EXPECT_EQ(Code(runtime_, &RuntimeStub::CreateContainer, create),
+            absl::StatusCode::kInvalidArgument);
+  const std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].type, runtime::EventType::kWarning);
+  EXPECT_EQ(events[0].message, "creating container main failed: no such volume");
+  EXPECT_EQ(events[0].container_id, "");
+}
+
 TEST_F(ServicesTest, StoppingAndRemovingTheUnknownIsOk) {
   ON_CALL(engine_, StopSandbox(_)).WillByDefault(Return(absl::NotFoundError("no")));
   ON_CALL(engine_, RemoveSandbox(_)).WillByDefault(Return(absl::NotFoundError("no")));
