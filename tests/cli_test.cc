@@ -119,9 +119,15 @@ TEST_F(CliTest, WhatIsNoArchiveOrNoIdIsToldSo) {
   EXPECT_EQ(imported.exit.code, 1);
   EXPECT_THAT(imported.err, AllOf(HasSubstr(file + " is no archive; an image is a tar"),
                                   Not(HasSubstr("Unrecognized"))));
-  const RunResult pulled = Plimsoll({"image", "pull", "0123456789ab"});
+  const std::string id(64, 'a');
+  const RunResult pulled = Plimsoll({"image", "pull", id});
   EXPECT_EQ(pulled.exit.code, 1);
-  EXPECT_THAT(pulled.err, HasSubstr("no image here has the id 0123456789ab"));
+  EXPECT_THAT(pulled.err, HasSubstr("no image here has the id aaaaaaaaaaaa"));
+  // Twelve digits may be a name: no registry has this one.
+  const RunResult named = Plimsoll({"image", "pull", "0123456789ab"});
+  EXPECT_EQ(named.exit.code, 1);
+  EXPECT_THAT(named.err, AllOf(HasSubstr("docker.io/library/0123456789ab"),
+                               HasSubstr("If 0123456789ab was meant as an image's id: none")));
 }
 
 TEST_F(CliTest, ASubPathOfAFreshEmptyDirIsMade) {

@@ -38,15 +38,23 @@ absl::Status CheckNonRoot(const PodManifest& pod, const ContainerManifest& conta
                   "Give it a runAsUser above 0.");
 }
 
-// As `image list` shows it, or whole. No registry has images by that.
-bool IsImageId(absl::string_view reference) {
-  const bool is_digest = absl::ConsumePrefix(&reference, "sha256:");
-  constexpr size_t kShown = 12;
-  constexpr size_t kWhole = 64;
-  if (reference.size() != kWhole && (is_digest || reference.size() != kShown)) return false;
-  return std::all_of(reference.begin(), reference.end(), [](char c) {
+bool IsHex(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
   });
+}
+
+// A whole one. No registry has images by that.
+bool IsImageId(absl::string_view reference) {
+  constexpr size_t kWhole = 64;
+  absl::ConsumePrefix(&reference, "sha256:");
+  return reference.size() == kWhole && IsHex(reference);
+}
+
+// As `image list` shows an id; an image may have such a name as well.
+bool MayBeImageId(absl::string_view reference) {
+  constexpr size_t kShown = 12;
+  return reference.size() == kShown && IsHex(reference);
 }
 
 }  // namespace
@@ -91,8 +99,13 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
     bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
   });
   if (done.ok()) return done;
-  return WithHint(AnnotateOnce(done.status(), "pull", reference),
-                  PullHint(done.status().code(), reference));
+  const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
+  if (MayBeImageId(reference)) {
+    return WithHint(failed,
+                    absl::StrCat("If ", reference, " was meant as an image's id: none here ",
+                                 "has it. Those that are here: plimsoll image list"));
+  }
+  return WithHint(failed, PullHint(done.status().code(), reference));
 }
 
 namespace {

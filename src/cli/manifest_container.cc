@@ -122,10 +122,11 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
       reader.Fail(*value, item_path, quantity.status().message());
       continue;
     }
-    // Of a request Kubernetes takes any number, but thousandths of a byte are nobody's wish.
+    // Of a request Kubernetes takes any number; thousandths of a byte it warns of.
     const bool check = name == "memory" && (is_limit || absl::EndsWith(*text, "m"));
     const absl::Status size = check ? CheckMemoryLimit(*quantity) : absl::OkStatus();
-    if (!size.ok()) reader.Fail(*value, item_path, size.message());
+    if (!size.ok() && is_limit) reader.Fail(*value, item_path, size.message());
+    if (!size.ok() && !is_limit) reader.Note(*value, item_path, size.message());
     list.emplace(name, *std::move(quantity));
   }
   mapping.Finish();

@@ -210,7 +210,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"container", "resources: {limits: {memory: 64m}}",
                 "pod.yaml:9:36: spec.containers[0].resources.limits.memory: 64m is 0.064 bytes: m "
                 "means milli; write 64Mi for mebibytes"},
-        BadCase{"container", "resources: {requests: {memory: 64m}}", "m means milli"},
         BadCase{"container", "resources: {limits: {memory: 64}}",
                 "64 is 64 bytes, less than a page of memory; write 64Mi"},
         BadCase{"metadata", "annotations: {plimsoll.dev/memory-shrink: \"yes\"}",
@@ -255,6 +254,16 @@ TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
   EXPECT_THAT(
       pods->front().notes,
       ElementsAre(HasSubstr("pod.yaml:6:17: spec.nodeSelector: ignored: there is one node")));
+}
+
+// Kubernetes warns of it as well, and takes it.
+TEST(Manifest, ARequestOfThousandthsOfAByteIsNoted) {
+  const auto pods =
+      ParseManifests(PodWith("container", "resources: {requests: {memory: 64m}}"), "pod.yaml");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  EXPECT_THAT(pods->front().notes,
+              ElementsAre(HasSubstr("spec.containers[0].resources.requests.memory: 64m is 0.064 "
+                                    "bytes: m means milli; write 64Mi")));
 }
 
 // The message that it makes stands before the annotation.
