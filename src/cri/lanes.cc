@@ -9,6 +9,17 @@
 #include "linux/thread_limit.h"
 
 namespace plimsoll::cri {
+namespace {
+
+absl::Status NoThread() {
+  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no thread can be made for the call: ",
+                   host.ok() ? linux::ThreadLimitReached(*host) : host.status().ToString(),
+                   "; try again later"));
+}
+
+}  // namespace
 
 const char* LaneName(Lane lane) {
   switch (lane) {
@@ -27,18 +38,6 @@ const char* LaneName(Lane lane) {
   }
   return "unknown";
 }
-
-namespace {
-
-absl::Status NoThread() {
-  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no thread can be made for the call: ",
-                   host.ok() ? linux::ThreadLimitReached(*host) : host.status().ToString(),
-                   "; try again later"));
-}
-
-}  // namespace
 
 Lanes::Lanes(LaneOptions options)
     : options_(std::move(options)),

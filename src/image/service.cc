@@ -56,6 +56,18 @@ std::string InWords(const std::string& id, const std::vector<std::string>& tags)
   return absl::StrCat("image ", tags.empty() ? "" : absl::StrJoin(tags, ", ") + ", ", id);
 }
 
+// A file that somebody names by mistake, other than a layer that should be one.
+absl::Status OfNoArchive(const absl::Status& status) {
+  if (!absl::IsDataLoss(status) || !absl::EndsWith(status.message(), " is no archive")) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(),
+                   "; an image is a tar (plain, gzip, zstd, xz) of `docker save`, "
+                   "of an OCI layout or of a root filesystem, or a directory with "
+                   "one of the latter two"));
+}
+
 class Service : public ImageService {
  public:
   Service(FsRoot directory, Catalog* catalog, std::shared_ptr<LayerStore> layers,
@@ -186,22 +198,6 @@ absl::StatusOr<FsRoot> Service::MakeWork(std::string* name) const {
   PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(*name));
   return directory_.Sub(*name);
 }
-
-namespace {
-
-// A file that somebody names by mistake, other than a layer that should be one.
-absl::Status OfNoArchive(const absl::Status& status) {
-  if (!absl::IsDataLoss(status) || !absl::EndsWith(status.message(), " is no archive")) {
-    return status;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(status.message(),
-                   "; an image is a tar (plain, gzip, zstd, xz) of `docker save`, "
-                   "of an OCI layout or of a root filesystem, or a directory with "
-                   "one of the latter two"));
-}
-
-}  // namespace
 
 absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view reference,
                                       const ProgressFn& progress,
