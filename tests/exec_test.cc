@@ -327,7 +327,10 @@ TEST_F(LogsTest, AReopenedLogIsNoFifoAndNoLink) {
     request.set_container_id(id);
     cri::ReopenContainerLogResponse response;
     grpc::ClientContext context;
-    EXPECT_FALSE(node_.runtime().ReopenContainerLog(&context, request, &response).ok()) << fifo;
+    const grpc::Status refused = node_.runtime().ReopenContainerLog(&context, request, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(refused.error_message(),
+                AllOf(HasSubstr(path), HasSubstr(fifo ? "is a FIFO" : "is a symlink")));
     ASSERT_EQ(unlink(path.c_str()), 0);
   }
   const size_t before = Host().Read(path + ".1")->size();

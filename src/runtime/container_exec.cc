@@ -15,6 +15,7 @@
 #include "linux/network_socket.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/log_place.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 
@@ -214,6 +215,11 @@ absl::Status EngineImpl::ReopenLog(absl::string_view id) {
                                                       StateName(record.state),
                                                       "; only a Running one has its log open"));
   }
+  // The monitor looks as it opens it; this says what is wrong there.
+  const auto sandbox = FindSandbox(record.sandbox_id);
+  const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path),
+                                    absl::StrCat("container ", record.id)));
   return options_.runtime->ReopenLog(record.id);
 }
 

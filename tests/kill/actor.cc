@@ -1,6 +1,10 @@
 #include "kill/actor.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +16,9 @@
 namespace plimsoll::testing {
 
 using Code = grpc::StatusCode;
+
+// Longer than any call takes that waits for nobody, on a machine with this test's load.
+constexpr absl::Duration kPrompt = absl::Seconds(20);
 
 std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
@@ -84,7 +91,8 @@ bool Actor::StepContainer(ContainerModel& container) {
     return StartContainer(container);
   }
   if ((container.lives & kRunning) == 0) return RemoveContainer(container);
-  if (dice < 35) return Exec(container);
+  if (dice < 30) return Exec(container);
+  if (dice < 35) return ReopenOntoFifo(container);
   if (dice < 50) return ExecUntilTimeout(container);
   if (dice < 58) {
     OpenGate(container);
@@ -169,20 +177,82 @@ cri::ContainerConfig Actor::Config(const ContainerModel& container,
   return config;
 }
 
-bool Actor::CreateContainer() {
-  ContainerModel container;
-  container.name = absl::StrCat("c", options_.number, "-", ++containers_);
-  container.ending = static_cast<Ending>(Random(5));
-  container.code = static_cast<int>(Random(3) * 21);
+std::string Actor::LogOf(const ContainerModel& container) const {
+  return absl::StrCat(options_.node->directory(), "/logs/", pod_.name, "/", container.name, ".log");
+}
+
+void Actor::CheckPrompt(const std::string& what, absl::Time begin) {
+  const absl::Duration took = absl::Now() - begin;
+  if (took > Patience(kPrompt)) {
+    Fault(absl::StrCat(what, " took ", absl::FormatDuration(took)));
+  }
+}
+
+cri::CreateContainerRequest Actor::CreateRequest(const ContainerModel& container) {
   cri::CreateContainerRequest request;
   request.set_pod_sandbox_id(pod_.id);
   *request.mutable_config() =
       Config(container, image_.lives == kPresent && Random(2) == 0 ? image_.tag : "busybox");
   request.mutable_sandbox_config()->mutable_metadata()->set_name(pod_.name);
+  return request;
+}
+
+// It must not be made, at whatever moment the daemon is killed; and not be waited for.
+bool Actor::CreateWithFifo() {
+  ContainerModel container;
+  container.name = absl::StrCat("fifo", options_.number, "-", ++containers_);
+  const std::string log = LogOf(container);
+  if (!Host().MakeDirs(log.substr(0, log.rfind('/')), 0755).ok() ||
+      mkfifo(log.c_str(), 0600) != 0) {
+    Fault("no FIFO at " + log);
+    return true;
+  }
+  const absl::Time begin = absl::Now();
+  cri::CreateContainerResponse response;
+  const std::string what = "create " + container.name;
+  const Answer answer = Judge(what,
+                              options_.node->runtime().CreateContainer(
+                                  Context().get(), CreateRequest(container), &response),
+                              {Code::FAILED_PRECONDITION});
+  if (answer == Answer::kOk) Fault(what + " was done, though its log is a FIFO");
+  CheckPrompt(what, begin);
+  unlink(log.c_str());
+  pod_.containers.push_back(container);  // absent
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::ReopenOntoFifo(ContainerModel& container) {
+  const std::string log = LogOf(container);
+  const std::string kept = log + ".1";
+  if (rename(log.c_str(), kept.c_str()) != 0 || mkfifo(log.c_str(), 0600) != 0) {
+    Fault("no FIFO at " + log);
+    return true;
+  }
+  const absl::Time begin = absl::Now();
+  cri::ReopenContainerLogRequest request;
+  request.set_container_id(container.id);
+  cri::ReopenContainerLogResponse response;
+  const std::string what = "reopen the log of " + container.name;
+  const Answer answer =
+      Judge(what, options_.node->runtime().ReopenContainerLog(Context().get(), request, &response),
+            {Code::FAILED_PRECONDITION});
+  if (answer == Answer::kOk) Fault(what + " was done, though it is a FIFO");
+  CheckPrompt(what, begin);
+  if (unlink(log.c_str()) != 0 || rename(kept.c_str(), log.c_str()) != 0) Fault("no log " + log);
+  return answer != Answer::kCutOff;
+}
+
+bool Actor::CreateContainer() {
+  if (Random(10) == 0) return CreateWithFifo();
+  ContainerModel container;
+  container.name = absl::StrCat("c", options_.number, "-", ++containers_);
+  container.ending = static_cast<Ending>(Random(5));
+  container.code = static_cast<int>(Random(3) * 21);
   cri::CreateContainerResponse response;
   const Answer answer =
       Judge(absl::StrCat("create ", container.name, " of kind ", int(container.ending)),
-            options_.node->runtime().CreateContainer(Context().get(), request, &response));
+            options_.node->runtime().CreateContainer(Context().get(), CreateRequest(container),
+                                                     &response));
   container.id = response.container_id();
   Apply(answer, kCreated, &container.lives);
   pod_.containers.push_back(container);
@@ -360,6 +430,7 @@ void Actor::OpenGate(ContainerModel& container) {
 void Actor::ActWithoutDaemon() {
   for (ContainerModel& container : pod_.containers) {
     if (container.lives != kRunning || container.gate_open || Random(2) == 0) continue;
+    if (IsHalted(container)) continue;  // its end would be recorded later
     if (container.ending != Ending::kAtGate && container.ending != Ending::kOutOfMemory) continue;
     container.ended_after = absl::ToUnixNanos(absl::Now());
     OpenGate(container);
@@ -379,6 +450,20 @@ void Actor::VictimIsKilled(const std::string& container_id) {
   absl::MutexLock lock(&victims_mutex_);
   victims_.erase(container_id);
   bereaved_.insert(container_id);
+}
+
+void Actor::VictimIsStopped(const std::string& container_id, bool stopped) {
+  absl::MutexLock lock(&victims_mutex_);
+  if (stopped) {
+    halted_.insert(container_id);
+  } else {
+    halted_.erase(container_id);
+  }
+}
+
+bool Actor::IsHalted(const ContainerModel& container) {
+  absl::MutexLock lock(&victims_mutex_);
+  return halted_.contains(container.id);
 }
 
 void Actor::Finish() {

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "absl/time/time.h"
 #include "harness/node.h"
 #include "kill/ground_truth.h"
 #include "kill/model.h"
@@ -55,9 +56,12 @@ class Actor {
   // Compares what a daemon that has just started shows with what may be, and goes by that from now
   // on.
   void Verify(const Observed& observed);
-  // The id of a container whose monitor may be killed now; empty: none. Called while it works.
+  // The id of a container whose monitor may be killed or stopped now; empty: none. Called while it
+  // works.
   std::string PickVictim();
   void VictimIsKilled(const std::string& container_id);
+  // Until it goes on, nobody records the container's exit.
+  void VictimIsStopped(const std::string& container_id, bool stopped);
   void AddKnown(Known* known) const;
   // Removes all it has.
   void Finish();
@@ -80,6 +84,14 @@ class Actor {
   bool StopPod();
   bool RemovePod();
   bool CreateContainer();
+  // One whose log is a FIFO that nobody reads.
+  bool CreateWithFifo();
+  cri::CreateContainerRequest CreateRequest(const ContainerModel& container);
+  // A log that is a FIFO by the time it is opened anew.
+  bool ReopenOntoFifo(ContainerModel& container);
+  std::string LogOf(const ContainerModel& container) const;
+  // A call that must not wait for anything has begun at `begin`.
+  void CheckPrompt(const std::string& what, absl::Time begin);
   bool StartContainer(ContainerModel& container);
   bool StopContainer(ContainerModel& container);
   bool RemoveContainer(ContainerModel& container);
@@ -94,6 +106,7 @@ class Actor {
   bool RemoveImage();
 
   void OpenGate(ContainerModel& container);
+  bool IsHalted(const ContainerModel& container);
   bool HasMark(const ContainerModel& container) const;
   cri::ContainerConfig Config(const ContainerModel& container, const std::string& image) const;
   void VerifyPod(const Observed& observed);
@@ -116,6 +129,7 @@ class Actor {
   absl::Mutex victims_mutex_;
   std::set<std::string> victims_ ABSL_GUARDED_BY(victims_mutex_);
   std::set<std::string> bereaved_ ABSL_GUARDED_BY(victims_mutex_);  // lost their monitor
+  std::set<std::string> halted_ ABSL_GUARDED_BY(victims_mutex_);    // their monitor is stopped
 };
 
 }  // namespace plimsoll::testing

@@ -1,5 +1,5 @@
-// Kills plimsolld and monitors at random instants of a busy node and looks, after each restart,
-// whether everything is as it must be.
+// Kills plimsolld and monitors at random instants of a busy node, stops monitors (SIGSTOP) that go
+// on or are killed later, and looks, after each restart, whether everything is as it must be.
 //
 //   kill_test --kills 200 --monitors 50 --seed 1
 //
@@ -21,6 +21,7 @@
 #include "harness/kernel.h"
 #include "kill/actor.h"
 #include "kill/event_story.h"
+#include "linux/process.h"
 #include "soak/event_watch.h"
 
 namespace plimsoll::testing {
@@ -54,7 +55,17 @@ class KillTest {
   absl::Status Verify();
   absl::Status Finish();
   void KillDaemon();
+  // A monitor that may be killed or stopped, by a pidfd that is its own for sure.
+  struct Victim {
+    Actor* actor = nullptr;
+    std::string container;
+    UniqueFd monitor;
+  };
+  std::optional<Victim> PickVictim();
   void KillMonitor();
+  void StopMonitor();
+  // Those that are stopped go on, or are killed; some are left for later, unless `all`.
+  void ReleaseMonitors(bool all);
   void CheckLeftovers(Known known);
   void ForgetEnded(Known* known);
   void CheckForeign();
@@ -75,6 +86,8 @@ class KillTest {
   std::map<std::string, ToldOfPod> told_;  // by the one that was killed last, if it served
   int kills_ = 0;
   int monitors_ = 0;
+  std::vector<Victim> stopped_;
+  int stops_ = 0;
   absl::Duration slowest_start_ = absl::ZeroDuration();
 };
 
@@ -132,18 +145,51 @@ void KillTest::KillDaemon() {
   watch_.reset();
 }
 
-void KillTest::KillMonitor() {
+std::optional<KillTest::Victim> KillTest::PickVictim() {
   const uint64_t first = Random(actors_.size());
   for (size_t i = 0; i < actors_.size(); ++i) {
     Actor& actor = *actors_[(first + i) % actors_.size()];
     const std::string container = actor.PickVictim();
-    const pid_t monitor = container.empty() ? 0 : MonitorOf(container);
-    if (monitor == 0) continue;
-    actor.VictimIsKilled(container);
-    kill(monitor, SIGKILL);
-    ++monitors_;
-    return;
+    const pid_t pid = container.empty() ? 0 : MonitorOf(container);
+    if (pid == 0) continue;
+    absl::StatusOr<UniqueFd> monitor = linux::OpenPidfd(pid);
+    if (monitor.ok() && MonitorOf(container) == pid) {
+      return Victim{&actor, container, *std::move(monitor)};
+    }
   }
+  return std::nullopt;
+}
+
+void KillTest::KillMonitor() {
+  const std::optional<Victim> victim = PickVictim();
+  if (!victim.has_value()) return;
+  victim->actor->VictimIsKilled(victim->container);
+  linux::SignalProcess(victim->monitor, SIGKILL).IgnoreError();
+  ++monitors_;
+}
+
+void KillTest::StopMonitor() {
+  std::optional<Victim> victim = PickVictim();
+  if (!victim.has_value()) return;
+  victim->actor->VictimIsStopped(victim->container, true);
+  linux::SignalProcess(victim->monitor, SIGSTOP).IgnoreError();
+  stopped_.push_back(*std::move(victim));
+  ++stops_;
+}
+
+void KillTest::ReleaseMonitors(bool all) {
+  std::vector<Victim> later;
+  for (Victim& each : stopped_) {
+    if (!all && Random(2) == 0) {
+      later.push_back(std::move(each));
+      continue;
+    }
+    const bool killed = Random(3) == 0;
+    if (killed) each.actor->VictimIsKilled(each.container);
+    linux::SignalProcess(each.monitor, killed ? SIGKILL : SIGCONT).IgnoreError();
+    each.actor->VictimIsStopped(each.container, false);
+  }
+  stopped_ = std::move(later);
 }
 
 // Some recoveries are cut short as well.
@@ -175,14 +221,21 @@ absl::Status KillTest::Round() {
       monitors_ < options_.monitors && Random(static_cast<uint64_t>(std::max(left, 1))) <
                                            static_cast<uint64_t>(options_.monitors - monitors_);
   const bool monitor_first = Random(2) == 0;
-  absl::SleepFor(delay / 2);
+  const bool stops = Random(4) != 0;
+  absl::SleepFor(delay / 4);
+  if (stops) StopMonitor();
+  absl::SleepFor(delay / 4);
+  if (stops && stopped_.empty()) StopMonitor();
   if (monitor && monitor_first) KillMonitor();
   absl::SleepFor(delay / 2);
+  if (stops && stopped_.empty()) StopMonitor();
   KillDaemon();
   for (std::thread& thread : threads) thread.join();
   if (monitor && !monitor_first) KillMonitor();
+  ReleaseMonitors(/*all=*/false);
   for (const auto& actor : actors_) actor->ActWithoutDaemon();
   PLIMSOLL_RETURN_IF_ERROR(Restart());
+  ReleaseMonitors(/*all=*/true);
   return Verify();
 }
 
@@ -267,6 +320,7 @@ absl::Status KillTest::Finish() {
     problems_.Add(absl::StrCat("only ", monitors_, " of ", options_.monitors,
                                " monitors were killed: the others were not found"));
   }
+  if (stops_ == 0 && kills_ >= 10) problems_.Add("no monitor was stopped: none was found");
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, node_.StopDaemon());
   if (!exit.success()) problems_.Add("the daemon ended with " + exit.ToString());
   for (const std::string& row : Rows(node_.state_directory()))
@@ -284,6 +338,7 @@ absl::Status KillTest::Run() {
   // Orphans come here, so that what the machine's own init is slow to reap is no matter.
   PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
   absl::Cleanup clean = [this] {
+    ReleaseMonitors(/*all=*/true);
     if (foreign_) foreign_->Signal(SIGKILL).IgnoreError();
     for (const std::string& group : {places_.foreign, places_.pods_parent}) {
       if (group.empty()) continue;
@@ -312,9 +367,9 @@ absl::Status KillTest::Run() {
   int calls = 0;
   for (const auto& actor : actors_) calls += actor->calls();
   std::printf(
-      "%d kills of the daemon, %d of monitors (of %d), %d rounds, %d calls, %.0f s; slowest start "
-      "%.0f ms\n",
-      kills_, monitors_, options_.monitors, rounds, calls,
+      "%d kills of the daemon, %d of monitors (of %d), %d monitors stopped, %d rounds, %d calls, "
+      "%.0f s; slowest start %.0f ms\n",
+      kills_, monitors_, options_.monitors, stops_, rounds, calls,
       absl::ToDoubleSeconds(absl::Now() - start), absl::ToDoubleMilliseconds(slowest_start_));
   if (problems() > 0 || !status.ok()) {
     std::string log = node_.Log();
