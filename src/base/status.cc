@@ -33,6 +33,7 @@ absl::StatusCode CodeOf(int err) {
     case ENOMEM:
       return absl::StatusCode::kResourceExhausted;
     case EBUSY:
+    case EROFS:
       return absl::StatusCode::kFailedPrecondition;
     case EAGAIN:
       return absl::StatusCode::kUnavailable;

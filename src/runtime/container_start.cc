@@ -7,6 +7,7 @@
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
 #include "runtime/state_machine.h"
+#include "runtime/store/unwritable.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -113,7 +114,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     if (container->record.state == ContainerState::kExited) TellExit(container->record);
   }
   const absl::Status saved = Save(*container);
-  if (!absl::IsResourceExhausted(saved)) return saved;
+  if (!IsUnwritable(saved)) return saved;
   // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
   Warn(container->sandbox_id, container->id, saved);
   return absl::OkStatus();

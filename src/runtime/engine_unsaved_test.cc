@@ -1,6 +1,10 @@
 // What the engine does where its store can't be written: on a full disk, above all.
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "base/fault_injection.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine.h"
@@ -29,6 +33,44 @@ TEST_F(UnsavedTest, AStartThatAFullDiskCannotKeepIsOneAllTheSame) {
   ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
   Wait(id);
   EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kExited);
+}
+
+// A disk that fails is made read-only by its file system: what runs, runs, and what has ended has.
+TEST_F(UnsavedTest, AReadOnlyDiskKeepsNothingFromStartingAndEnding) {
+  const absl::Status read_only = ErrnoStatus(EROFS, "database x");
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  store_.faults.FailNext("PutContainer", read_only);
+  EXPECT_TRUE(engine_->StartContainer(id).ok());
+  EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
+  store_.faults.FailNext("PutSandbox", read_only);
+  EXPECT_TRUE(engine_->StopSandbox(pod).ok());
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
+// Killed on its way: the next daemon goes by the mark alone, since no namespace is missing yet.
+TEST_F(UnsavedTest, AStopIsMarkedThoughTheRunDirectoryIsFull) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  {
+    SetFaultHook([](absl::string_view verb, absl::string_view object) {
+      if (verb == "create" && absl::EndsWith(object, "/stopped")) {
+        return absl::ResourceExhaustedError("no space left on device");
+      }
+      return verb == "unmount" ? absl::InternalError("as far as that") : absl::OkStatus();
+    });
+    const absl::Cleanup no_faults = [] { SetFaultHook(nullptr); };
+    EXPECT_THAT(engine_->StopSandbox(pod).message(), HasSubstr("as far as that"));
+  }
+  ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+  StartEngine();
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
 }
 
 // On a full disk: only what is removed makes room again.

@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/store/unwritable.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -40,11 +42,21 @@ absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   return absl::OkStatus();
 }
 
+// Where there is no room for a new file, one that no container needs any more becomes the mark: to
+// rename it takes none.
+absl::Status LeaveMark(const FsRoot& run, const std::string& id) {
+  const std::string mark = StoppedFileOf(id);
+  const absl::Status marked = run.ReplaceFile(mark, "");
+  if (!absl::IsResourceExhausted(marked)) return marked;
+  const std::string spare = absl::StrCat(mark.substr(0, mark.rfind('/')), "/resolv.conf");
+  return renameat(run.fd(), spare.c_str(), run.fd(), mark.c_str()) == 0 ? absl::OkStatus() : marked;
+}
+
 // Before anything of a pod is given back: whoever starts after a kill in between finds it NotReady,
-// and gives back the rest. Where even the mark doesn't fit on a full disk, the stop goes on.
+// and gives back the rest. Where even the mark can't be made on a full disk, the stop goes on.
 absl::Status MarkAsStopping(const FsRoot& run, const SandboxRecord& record) {
   if (record.state != SandboxState::kReady) return absl::OkStatus();
-  const absl::Status marked = run.ReplaceFile(StoppedFileOf(record.id), "");
+  const absl::Status marked = LeaveMark(run, record.id);
   // Without a place it has no namespaces: the next daemon finds that.
   if (absl::IsNotFound(marked) || absl::IsResourceExhausted(marked)) return absl::OkStatus();
   return marked;
@@ -56,7 +68,7 @@ absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PlaceState place,
                             LookAtSandboxPlace(run, record.id, record.spec));
   if (place != PlaceState::kWhole) return absl::OkStatus();
-  return run.ReplaceFile(StoppedFileOf(record.id), "");
+  return LeaveMark(run, record.id);
 }
 
 // Does both to their ends, side by side; the error of the first goes before that of the second.
@@ -373,7 +385,7 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   if (saved.ok()) return saved;
   const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
   // A full disk is no reason to say that a pod runs of which nothing is left.
-  if (!absl::IsResourceExhausted(saved) || !left.ok()) return saved;
+  if (!IsUnwritable(saved) || !left.ok()) return saved;
   Warn(sandbox->id, "", saved);
   return absl::OkStatus();
 }

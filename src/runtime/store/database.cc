@@ -1,5 +1,6 @@
 #include "runtime/store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "runtime/store/damage.h"
 
 namespace plimsoll::runtime {
@@ -17,6 +19,18 @@ constexpr int kBusyTimeoutMs = 5000;
 
 bool IsNoSpace(int code, int err) {
   return code == SQLITE_FULL || (code == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
+}
+
+// A file system that is made read-only under an open database fails its writes one by one, and of
+// those to the log SQLite keeps no errno. It is asked for a file without a name: to open the
+// database itself and close it again would drop SQLite's locks.
+bool IsReadOnly(int code, const char* path) {
+  if (code != SQLITE_READONLY && code != SQLITE_IOERR && code != SQLITE_CANTOPEN) return false;
+  const absl::string_view file = path == nullptr ? "" : path;
+  const std::string directory(file.substr(0, file.rfind('/')));
+  if (directory.empty()) return false;
+  const UniqueFd probe(open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  return !probe.valid() && errno == EROFS;
 }
 
 absl::StatusCode CodeOf(int code, int err) {
@@ -44,6 +58,9 @@ absl::Status ErrorOf(sqlite3* database, int result) {
   const int code = result & 0xff;  // without the extension
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
     return DamagedError(path != nullptr ? path : "", sqlite3_errmsg(database));
+  }
+  if (IsReadOnly(code, path)) {
+    return ErrnoStatus(EROFS, absl::StrCat("database ", path != nullptr ? path : ""));
   }
   return absl::Status(
       CodeOf(code, err),
