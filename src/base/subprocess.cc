@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/child_reaper.h"
 #include "base/fault_injection.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -108,7 +109,7 @@ void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, 
                               {exited ? -1 : pidfd, POLLIN, 0},
                               {exited ? -1 : cancelled, POLLIN, 0}};
     // After the exit, a grandchild may hold the pipes: take only what is there already.
-    const int64_t left = exited ? 0 : absl::ToInt64Milliseconds(deadline - absl::Now()) + 1;
+    const int64_t left = exited ? 0 : absl::ToInt64Milliseconds(deadline - MonotonicNow()) + 1;
     const int ready = poll(polls, 5, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return;
@@ -121,10 +122,23 @@ void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, 
     }
     if (polls[3].revents != 0 && !exited) {
       exited = true;
-      deadline = absl::Now() + kLastWords;
+      deadline = MonotonicNow() + kLastWords;
     }
     if (polls[4].revents != 0 && !exited) return;
-    if (absl::Now() > deadline) return;
+    if (MonotonicNow() > deadline) return;
+  }
+}
+
+// Waits until a process has ended or `deadline`, whichever comes first.
+bool HasEnded(int pidfd, absl::Time deadline) {
+  constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2)
+  while (true) {
+    struct pollfd ended = {pidfd, POLLIN, 0};
+    const absl::Duration left =
+        std::clamp(deadline - MonotonicNow(), absl::ZeroDuration(), kLongest);
+    const int64_t ms = absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1)));
+    if (poll(&ended, 1, static_cast<int>(ms)) > 0) return true;
+    if (MonotonicNow() >= deadline) return false;
   }
 }
 
@@ -194,9 +208,10 @@ absl::StatusOr<Child> Spawn(const Command& command) {
 }
 
 absl::StatusOr<ExitStatus> Child::Wait(absl::Time deadline) {
-  if (!shared_->exited.WaitForNotificationWithDeadline(deadline)) {
+  if (!shared_->exited.HasBeenNotified() && !HasEnded(pidfd_.get(), deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("process ", pid_, " still runs"));
   }
+  shared_->exited.WaitForNotification();  // its status is being read
   return shared_->status;
 }
 
@@ -234,7 +249,7 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   }
 
   RunResult result;
-  const absl::Time deadline = absl::Now() + limits.timeout;
+  const absl::Time deadline = MonotonicNow() + limits.timeout;
   Stream out{std::move(out_pipe.first), &result.out, limits.max_output_bytes, &result.truncated};
   Stream err{std::move(err_pipe.first), &result.err, limits.max_output_bytes, &result.truncated};
   Pump(child.pidfd(), limits.cancellation == nullptr ? -1 : limits.cancellation->fd(),
@@ -243,7 +258,7 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   const bool cancelled = limits.cancellation != nullptr && limits.cancellation->cancelled();
   absl::StatusOr<ExitStatus> exit = child.Wait(cancelled ? absl::InfinitePast() : deadline);
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(absl::Now() + kEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kEndTimeout);
     const std::string why =
         cancelled ? "cancelled"
                   : absl::StrCat("not finished after ", absl::FormatDuration(limits.timeout));

@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
+#include "base/monotonic_time.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -34,7 +35,7 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time deadline) {
   while (flock(fd, operation | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus(errno, "flock " + path);
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("lock ", path, ": another process holds it and does not let go"));
     }
@@ -63,7 +64,7 @@ absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time dead
   const std::string log = run.PathOf("plimsolld.log");
   pollfd waiting = {fd, POLLIN, 0};
   for (;;) {
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - MonotonicNow());
     const int ready = left > 0 ? poll(&waiting, 1, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
@@ -77,7 +78,7 @@ absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time dead
     if (count < 0 && errno == EINTR) continue;
     break;
   }
-  const auto exit = child.Wait(absl::Now() + absl::Seconds(5));
+  const auto exit = child.Wait(MonotonicNow() + absl::Seconds(5));
   const std::string words = LogText(run);
   const absl::Status failed = absl::FailedPreconditionError(
       absl::StrCat("plimsolld did not start (", exit.ok() ? exit->ToString() : "still ending", ")",
@@ -146,11 +147,11 @@ absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& 
           held.st_dev == named->st_dev) {
         return std::make_pair(std::move(run), *std::move(lock));
       }
-      if (absl::Now() > deadline) {
+      if (MonotonicNow() > deadline) {
         return absl::DeadlineExceededError(absl::StrCat(
             "lock ", path, "/clients.lock: another file took its place again and again"));
       }
-    } else if (!absl::IsNotFound(lock.status()) || absl::Now() > deadline) {
+    } else if (!absl::IsNotFound(lock.status()) || MonotonicNow() > deadline) {
       return lock.status();
     }
   }
@@ -181,7 +182,7 @@ absl::StatusOr<std::string> FindDaemon() {
 }
 
 absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
-  const absl::Time deadline = absl::Now() + options.timeout;
+  const absl::Time deadline = MonotonicNow() + options.timeout;
   auto held_or = HoldRunDirectory(options.dirs.run, deadline);
   if (ErrnoOf(held_or.status()) == ENOSPC) return WithFullDiskHint(held_or.status());
   PLIMSOLL_ASSIGN_OR_RETURN(auto held, std::move(held_or));
@@ -205,13 +206,13 @@ void Standalone::Leave(absl::Duration patience) {
   // there is little to wait for.
   const bool last = flock(lock_.get(), LOCK_EX | LOCK_NB) == 0;
   lock_.Reset();
-  const absl::Time deadline = absl::Now() + (last ? patience : absl::Milliseconds(300));
+  const absl::Time deadline = MonotonicNow() + (last ? patience : absl::Milliseconds(300));
   if (child_.has_value()) {
     child_->Wait(deadline).IgnoreError();
     return;
   }
   // Someone else's child: it removes the directory before it ends.
-  while (absl::Now() < deadline && access(dirs_.run.c_str(), F_OK) == 0) {
+  while (MonotonicNow() < deadline && access(dirs_.run.c_str(), F_OK) == 0) {
     absl::SleepFor(kPollInterval);
   }
 }

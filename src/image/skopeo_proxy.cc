@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -76,7 +76,7 @@ absl::Status SkopeoProxy::Initialize() {
 }
 
 SkopeoProxy::~SkopeoProxy() {
-  child_.KillGroup(absl::Now() + kEndTimeout).IgnoreError();
+  child_.KillGroup(MonotonicNow() + kEndTimeout).IgnoreError();
 }
 
 absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
@@ -85,7 +85,7 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
   }
   struct pollfd wanted = {fd, POLLIN, 0};
   if (poll(&wanted, 1, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
-  if (wanted.revents == 0 && absl::Now() - last > waiting_.stall_timeout) {
+  if (wanted.revents == 0 && MonotonicNow() - last > waiting_.stall_timeout) {
     return absl::UnavailableError(absl::StrCat(waiting_.what, ": nothing has come from registry ",
                                                waiting_.registry, " for ",
                                                absl::FormatDuration(waiting_.stall_timeout)));
@@ -127,7 +127,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() const {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  const absl::Time asked = absl::Now();
+  const absl::Time asked = MonotonicNow();
   ssize_t n = -1;
   while (n < 0) {
     PLIMSOLL_RETURN_IF_ERROR(AwaitReadable(socket_.get(), asked));

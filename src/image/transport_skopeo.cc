@@ -17,8 +17,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/human_bytes.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "image/digest.h"
@@ -112,7 +112,7 @@ void EndStraySkopeos(const std::vector<std::string>& works) {
     const bool is_stray = environment.ok() && absl::c_any_of(works, [&](const std::string& work) {
                             return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
                           });
-    if (is_stray) linux::KillAndAwait(*host, entry.id, absl::Now() + kEndTimeout).IgnoreError();
+    if (is_stray) linux::KillAndAwait(*host, entry.id, MonotonicNow() + kEndTimeout).IgnoreError();
   }
 }
 
@@ -187,7 +187,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
     bool out_open = true;
     bool err_open = true;
     uint64_t seen = 0;
-    absl::Time last_seen = absl::Now();
+    absl::Time last_seen = MonotonicNow();
     while (out_open || err_open) {
       if (watch.stopped && watch.stopped()) {
         return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
@@ -202,18 +202,18 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
         PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(out));
         now_seen = Add(now_seen, written);
       }
-      if (std::exchange(seen, now_seen) != now_seen) last_seen = absl::Now();
-      if (absl::Now() - last_seen > options_.stall_timeout) {
+      if (std::exchange(seen, now_seen) != now_seen) last_seen = MonotonicNow();
+      if (MonotonicNow() - last_seen > options_.stall_timeout) {
         return absl::UnavailableError(absl::StrCat(
             "pull ", reference_.Canonical(), ": nothing has come from registry ",
             reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
       }
     }
-    return child.Wait(absl::Now() + kEndTimeout);
+    return child.Wait(MonotonicNow() + kEndTimeout);
   };
   const absl::StatusOr<ExitStatus> exit = await();
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(absl::Now() + kEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kEndTimeout);
     if (killed.ok()) return exit.status();
     return absl::Status(exit.status().code(),
                         absl::StrCat(exit.status().message(), "; ", killed.message()));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/cgroup_files.h"
 
@@ -22,7 +23,7 @@ absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
     if (frozen.ok() && *frozen) return true;
     trouble = frozen.status();
     if (!trouble.ok()) break;
-    if (absl::Now() >= deadline) {
+    if (MonotonicNow() >= deadline) {
       trouble = absl::DeadlineExceededError(
           absl::StrCat("cgroup ", group, " could not be frozen in time; it runs again"));
       break;

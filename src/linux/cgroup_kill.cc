@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "linux/cgroup_members.h"
@@ -36,7 +37,7 @@ void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
   for (const Member& member : members) {
     struct pollfd exited = {.fd = member.pidfd.get(), .events = POLLIN, .revents = 0};
     while (!HasExited(member.pidfd)) {
-      const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+      const int64_t left = absl::ToInt64Milliseconds(deadline - MonotonicNow());
       if (left <= 0) return;
       waited = true;
       poll(&exited, 1, static_cast<int>(left));
@@ -48,8 +49,8 @@ void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
 
 void Freeze(CgroupTree& freezer, const std::string& group, absl::Time deadline) {
   if (!freezer.Write(group, "freezer.state", "FROZEN").ok()) return;
-  const absl::Time give_up = std::min(deadline, absl::Now() + kFreezePatience);
-  while (absl::Now() < give_up) {
+  const absl::Time give_up = std::min(deadline, MonotonicNow() + kFreezePatience);
+  while (MonotonicNow() < give_up) {
     const auto state = freezer.Read(group, "freezer.state");
     if (!state.ok() || *state == "FROZEN") return;
     absl::SleepFor(absl::Microseconds(200));
@@ -102,7 +103,7 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
       return absl::FailedPreconditionError(
           absl::StrCat("cgroup ", group, " holds this process itself; nothing in it was killed"));
     }
-    if (absl::Now() >= deadline) {
+    if (MonotonicNow() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat("cgroup ", group, ": processes ",
                                                       absl::StrJoin(*pids, ", "),
                                                       " are still there after SIGKILL"));
@@ -111,7 +112,7 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
     const auto members = KillRound(trees, round == 0 ? nullptr : freezer, group, deadline);
     if (absl::IsNotFound(members.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(members.status());
-    AwaitExit(*members, std::min(deadline, absl::Now() + kRound));
+    AwaitExit(*members, std::min(deadline, MonotonicNow() + kRound));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/cgroup_files.h"
 
@@ -31,7 +32,7 @@ absl::StatusOr<std::vector<pid_t>> MembersOf(const CgroupTree& tree, const std::
 absl::Status RemoveOne(CgroupTree& tree, const std::string& group, absl::Time deadline) {
   while (true) {
     const absl::Status status = tree.Remove(group);
-    if (status.ok() || ErrnoOf(status) != EBUSY || absl::Now() >= deadline) return status;
+    if (status.ok() || ErrnoOf(status) != EBUSY || MonotonicNow() >= deadline) return status;
     absl::SleepFor(kRemovePause);
   }
 }
@@ -73,13 +74,13 @@ absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const s
 }
 
 absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
-  const absl::Time deadline = absl::Now() + kRemovePatience;
+  const absl::Time deadline = MonotonicNow() + kRemovePatience;
   while (true) {
     const auto pids = ListProcesses(trees, group, /*recursive=*/true);
     if (absl::IsNotFound(pids.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(pids.status());
     if (pids->empty()) break;
-    if (absl::Now() >= deadline) {
+    if (MonotonicNow() >= deadline) {
       return absl::FailedPreconditionError(
           absl::StrCat("cgroup ", group, " can't be removed: processes ",
                        absl::StrJoin(*pids, ", "), " are still in it"));

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll::linux {
@@ -107,10 +107,11 @@ bool HasExited(const UniqueFd& pidfd) {
 bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline) {
   while (true) {
     struct pollfd exited = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
-    const absl::Duration left = std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLongest);
+    const absl::Duration left =
+        std::clamp(deadline - MonotonicNow(), absl::ZeroDuration(), kLongest);
     const int ready = poll(&exited, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
     if (ready > 0) return true;
-    if (ready == 0 && absl::Now() >= deadline) return false;
+    if (ready == 0 && MonotonicNow() >= deadline) return false;
     if (ready < 0 && errno != EINTR) return false;
   }
 }

@@ -4,7 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "network/json.h"
 
@@ -130,7 +130,7 @@ absl::Status AskStatus(const Plugins& plugins, const NetworkConfig& config, absl
     PluginCall call;
     call.command = "STATUS";
     call.input = Dump(InputObject(config, plugin));
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - MonotonicNow();
     PLIMSOLL_RETURN_IF_ERROR(OfNetwork(plugins.Run(plugin.type, call, left).status(), config));
   }
   return absl::OkStatus();

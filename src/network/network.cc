@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -82,7 +82,7 @@ absl::Status Network::Load() {
   for (const auto& [id, record] : records) {
     if (record.ok() && !record->result.has_value()) begun.insert(id);
   }
-  const absl::Status ended = EndStrayPlugins(options_.host, begun, absl::Now() + kStrayTimeout);
+  const absl::Status ended = EndStrayPlugins(options_.host, begun, MonotonicNow() + kStrayTimeout);
   if (!ended.ok() && options_.tell) options_.tell(std::string(ended.message()));
   absl::MutexLock lock(&mutex_);
   records_ = std::move(records);
@@ -126,14 +126,14 @@ absl::Status Network::AskStatus(const NetworkConfig& config) {
     absl::MutexLock lock(&mutex_);
     const bool same = asked_of == asked_of_;
     // Only one waits for plugins; the others take what was said last.
-    if (same && (is_asking_ || absl::Now() - asked_ < kStatusAge)) return answer_;
+    if (same && (is_asking_ || MonotonicNow() - asked_ < kStatusAge)) return answer_;
     if (is_asking_) return absl::UnavailableError("plugins are being asked for their status");
     is_asking_ = true;
   }
-  const absl::Status answer = network::AskStatus(plugins_, config, absl::Now() + kStatusTimeout);
+  const absl::Status answer = network::AskStatus(plugins_, config, MonotonicNow() + kStatusTimeout);
   absl::MutexLock lock(&mutex_);
   is_asking_ = false;
-  asked_ = absl::Now();
+  asked_ = MonotonicNow();
   asked_of_ = asked_of;
   answer_ = answer;
   return answer;
@@ -174,9 +174,9 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
     records_.erase(record.id);
     return put;
   }
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   PLIMSOLL_ASSIGN_OR_RETURN(record.result, network::Add(plugins_, record));
-  added.in_plugins = absl::Now() - start;
+  added.in_plugins = MonotonicNow() - start;
   {
     absl::MutexLock lock(&mutex_);
     records_.insert_or_assign(record.id, record);  // for the DEL, whatever comes now

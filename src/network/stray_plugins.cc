@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process_tree.h"
 
@@ -40,7 +41,7 @@ absl::Status EndStrayPlugins(const FsRoot& host, const std::set<std::string>& id
       PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(host, entry.id));
     }
     if (found == 0) return absl::OkStatus();
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("a network plugin of a daemon before, process ", found,
                        ", survives SIGKILL: it may undo what is done now"));

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll::qos {
@@ -90,7 +90,7 @@ bool ContainerFreezer::Hold(const std::string& path, Group& group) {
     if (!owned_->AddOwned(kKind, path).ok()) return false;
     group.marked = true;
   }
-  const absl::StatusOr<bool> froze = cgroups_.Freeze(path, absl::Now() + kFreezeTime);
+  const absl::StatusOr<bool> froze = cgroups_.Freeze(path, MonotonicNow() + kFreezeTime);
   group.frozen = (froze.ok() && *froze) || absl::IsAborted(froze.status());
   if (froze.ok() && *froze) return true;
   if (group.frozen) {

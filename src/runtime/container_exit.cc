@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
@@ -59,7 +60,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   SeeOomScore(*container);  // the monitor may have ended before its init
   // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
   // for long, since other exits wait for this one.
-  if (!seen) KillContainer(*container, absl::Now() + kBriefly).IgnoreError();
+  if (!seen) KillContainer(*container, MonotonicNow() + kBriefly).IgnoreError();
   {
     // Saved before the lock goes: nobody learns of an exit that a crash could undo. The event too:
     // once the lock is gone, the container may be removed, and told to be.
@@ -110,14 +111,14 @@ void EngineImpl::TellExit(const ContainerRecord& record) {
 // After the exit is on record, since with the group goes the count of OOM kills; but not left to
 // Delete, since with it goes the kernel memory that it holds. What fails here, Delete tries again.
 void EngineImpl::ClearGroup(const std::shared_ptr<Container>& container) {
-  if (KillContainer(*container, absl::Now() + kBriefly).ok()) {
+  if (KillContainer(*container, MonotonicNow() + kBriefly).ok()) {
     options_.cgroups->Remove(container->Snapshot().cgroup_path).IgnoreError();
     return;
   }
   const bool taken = patient_.TrySchedule([this, container] {
     if (ending_) return;
     const ContainerRecord record = container->Snapshot();
-    const absl::Status killed = KillContainer(*container, absl::Now() + kKillTimeout);
+    const absl::Status killed = KillContainer(*container, MonotonicNow() + kKillTimeout);
     Warn(record.sandbox_id, record.id, killed);
     if (killed.ok()) options_.cgroups->Remove(record.cgroup_path).IgnoreError();
   });

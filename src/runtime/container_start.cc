@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"
@@ -45,15 +46,15 @@ void EngineImpl::EndRefused(Container& container) {
 
 absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
   const linux::ProcessId init = container->Snapshot().init;
-  const absl::Time deadline = absl::Now() + options_.program_wait;
+  const absl::Time deadline = MonotonicNow() + options_.program_wait;
   for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
     const absl::StatusOr<bool> executed = linux::HasExecuted(options_.host, init);
     if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();
     if (!executed.ok()) break;  // it has ended, and its exit says whether it ever ran
-    if (absl::Now() >= deadline) return absl::OkStatus();
+    if (MonotonicNow() >= deadline) return absl::OkStatus();
     absl::SleepFor(pause);
   }
-  AwaitRecord(container, absl::Now() + kRecordTakes);
+  AwaitRecord(container, MonotonicNow() + kRecordTakes);
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kExited || record.reason != kStartError) {
     return absl::OkStatus();
@@ -76,7 +77,7 @@ absl::Status EngineImpl::FailStart(Container& container, const absl::Status& fai
     container.starting = false;
     SaveExit(container);
   }
-  Warn(container.sandbox_id, container.id, KillContainer(container, absl::Now() + kKillTimeout));
+  Warn(container.sandbox_id, container.id, KillContainer(container, MonotonicNow() + kKillTimeout));
   return failure;
 }
 

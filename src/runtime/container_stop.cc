@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_signals.h"
@@ -70,17 +71,22 @@ bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) cons
   return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
 }
 
+// By the monitor's end: the wait for the record alone would go by the wall clock, which may jump.
 bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
-  while (!AwaitExit(*container, std::min(deadline, absl::Now() + kLookAgain))) {
+  while (!AwaitExit(*container, absl::InfinitePast())) {
+    const absl::Time look_again = std::min(deadline, MonotonicNow() + kLookAgain);
     const ContainerRecord record = container->Snapshot();
     const absl::StatusOr<UniqueFd> monitor = linux::OpenProcess(options_.host, record.monitor);
-    if (absl::IsNotFound(monitor.status())) {
-      RecordExit(container);  // gone, and nobody has noticed: it is not watched
-    } else if (monitor.ok() && !linux::IsRunning(options_.host, record.init).value_or(true)) {
+    if (monitor.ok() && !linux::AwaitExit(*monitor, look_again)) {
       // One that somebody has stopped records nothing until it goes on.
-      linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
+      if (!linux::IsRunning(options_.host, record.init).value_or(true)) {
+        linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
+      }
+    } else if (!AwaitExit(*container, absl::Now() + (look_again - MonotonicNow())) &&
+               absl::IsNotFound(monitor.status())) {
+      RecordExit(container);  // gone, and nobody has noticed: it is not watched
     }
-    if (absl::Now() >= deadline) return AwaitExit(*container, absl::InfinitePast());
+    if (MonotonicNow() >= deadline) return AwaitExit(*container, absl::InfinitePast());
   }
   return true;
 }
@@ -96,8 +102,8 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
     // blocks all for the moment of a fork, and what comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
-    if (AwaitRecord(container, std::min(deadline, absl::Now() + pause))) return true;
-    if (absl::Now() >= deadline) return false;
+    if (AwaitRecord(container, std::min(deadline, MonotonicNow() + pause))) return true;
+    if (MonotonicNow() >= deadline) return false;
   }
   const absl::Status sent = SendStopSignal(*container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
@@ -119,14 +125,14 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   SeeOomScore(*container);
   SeeGroup(*container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
-    if (StopGently(container, absl::Now() + grace)) return absl::OkStatus();
+    if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }
   if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, absl::Now() + kKillTimeout));
-  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, MonotonicNow() + kKillTimeout));
+  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
   PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
-  if (AwaitRecord(container, absl::Now() + kKillTimeout)) return absl::OkStatus();
+  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }

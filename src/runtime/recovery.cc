@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup_merge.h"
@@ -152,7 +153,7 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
   }
   absl::flat_hash_set<std::string> with_groups;  // sandboxes of which one stays
-  const absl::Time deadline = absl::Now() + kLeaving;
+  const absl::Time deadline = MonotonicNow() + kLeaving;
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStrayGroup) continue;
     const absl::Status removed = RemoveStrayGroup(finding, deadline);
@@ -216,7 +217,7 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
       });
     }
     if (processes->empty()) break;
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return absl::FailedPreconditionError(absl::StrCat(
           "control group ", finding.group, " is of a sandbox that is not recorded, and ",
           processes->size(), " processes are in it, process ", processes->front(),
@@ -224,7 +225,7 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
     }
     absl::SleepFor(kPollInterval);
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(pause, absl::Now() + kKillTimeout));
+  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(pause, MonotonicNow() + kKillTimeout));
   return options_.cgroups->Remove(finding.group);
 }
 
@@ -344,7 +345,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
       Adopt(std::move(record), finding);
-      absl::Status gone = options_.cgroups->KillAll(group, absl::Now() + absl::Seconds(10));
+      absl::Status gone = options_.cgroups->KillAll(group, MonotonicNow() + absl::Seconds(10));
       if (gone.ok()) gone = options_.cgroups->Remove(group);
       Trouble(finding, gone);
       return;

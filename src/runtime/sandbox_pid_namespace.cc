@@ -4,6 +4,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/namespaces.h"
 #include "linux/process.h"
@@ -60,7 +61,7 @@ absl::Status EngineImpl::EndPodPidNamespace(const SandboxRecord& record) {
   if (record.spec.namespaces.pid != NamespaceMode::kPod || record.cgroup_path.empty()) {
     return absl::OkStatus();
   }
-  const absl::Time deadline = absl::Now() + kKillTimeout;
+  const absl::Time deadline = MonotonicNow() + kKillTimeout;
   if (record.pause.pid != 0 && record.boot_id == boot_id_) {
     PLIMSOLL_RETURN_IF_ERROR(EndPause(options_.host, record.pause, deadline));
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "linux/mounts.h"
 
 namespace plimsoll::testing {
@@ -61,9 +62,9 @@ absl::Duration Patience(absl::Duration limit) {
 }
 
 bool Eventually(const std::function<bool()>& condition, absl::Duration within) {
-  const absl::Time deadline = absl::Now() + Patience(within);
+  const absl::Time deadline = MonotonicNow() + Patience(within);
   while (!condition()) {
-    if (absl::Now() > deadline) return false;
+    if (MonotonicNow() > deadline) return false;
     absl::SleepFor(absl::Milliseconds(10));
   }
   return true;

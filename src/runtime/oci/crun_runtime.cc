@@ -15,8 +15,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/directory_attributes.h"
+#include "base/monotonic_time.h"
 #include "base/own_program.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -333,12 +333,12 @@ absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgrou
   if (cgroup->empty() && status) *cgroup = status->cgroup_path;
   absl::Status result = found.status();
   if (!cgroup->empty() && *cgroup != "/") {
-    result = FirstError(result, options_.cgroups->KillAll(*cgroup, absl::Now() + kKillTimeout));
+    result = FirstError(result, options_.cgroups->KillAll(*cgroup, MonotonicNow() + kKillTimeout));
   }
   if (status && status->pid > 0) {
     result = FirstError(result,
                         linux::KillAndAwait(options_.host, {status->pid, status->start_time_ticks},
-                                            absl::Now() + kKillTimeout));
+                                            MonotonicNow() + kKillTimeout));
   }
   return result;
 }
@@ -352,7 +352,7 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   const bool monitored = bundle.ok() && !absl::IsNotFound(FindMonitor(*bundle).status());
   absl::Status result = KillProcesses(id, &cgroup);
   if (monitored) {
-    result = FirstError(result, EndMonitor(*bundle, absl::Now() + kMonitorGrace));
+    result = FirstError(result, EndMonitor(*bundle, MonotonicNow() + kMonitorGrace));
     // It may have been in the middle of a create, for a daemon that is gone.
     result = FirstError(result, KillProcesses(id, &cgroup));
   }

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
@@ -38,10 +38,10 @@ constexpr int kProcessDescriptor = 6;
 // is cancelled) what the command left in the background stays until its container goes.
 absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
                       absl::Duration patience, Child* child) {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = MonotonicNow() + patience;
   const auto kill_group = [&] { return group ? group->Kill(deadline) : absl::OkStatus(); };
   absl::Status killed = kill_group();
-  if (!child->Wait(absl::Now() + kCrunEnds).ok()) {
+  if (!child->Wait(MonotonicNow() + kCrunEnds).ok()) {
     const auto table = linux::ListProcessTable(host);
     child->Signal(SIGKILL).IgnoreError();
     if (table.ok()) {
@@ -49,7 +49,7 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
         killed = FirstError(killed, linux::KillProcess(host, each.id));
       }
     }
-    child->Wait(std::max(deadline, absl::Now() + kCrunEnds)).IgnoreError();
+    child->Wait(std::max(deadline, MonotonicNow() + kCrunEnds)).IgnoreError();
     killed = FirstError(killed, kill_group());
   }
   return killed;
@@ -73,7 +73,7 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   if (!status) return !tools.crun->state().Has(id).value_or(true);
   const auto init = linux::OpenProcess(tools.host, {status->pid, status->start_time_ticks});
   if (!init.ok()) return absl::IsNotFound(init.status());
-  return linux::AwaitExit(*init, absl::Now() + kEnding);
+  return linux::AwaitExit(*init, MonotonicNow() + kEnding);
 }
 
 // Has crun take the command as the container's own process with other words. Where there is no such

@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/fault_injection.h"
+#include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/pinned_members.h"
@@ -144,7 +145,7 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
         linux::SignalProcess(member.pidfd, SIGKILL).IgnoreError();
       }
     }
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(absl::StrCat("processes ", absl::StrJoin(*processes, ", "),
                                                       " of the command survive SIGKILL"));
     }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
@@ -50,7 +51,7 @@ absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Tim
       PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(host, each.id));
     }
     if (!any || linux::HasExited(*pidfd)) break;
-    if (absl::Now() > deadline) {
+    if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("what process ", root.pid, " started survives SIGKILL"));
     }

@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "runtime/oci/exec_terminal.h"
 
@@ -82,10 +82,10 @@ bool Running::HasEndedItself() const {
 // can be tried again as long as nobody has written to it. crun looks, and then forks.
 absl::Status Running::AwaitEntry() {
   if (own_.direct) own_.entered.Await({child_->pidfd()}, SteadyAfter(kEntering));
-  const absl::Time deadline = absl::Now() + kEntering;
+  const absl::Time deadline = MonotonicNow() + kEntering;
   const std::string children =
       absl::StrCat("proc/", child_->pid(), "/task/", child_->pid(), "/children");
-  while (!own_.direct && absl::Now() < deadline) {
+  while (!own_.direct && MonotonicNow() < deadline) {
     pollfd look = {child_->pidfd(), POLLIN, 0};
     if (poll(&look, 1, kLookMilliseconds) > 0) break;
     const absl::StatusOr<std::string> forked = tools_.host.Read(children);
@@ -123,7 +123,7 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   if (request.entered) request.entered();
   if (terminal.has_value()) {
     absl::StatusOr<UniqueFd> master =
-        terminal->Receive(child_->pidfd(), tools_.cancel_fd, absl::Now() + kTerminal);
+        terminal->Receive(child_->pidfd(), tools_.cancel_fd, MonotonicNow() + kTerminal);
     // One that has ended tells why in the usual way.
     if (!master.ok() && !absl::IsNotFound(master.status())) return master.status();
     if (master.ok()) {
@@ -135,7 +135,7 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
 }
 
 absl::StatusOr<CommandEnd> Running::Finish() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child_->Wait(absl::Now() + kReaped));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child_->Wait(MonotonicNow() + kReaped));
   const std::string message = own_.RuntimeMessage();
   absl::StatusOr<ExecResult> result = ExecResult{.exit_code = exit.code};
   if (!exit.success() && !message.empty())

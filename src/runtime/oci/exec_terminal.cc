@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 
@@ -59,7 +59,7 @@ absl::StatusOr<UniqueFd> ReceiveDescriptor(int connection) {
 absl::Status AwaitReadable(int fd, int pidfd, int cancel_fd, absl::Time deadline) {
   while (true) {
     pollfd polls[3] = {{fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}, {pidfd, POLLIN, 0}};
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now()) + 1;
+    const int64_t left = absl::ToInt64Milliseconds(deadline - MonotonicNow()) + 1;
     const int ready = poll(polls, 3, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return ErrnoStatus(errno, "wait for the terminal");

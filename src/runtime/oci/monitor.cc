@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "monitor/protocol.h"
 #include "runtime/oci/create_failure.h"
@@ -35,7 +35,7 @@ constexpr absl::Duration kEndTimeout = absl::Seconds(5);
 bool WaitReadable(int fd, absl::Time deadline) {
   while (true) {
     struct pollfd poller = {fd, POLLIN, 0};
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now()) + 1;
+    const int64_t left = absl::ToInt64Milliseconds(deadline - MonotonicNow()) + 1;
     const int ready = poll(&poller, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready > 0) return true;
     if (ready < 0 && errno == EINTR) continue;
@@ -134,7 +134,7 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
   if (const absl::Status sent = Send(socket->get(), what); !sent.ok()) {
     return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET ? ended() : Annotate(sent, what);
   }
-  if (!WaitReadable(socket->get(), absl::Now() + kRequestTimeout)) {
+  if (!WaitReadable(socket->get(), MonotonicNow() + kRequestTimeout)) {
     return absl::DeadlineExceededError(
         absl::StrCat(what, ": the monitor doesn't answer: is it stopped?"));
   }
@@ -174,11 +174,11 @@ StartingMonitor::~StartingMonitor() {
   socket_.Reset();
   // After a failure it is on its way out already.
   child_.Signal(SIGKILL).IgnoreError();
-  child_.Wait(absl::Now() + kEndTimeout).IgnoreError();
+  child_.Wait(MonotonicNow() + kEndTimeout).IgnoreError();
 }
 
 absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = MonotonicNow() + timeout;
   PLIMSOLL_ASSIGN_OR_RETURN(std::string said, ReceiveMessage(socket_.get(), deadline));
   if (said != "ready\n") {
     return absl::InternalError(
@@ -280,7 +280,7 @@ absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline) {
   if (linux::AwaitExit(*pidfd, deadline)) return absl::OkStatus();
   const absl::Status killed = linux::SignalProcess(*pidfd, SIGKILL);
   if (!killed.ok() && !absl::IsNotFound(killed)) return killed;
-  if (linux::AwaitExit(*pidfd, absl::Now() + kEndTimeout)) return absl::OkStatus();
+  if (linux::AwaitExit(*pidfd, MonotonicNow() + kEndTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("the monitor in ", directory.path(), " survives SIGKILL"));
 }
