@@ -1,17 +1,15 @@
 #include "bench/endpoint.h"
 
-#include <atomic>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "bench/at_once.h"
 #include "bench/process.h"
 
 namespace plimsoll::bench {
@@ -24,23 +22,6 @@ constexpr absl::Duration kSettle = absl::Seconds(1);
 const std::set<std::string>& MonitorNames() {
   static const std::set<std::string> names = {"plimsoll-monito", "conmon", "containerd-shim"};
   return names;
-}
-
-// CPU time of all processes since boot, idle excluded.
-absl::StatusOr<double> BusyMilliseconds(const FsRoot& host) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/stat"));
-  const std::vector<std::string> words =
-      absl::StrSplit(text.substr(0, text.find('\n')), ' ', absl::SkipEmpty());
-  // "cpu user nice system idle iowait irq softirq ..." in ticks of 10 ms.
-  double ticks = 0;
-  for (const size_t word : {1u, 2u, 3u, 6u, 7u}) {
-    int64_t value = 0;
-    if (words.size() <= word || !absl::SimpleAtoi(words[word], &value)) {
-      return absl::InternalError("proc/stat has no cpu line");
-    }
-    ticks += static_cast<double>(value);
-  }
-  return ticks * 10;
 }
 
 }  // namespace
@@ -97,35 +78,24 @@ absl::StatusOr<Sandbox> Endpoint::StartPod(const std::string& name, absl::Durati
 absl::Status Endpoint::InParallel(const Workload& workload) {
   std::vector<std::string> names;
   for (int i = 0; i < workload.pods; ++i) names.push_back(NextName());
-  std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<Sandbox> started;
-  absl::Status failure;
-  PLIMSOLL_ASSIGN_OR_RETURN(const double busy_before, BusyMilliseconds(host_));
-  const absl::Time begin = absl::Now();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < workload.parallel; ++i) {
-    threads.emplace_back([&] {
-      for (size_t mine = next++; mine < names.size(); mine = next++) {
-        absl::Duration took;
-        absl::StatusOr<Sandbox> pod = StartPod(names[mine], &took);
-        const std::lock_guard<std::mutex> lock(mutex);
-        failure = FirstError(failure, pod.status());
-        if (pod.ok()) started.push_back(*std::move(pod));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
-  const absl::StatusOr<double> busy_after = BusyMilliseconds(host_);
-  failure = FirstError(failure, busy_after.status());
+  const auto start = [&](size_t i) -> absl::Status {
+    absl::Duration took;
+    PLIMSOLL_ASSIGN_OR_RETURN(Sandbox pod, StartPod(names[i], &took));
+    const std::lock_guard<std::mutex> lock(mutex);
+    started.push_back(std::move(pod));
+    return absl::OkStatus();
+  };
+  const auto rate = DoAtOnce(host_, workload.pods, workload.parallel, start);
+  absl::Status failure = rate.status();
   for (const Sandbox& pod : started) {
     absl::Duration ignored;
     failure = FirstError(failure, client_->RemoveSandbox(pod.id, &ignored));
   }
   PLIMSOLL_RETURN_IF_ERROR(failure);
-  figures_.pods_per_second = workload.pods / seconds;
-  figures_.cpu_milliseconds_per_pod = (*busy_after - busy_before) / workload.pods;
+  figures_.pods_per_second = rate->per_second;
+  figures_.cpu_milliseconds_per_pod = rate->cpu_milliseconds;
   return absl::OkStatus();
 }
 

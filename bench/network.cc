@@ -3,9 +3,11 @@
 // One pod after the other starts through the CRI socket (RunPodSandbox + CreateContainer +
 // StartContainer, each until its answer is there) on a bridge with host-local addresses and
 // portmap, Debian's plugins; the daemon's metrics say for how long of that plugins ran. What is
-// left is told beside a bare crun run, which is a part of it. Then many pods start at once, of
-// which none may fail. Another CRI runtime (--socket) is timed beside it, with the network that it
-// has; for how long its plugins run, nobody says.
+// left is told beside a bare crun run, which is a part of it. The same plugins also run by
+// themselves, as nothing that needs them is quicker. Then many pods start at once, of which none
+// may fail, and many sandboxes come and go at once, as the plugins by themselves do. Another CRI
+// runtime (--socket) is timed beside it, with the network that it has; for how long its plugins
+// run, nobody says.
 //
 // Runs in a network namespace of its own, so that no bridge and no rule of it is the machine's.
 //
@@ -21,17 +23,23 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "bench/at_once.h"
+#include "bench/bare_chain.h"
 #include "bench/cri_client.h"
 #include "bench/endpoint.h"
 #include "bench/ground.h"
@@ -66,17 +74,21 @@ absl::Status EnterOwnNetwork() {
   return absl::OkStatus();
 }
 
-// Flags for a daemon with a network of its own in `directory`, which is written there.
-absl::StatusOr<std::vector<std::string>> NetworkFlags(const FsRoot& directory) {
-  const std::string list = absl::StrCat(
+std::string NetworkIn(const FsRoot& directory) {
+  return absl::StrCat(
       R"({"cniVersion": "1.0.0", "name": "bench", "disableCheck": true, "plugins": [
           {"type": "bridge", "bridge": "bench0", "isGateway": true, "ipMasq": true,
            "ipam": {"type": "host-local", "dataDir": ")",
       directory.PathOf("leases"), R"(", "ranges": [[{"subnet": "198.18.0.0/16"}]],
                     "routes": [{"dst": "0.0.0.0/0"}]}},
           {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}]})");
+}
+
+// Flags for a daemon with a network of its own in `directory`, which is written there.
+absl::StatusOr<std::vector<std::string>> NetworkFlags(const FsRoot& directory) {
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("net.d", 0755));
-  PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("net.d/10-bench.conflist", list, 0644));
+  PLIMSOLL_RETURN_IF_ERROR(
+      directory.ReplaceFile("net.d/10-bench.conflist", NetworkIn(directory), 0644));
   return std::vector<std::string>{absl::StrCat("--network-config-dir=", directory.PathOf("net.d")),
                                   absl::StrCat("--metrics-address=127.0.0.1:", kMetricsPort)};
 }
@@ -103,20 +115,33 @@ absl::StatusOr<std::string> ReadMetrics() {
   return answer;
 }
 
-// For how long network plugins have run for pods that were started, all in all.
-absl::StatusOr<absl::Duration> TimeInPlugins() {
+struct Phase {
+  double seconds = 0;  // all in all
+  double count = 0;
+};
+
+// Of pods that were started, by name.
+absl::StatusOr<std::map<std::string, Phase>> ReadPhases() {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string metrics, ReadMetrics());
+  std::map<std::string, Phase> phases;
   for (absl::string_view line : absl::StrSplit(metrics, '\n')) {
-    double seconds = 0;
-    line = absl::StripSuffix(line, "\r");
-    if (absl::ConsumePrefix(&line,
-                            "plimsoll_start_phase_duration_seconds_sum{"
-                            "phase=\"sandbox_network_plugins\"} ") &&
-        absl::SimpleAtod(line, &seconds)) {
-      return absl::Seconds(seconds);
+    if (!absl::ConsumePrefix(&line, "plimsoll_start_phase_duration_seconds_")) continue;
+    const bool is_sum = absl::ConsumePrefix(&line, "sum{phase=\"");
+    if (!is_sum && !absl::ConsumePrefix(&line, "count{phase=\"")) continue;
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(absl::StripSuffix(line, "\r"), absl::MaxSplits("\"} ", 1));
+    Phase& phase = phases[std::string(parts.first)];
+    if (!absl::SimpleAtod(parts.second, is_sum ? &phase.seconds : &phase.count)) {
+      return absl::InternalError(absl::StrCat("the daemon's metrics have a line ", line));
     }
   }
-  return absl::ZeroDuration();  // none has run yet
+  return phases;
+}
+
+// For how long network plugins have run for pods that were started, all in all.
+absl::StatusOr<absl::Duration> TimeInPlugins() {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto phases, ReadPhases());
+  return absl::Seconds(phases["sandbox_network_plugins"].seconds);  // 0: none has run yet
 }
 
 struct Runtime {
@@ -135,30 +160,65 @@ Runtime MakeRuntime(const std::string& name, const std::shared_ptr<grpc::Channel
 
 // --- figures
 
+// Many at once.
+struct Rush {
+  Rate come;
+  Rate go;
+};
+
 struct Result {
   Series bare_run{"crun run, bare, host network", {}};
+  Series bare_add{"network plugins by themselves, ADD", {}};
+  Series bare_delete{"network plugins by themselves, DEL", {}};
   Series plugins{"  network plugins", {}};
   Series own{"  Plimsoll's own share", {}};
+  std::map<std::string, Phase> phases;
+  Rush bare_rush;
   std::vector<Figures> runtimes;
+  std::vector<Rush> rushes;  // of each runtime
 
   // Of the own share to a bare crun run.
   double Ratio() const { return own.Quantile(0.5) / bare_run.Quantile(0.5); }
 };
 
 void PrintRow(const Series& series) {
-  std::printf("  %-32s %9.2f %9.2f %9.2f\n", series.name.c_str(), series.Quantile(0.5),
+  std::printf("  %-36s %9.2f %9.2f %9.2f\n", series.name.c_str(), series.Quantile(0.5),
               series.Quantile(0.99), series.Least());
 }
 
+void PrintRate(const std::string& name, const Rate& rate) {
+  std::printf("  %-36s %9.2f %9.2f %9.2f %9.2f\n", name.c_str(), rate.each.Quantile(0.5),
+              rate.each.Quantile(0.99), rate.per_second, rate.cpu_milliseconds);
+}
+
+void PrintRushes(const Result& result, const Options& options) {
+  std::printf(
+      "\n  %-36s %9s %9s %9s %9s   (ms, machine's CPU)\n",
+      absl::StrCat(options.parallel_pods, " sandboxes, ", options.parallel, " at once").c_str(),
+      "p50", "p99", "per s", "CPU each");
+  PrintRate(result.bare_add.name, result.bare_rush.come);
+  PrintRate(result.bare_delete.name, result.bare_rush.go);
+  for (size_t i = 0; i < result.rushes.size(); ++i) {
+    const Figures& figures = result.runtimes[i];
+    PrintRate(absl::StrCat(figures.name, " ", figures.sandbox.name), result.rushes[i].come);
+    PrintRate(absl::StrCat(figures.name, " ", figures.remove_sandbox.name), result.rushes[i].go);
+  }
+}
+
 void Print(const Result& result, const Options& options) {
-  std::printf("  %-32s %9s %9s %9s   (ms, %d pods)\n", "", "p50", "p99", "min", options.pods);
+  std::printf("  %-36s %9s %9s %9s   (ms, %d pods)\n", "", "p50", "p99", "min", options.pods);
   PrintRow(result.bare_run);
+  PrintRow(result.bare_add);
+  PrintRow(result.bare_delete);
   for (const Figures& figures : result.runtimes) {
     std::printf("\n%s\n", figures.name.c_str());
     PrintRow(figures.pod);
     if (&figures == &result.runtimes.front()) {
       PrintRow(result.plugins);
       PrintRow(result.own);
+      for (const auto& [name, phase] : result.phases) {
+        std::printf("    %-34s %9.2f   (mean)\n", name.c_str(), 1000 * phase.seconds / phase.count);
+      }
     }
     PrintRow(figures.sandbox);
     PrintRow(figures.remove_sandbox);
@@ -166,6 +226,7 @@ void Print(const Result& result, const Options& options) {
                 options.parallel_pods, options.parallel, figures.pods_per_second,
                 figures.cpu_milliseconds_per_pod);
   }
+  PrintRushes(result, options);
   std::printf("\nown share (p50): %.2f ms, %.2f times a bare crun run, goal %.1f\n",
               result.own.Quantile(0.5), result.Ratio(), kGoal);
 }
@@ -183,12 +244,78 @@ absl::Status MeasureOne(Endpoint& own, Result* result) {
   return absl::OkStatus();
 }
 
+absl::Status MeasurePlugins(const BareChain& chain, Result* result) {
+  PLIMSOLL_ASSIGN_OR_RETURN(BareChain::Pod pod, BareChain::MakePod("bare"));
+  const absl::Time start = absl::Now();
+  const absl::Status added = chain.Add(&pod);
+  const absl::Time between = absl::Now();
+  PLIMSOLL_RETURN_IF_ERROR(FirstError(added, chain.Delete(pod)));
+  result->bare_add.Add(between - start);
+  result->bare_delete.Add(absl::Now() - between);
+  return absl::OkStatus();
+}
+
+// What has come goes, whatever failed.
+absl::StatusOr<Rush> MeasureRush(const FsRoot& host, const Options& options,
+                                 const std::function<absl::Status(size_t)>& come,
+                                 const std::function<absl::Status(size_t)>& go) {
+  auto came = DoAtOnce(host, options.parallel_pods, options.parallel, come);
+  auto gone = DoAtOnce(host, options.parallel_pods, options.parallel, go);
+  PLIMSOLL_RETURN_IF_ERROR(FirstError(came.status(), gone.status()));
+  return Rush{*std::move(came), *std::move(gone)};
+}
+
+absl::StatusOr<Rush> RushOfPlugins(const FsRoot& host, const Options& options,
+                                   const BareChain& chain) {
+  std::vector<BareChain::Pod> pods;
+  for (int i = 0; i < options.parallel_pods; ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(BareChain::Pod pod, BareChain::MakePod(absl::StrCat("bare-", i)));
+    pods.push_back(std::move(pod));
+  }
+  return MeasureRush(
+      host, options, [&](size_t i) { return chain.Add(&pods[i]); },
+      [&](size_t i) { return chain.Delete(pods[i]); });
+}
+
+absl::StatusOr<Rush> RushOfSandboxes(const FsRoot& host, const Options& options,
+                                     CriClient* client) {
+  std::vector<std::string> ids(static_cast<size_t>(options.parallel_pods));
+  const auto come = [&](size_t i) -> absl::Status {
+    absl::Duration took;
+    PLIMSOLL_ASSIGN_OR_RETURN(const Sandbox sandbox,
+                              client->RunSandbox(absl::StrCat("rush-", i), &took));
+    ids[i] = sandbox.id;
+    return absl::OkStatus();
+  };
+  const auto go = [&](size_t i) {
+    absl::Duration took;
+    return ids[i].empty() ? absl::OkStatus() : client->RemoveSandbox(ids[i], &took);
+  };
+  return MeasureRush(host, options, come, go);
+}
+
+absl::Status MeasureAtOnce(const FsRoot& host, const Options& options, const BareChain& chain,
+                           const std::vector<Runtime>& runtimes, Result* result) {
+  PLIMSOLL_ASSIGN_OR_RETURN(result->bare_rush, RushOfPlugins(host, options, chain));
+  for (const Runtime& runtime : runtimes) {
+    Workload workload;
+    workload.pods = options.parallel_pods;
+    workload.parallel = options.parallel;
+    PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->InParallel(workload));
+    PLIMSOLL_ASSIGN_OR_RETURN(Rush rush, RushOfSandboxes(host, options, runtime.client.get()));
+    result->rushes.push_back(std::move(rush));
+    result->runtimes.push_back(runtime.endpoint->figures());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Result> Bench(const Options& options) {
   PLIMSOLL_RETURN_IF_ERROR(EnterOwnNetwork());
   PLIMSOLL_ASSIGN_OR_RETURN(const Ground ground,
                             Prepare(options.plimsolld, options.keep, NetworkFlags));
   const FsRoot& directory = ground.scratch->directory();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  const BareChain chain(NetworkIn(directory));
 
   std::vector<Runtime> runtimes;
   runtimes.push_back(
@@ -203,6 +330,7 @@ absl::StatusOr<Result> Bench(const Options& options) {
   for (int round = 0; round < options.pods; ++round) {
     PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration run, ground.bare->Run());
     result.bare_run.Add(run);
+    PLIMSOLL_RETURN_IF_ERROR(MeasurePlugins(chain, &result));
     for (Runtime& runtime : runtimes) {
       PLIMSOLL_RETURN_IF_ERROR(
           &runtime == &runtimes.front()
@@ -210,13 +338,8 @@ absl::StatusOr<Result> Bench(const Options& options) {
               : runtime.endpoint->OnePod([](const std::string&) { return absl::OkStatus(); }));
     }
   }
-  for (Runtime& runtime : runtimes) {
-    Workload workload;
-    workload.pods = options.parallel_pods;
-    workload.parallel = options.parallel;
-    PLIMSOLL_RETURN_IF_ERROR(runtime.endpoint->InParallel(workload));
-    result.runtimes.push_back(runtime.endpoint->figures());
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(result.phases, ReadPhases());
+  PLIMSOLL_RETURN_IF_ERROR(MeasureAtOnce(host, options, chain, runtimes, &result));
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,22 @@ absl::StatusOr<ProcessFigures> ReadProcess(const FsRoot& host, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(figures.threads,
                             ReadNumber(host, absl::StrCat("proc/", pid, "/status"), "Threads:"));
   return figures;
+}
+
+absl::StatusOr<double> BusyMilliseconds(const FsRoot& host) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/stat"));
+  const std::vector<std::string> words =
+      absl::StrSplit(text.substr(0, text.find('\n')), ' ', absl::SkipEmpty());
+  // "cpu user nice system idle iowait irq softirq ..." in ticks of 10 ms.
+  double ticks = 0;
+  for (const size_t word : {1u, 2u, 3u, 6u, 7u}) {
+    int64_t value = 0;
+    if (words.size() <= word || !absl::SimpleAtoi(words[word], &value)) {
+      return absl::InternalError("proc/stat has no cpu line");
+    }
+    ticks += static_cast<double>(value);
+  }
+  return ticks * 10;
 }
 
 }  // namespace plimsoll::bench

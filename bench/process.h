@@ -1,4 +1,4 @@
-// What the kernel says of a process.
+// What the kernel says of processes.
 #ifndef PLIMSOLL_BENCH_PROCESS_H_
 #define PLIMSOLL_BENCH_PROCESS_H_
 
@@ -27,6 +27,9 @@ struct ProcessFigures {
   int64_t threads = 0;
 };
 absl::StatusOr<ProcessFigures> ReadProcess(const FsRoot& host, pid_t pid);
+
+// CPU time of all processes since boot, idle excluded.
+absl::StatusOr<double> BusyMilliseconds(const FsRoot& host);
 
 }  // namespace plimsoll::bench
 
