@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "copy/helper_protocol.h"
 #include "copy/helper_report.h"
@@ -71,11 +71,11 @@ absl::StatusOr<Helper> Helper::Start(const std::string& program, const HelperPla
 Helper::Outcome Helper::Await(const std::function<bool()>& hurry) {
   stream_.Reset();
   absl::Time end = absl::InfiniteFuture();
-  auto exit = child_.Wait(absl::Now() + kLook);
-  while (!exit.ok() && absl::Now() < end) {
+  auto exit = child_.Wait(MonotonicNow() + kLook);
+  while (!exit.ok() && MonotonicNow() < end) {
     if (end == absl::InfiniteFuture() && hurry())
-      end = absl::Now() + (gives_ ? absl::ZeroDuration() : kGrace);
-    exit = child_.Wait(absl::Now() + kLook);
+      end = MonotonicNow() + (gives_ ? absl::ZeroDuration() : kGrace);
+    exit = child_.Wait(MonotonicNow() + kLook);
   }
   if (!exit.ok()) {
     child_.Signal(SIGKILL).IgnoreError();

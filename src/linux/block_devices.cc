@@ -18,6 +18,8 @@ namespace plimsoll::linux {
 namespace {
 
 constexpr char kByNumber[] = "sys/dev/block/";
+// At directories and at names in them, for one pattern: some tenths of a second.
+constexpr size_t kMostLooks = 100'000;
 
 // The scheduler in brackets of "none [mq-deadline] bfq". A device that takes requests without a
 // queue (md, most of dm, zram) has no such file, or "none" in it.
@@ -50,6 +52,40 @@ absl::StatusOr<DeviceNumber> ReadDiskOf(const FsRoot& host, const DeviceNumber& 
 
 bool HasWildcard(absl::string_view component) {
   return component.find_first_of("*?[\\") != absl::string_view::npos;
+}
+
+// As Glob. RESOURCE_EXHAUSTED for a pattern such as "/*/*/*/*", of which Glob finds nothing.
+absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::string_view pattern) {
+  std::vector<std::string> paths = {""};
+  size_t looks_left = kMostLooks;
+  for (absl::string_view part : absl::StrSplit(pattern, '/', absl::SkipEmpty())) {
+    const std::string component(part);
+    std::vector<std::string> longer;
+    for (const std::string& path : paths) {
+      if (!HasWildcard(component)) {
+        longer.push_back(absl::StrCat(path, "/", component));
+        continue;
+      }
+      const auto names = host.List(path.empty() ? "." : path);
+      const size_t looks = 1 + (names.ok() ? names->size() : 0);
+      if (looks > looks_left) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("it would take a look at more than ", kMostLooks, " names"));
+      }
+      looks_left -= looks;
+      if (!names.ok()) continue;  // not a directory, or gone
+      for (const std::string& name : *names) {
+        if (MatchesName(component, name)) longer.push_back(absl::StrCat(path, "/", name));
+      }
+    }
+    paths = std::move(longer);
+  }
+  // A link that leads nowhere stays: it is for the caller to say so.
+  std::erase_if(paths, [&](const std::string& path) {
+    return path.empty() || (!host.Exists(path) && !host.ReadLink(path).ok());
+  });
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 }  // namespace
@@ -109,7 +145,8 @@ absl::StatusOr<DeviceMatch> BlockDevices::Match(absl::string_view pattern) const
   DeviceMatch match;
   std::set<DeviceNumber> found;
   match.problem = "nothing matches";
-  for (const std::string& path : Glob(host_, pattern)) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> paths, TryGlob(host_, pattern));
+  for (const std::string& path : paths) {
     const absl::StatusOr<struct stat> info = host_.Stat(path);
     if (!info.ok() || !S_ISBLK(info->st_mode)) {
       match.problem = absl::StrCat(path, info.ok() ? " is no block device" : " leads nowhere");
@@ -130,29 +167,7 @@ absl::StatusOr<DeviceMatch> BlockDevices::Match(absl::string_view pattern) const
 }
 
 std::vector<std::string> Glob(const FsRoot& host, absl::string_view pattern) {
-  std::vector<std::string> paths = {""};
-  for (absl::string_view part : absl::StrSplit(pattern, '/', absl::SkipEmpty())) {
-    const std::string component(part);
-    std::vector<std::string> longer;
-    for (const std::string& path : paths) {
-      if (!HasWildcard(component)) {
-        longer.push_back(absl::StrCat(path, "/", component));
-        continue;
-      }
-      const auto names = host.List(path.empty() ? "." : path);
-      if (!names.ok()) continue;  // not a directory, or gone
-      for (const std::string& name : *names) {
-        if (MatchesName(component, name)) longer.push_back(absl::StrCat(path, "/", name));
-      }
-    }
-    paths = std::move(longer);
-  }
-  // A link that leads nowhere stays: it is for the caller to say so.
-  std::erase_if(paths, [&](const std::string& path) {
-    return path.empty() || (!host.Exists(path) && !host.ReadLink(path).ok());
-  });
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  return TryGlob(host, pattern).value_or(std::vector<std::string>());
 }
 
 bool HasIoCost(absl::string_view io_cost_qos, const DeviceNumber& disk) {

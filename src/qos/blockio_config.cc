@@ -122,6 +122,19 @@ bool CheckName(YamlReader& reader, const ClassItem& item) {
   return true;
 }
 
+// Each is looked for among the machine's devices, here and by whoever explains the file.
+void LimitPatterns(YamlReader& reader, const YAML::Node& node, const BlockioConfig& config) {
+  constexpr size_t kMostPatterns = 1000;
+  size_t patterns = 0;
+  for (const BlockioClass& each : config.classes) {
+    for (const BlockioEntry& entry : each.entries) patterns += entry.devices.size();
+  }
+  if (patterns <= kMostPatterns) return;
+  reader.Fail(node, "Classes",
+              absl::StrCat("has ", patterns, " device patterns; at most ", kMostPatterns,
+                           " are looked for"));
+}
+
 void ReadClasses(YamlReader& reader, const YAML::Node& node, BlockioConfig& config) {
   for (const ClassItem& item : ItemsOf(reader, node, "Classes", KeyReading::kName)) {
     if (!CheckName(reader, item)) continue;
@@ -135,6 +148,7 @@ void ReadClasses(YamlReader& reader, const YAML::Node& node, BlockioConfig& conf
     }
     config.classes.push_back(std::move(each));
   }
+  LimitPatterns(reader, node, config);
 }
 
 }  // namespace

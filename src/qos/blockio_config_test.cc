@@ -81,6 +81,17 @@ TEST(BlockioConfig, SaysWhatIsWrongWithTheWhole) {
   EXPECT_THAT(ErrorOf("Classes: {a: ["), HasSubstr("not valid YAML"));
 }
 
+TEST(BlockioConfig, PatternsAreLookedForUpToAThousand) {
+  const auto with = [](int patterns) {
+    std::string text = "Classes:\n  many:\n  - ThrottleReadBps: 1M\n    Devices:\n";
+    for (int i = 0; i < patterns; ++i) text += "    - /dev/sda\n";
+    return ParseBlockioConfig(text, "f").status();
+  };
+  EXPECT_TRUE(with(1000).ok()) << with(1000);
+  EXPECT_TRUE(absl::IsInvalidArgument(with(1001)));
+  EXPECT_THAT(with(1001).message(), HasSubstr("has 1001 device patterns; at most 1000"));
+}
+
 TEST(BlockioConfig, AFileIsReadByAbsolutePath) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("io.yaml", "Classes: {a: []}\n").ok());
