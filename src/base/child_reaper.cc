@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/monotonic_time.h"
 
 namespace plimsoll {
 namespace {
@@ -47,14 +47,14 @@ pid_t ChildReaper::StartRegistered(const std::function<pid_t()>& start,
 
 void ChildReaper::AwaitRegistration(pid_t pid) {
   const uint64_t later = starts_;  // these starts have not made it
-  absl::Time look = absl::Now() + kHangingStart;
+  absl::Time look = MonotonicNow() + kHangingStart;
   while (!waiting_.contains(pid) && !starting_.empty() && *starting_.begin() < later) {
-    started_.WaitWithDeadline(&mutex_, look);
-    if (absl::Now() < look) continue;
+    started_.WaitWithTimeout(&mutex_, kHangingStart);
+    if (MonotonicNow() < look) continue;
     std::vector<pid_t> others;
     for (const auto& [other, shared] : waiting_) others.push_back(other);
     for (const pid_t other : others) Collect(other);
-    look = absl::Now() + kHangingStart;
+    look = MonotonicNow() + kHangingStart;
   }
 }
 

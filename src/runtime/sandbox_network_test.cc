@@ -56,10 +56,12 @@ class SandboxNetworkTest : public EngineTest {
   // Of the shell, where main runs: goes on once the pod's PID namespace is pinned, and notes which
   // one that is. Ends the plugin with an error if it isn't after a while.
   std::string AwaitPidNamespace() const {
-    const std::string pin = absl::StrCat(run_.path(), "/sandboxes/$CNI_CONTAINERID/pid");
-    return absl::StrCat("n=0\nuntil [ \"$(stat -f -c %T ", pin, ")\" = nsfs ]; do\n",
+    const std::string place = absl::StrCat(run_.path(), "/sandboxes/$CNI_CONTAINERID");
+    // Until then the file is one of the directory's file system. (busybox doesn't know nsfs.)
+    return absl::StrCat("n=0\nuntil [ -e ", place, "/pid ] && ", "[ $(stat -c %d ", place,
+                        "/pid) != $(stat -c %d ", place, ") ]; do\n",
                         "n=$((n + 1)); [ $n -lt 200 ] || exit 1; sleep 0.05\ndone\n",
-                        "stat -L -c 'pid:[%i]' ", pin, " > ", scripts_.path(), "/namespace\n");
+                        "stat -c 'pid:[%i]' ", place, "/pid > ", scripts_.path(), "/namespace\n");
   }
   // Processes in the namespace that the plugin has noted.
   size_t CountInPidNamespace() const {
