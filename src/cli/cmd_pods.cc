@@ -45,6 +45,40 @@ struct PodsArguments {
   ListFilters filters;
 };
 
+std::map<std::string, Counts> CountByPod(const std::vector<cri::Container>& containers) {
+  std::map<std::string, Counts> counts;
+  for (const cri::Container& container : containers) {
+    Counts& of_pod = counts[container.pod_sandbox_id()];
+    ++of_pod.all;
+    if (container.state() == cri::CONTAINER_RUNNING) ++of_pod.running;
+  }
+  return counts;
+}
+
+absl::StatusOr<std::string> TableOf(Client& client, const std::vector<cri::PodSandbox>& pods,
+                                    bool wide) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
+  std::map<std::string, Counts> counts = CountByPod(containers);
+  std::vector<std::string> header = {"ID", "NAMESPACE", "NAME", "STATE", "RUNNING", "AGE"};
+  if (wide) header.insert(header.end(), {"IP", "QOS CLASS", "UID", "ATTEMPT"});
+  Table table(std::move(header));
+  const int64_t now = absl::ToUnixNanos(absl::Now());
+  for (const cri::PodSandbox& pod : pods) {
+    const Counts& of_pod = counts[pod.id()];
+    std::string addresses;
+    if (wide) {
+      PLIMSOLL_ASSIGN_OR_RETURN(addresses, AddressesOf(client, pod));
+    }
+    table.AddRow({wide ? pod.id() : ShortId(pod.id()), pod.metadata().namespace_(),
+                  pod.metadata().name(), StateText(pod.state()),
+                  absl::StrCat(of_pod.running, "/", of_pod.all),
+                  HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
+                  AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
+                  absl::StrCat(pod.metadata().attempt())});
+  }
+  return table.ToString();
+}
+
 absl::StatusOr<int> Pods(const CommandContext& context, const PodsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(auto pods, client->ListPodSandboxes());
@@ -61,32 +95,9 @@ absl::StatusOr<int> Pods(const CommandContext& context, const PodsArguments& arg
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
     return kExitOk;
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
-  std::map<std::string, Counts> counts;
-  for (const cri::Container& container : containers) {
-    Counts& of_pod = counts[container.pod_sandbox_id()];
-    ++of_pod.all;
-    if (container.state() == cri::CONTAINER_RUNNING) ++of_pod.running;
-  }
-  const bool wide = context.format() == OutputFormat::kWide;
-  std::vector<std::string> header = {"ID", "NAMESPACE", "NAME", "STATE", "RUNNING", "AGE"};
-  if (wide) header.insert(header.end(), {"IP", "QOS CLASS", "UID", "ATTEMPT"});
-  Table table(std::move(header));
-  const int64_t now = absl::ToUnixNanos(absl::Now());
-  for (const cri::PodSandbox& pod : pods) {
-    const Counts& of_pod = counts[pod.id()];
-    std::string addresses;
-    if (wide) {
-      PLIMSOLL_ASSIGN_OR_RETURN(addresses, AddressesOf(*client, pod));
-    }
-    table.AddRow({wide ? pod.id() : ShortId(pod.id()), pod.metadata().namespace_(),
-                  pod.metadata().name(), StateText(pod.state()),
-                  absl::StrCat(of_pod.running, "/", of_pod.all),
-                  HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
-                  AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
-                  absl::StrCat(pod.metadata().attempt())});
-  }
-  Print(table.ToString());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string table,
+                            TableOf(*client, pods, context.format() == OutputFormat::kWide));
+  Print(table);
   return kExitOk;
 }
 

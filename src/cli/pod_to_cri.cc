@@ -320,6 +320,26 @@ void SetPodResources(const PodManifest& pod, const PodConfigs& configs,
   }
 }
 
+// As kubelet sizes a pod's group, so that pods' requests weigh against each other.
+void SetCpuShares(const std::vector<resources::ContainerRequirements>& all,
+                  cri::PodSandboxConfig* sandbox) {
+  const auto whole = resources::PodTotal(all, {}, {});
+  const auto cpu = whole.requests.find("cpu");
+  sandbox->mutable_linux()->mutable_resources()->set_cpu_shares(static_cast<int64_t>(
+      resources::MilliCpuToShares(cpu == whole.requests.end() ? 0 : cpu->second.MilliValue())));
+}
+
+void SetNames(const PodManifest& pod, const PodContext& context, cri::PodSandboxConfig* sandbox) {
+  sandbox->mutable_metadata()->set_name(pod.name);
+  sandbox->mutable_metadata()->set_namespace_(pod.pod_namespace);
+  sandbox->mutable_metadata()->set_uid(context.uid);
+  if (!pod.host_network) sandbox->set_hostname(HostnameOf(pod));
+  for (const auto& [key, value] : pod.labels) (*sandbox->mutable_labels())[key] = value;
+  (*sandbox->mutable_labels())[kPodNameLabel] = pod.name;
+  (*sandbox->mutable_labels())[kPodNamespaceLabel] = pod.pod_namespace;
+  (*sandbox->mutable_labels())[kPodUidLabel] = context.uid;
+}
+
 }  // namespace
 
 std::string LogPathOf(const std::string& container, uint32_t attempt) {
@@ -340,16 +360,9 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   }
 
   cri::PodSandboxConfig& sandbox = configs.sandbox;
-  sandbox.mutable_metadata()->set_name(pod.name);
-  sandbox.mutable_metadata()->set_namespace_(pod.pod_namespace);
-  sandbox.mutable_metadata()->set_uid(context.uid);
-  if (!pod.host_network) sandbox.set_hostname(HostnameOf(pod));
+  SetNames(pod, context, &sandbox);
   sandbox.set_log_directory(context.log_directory);
   SetDns(pod, context, sandbox.mutable_dns_config());
-  for (const auto& [key, value] : pod.labels) (*sandbox.mutable_labels())[key] = value;
-  (*sandbox.mutable_labels())[kPodNameLabel] = pod.name;
-  (*sandbox.mutable_labels())[kPodNamespaceLabel] = pod.pod_namespace;
-  (*sandbox.mutable_labels())[kPodUidLabel] = context.uid;
   for (const auto& [key, value] : pod.annotations) (*sandbox.mutable_annotations())[key] = value;
   (*sandbox.mutable_annotations())[kGraceAnnotation] = absl::StrCat(pod.grace_period_s);
   const std::string qos_class = resources::QosClassName(resources::ComputeQosClass(all));
@@ -361,11 +374,7 @@ absl::StatusOr<PodConfigs> ToCri(const PodManifest& pod, const PodContext& conte
   }
   SetNamespaces(pod, context, security->mutable_namespace_options());
   security->set_privileged(privileged);
-  // As kubelet sizes a pod's group, so that pods' requests weigh against each other.
-  const auto whole = resources::PodTotal(all, {}, {});
-  const auto cpu = whole.requests.find("cpu");
-  sandbox.mutable_linux()->mutable_resources()->set_cpu_shares(static_cast<int64_t>(
-      resources::MilliCpuToShares(cpu == whole.requests.end() ? 0 : cpu->second.MilliValue())));
+  SetCpuShares(all, &sandbox);
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;
   }
