@@ -22,8 +22,8 @@ class ByteStream {
   // How many bytes it put into `buffer`; 0 at the end.
   virtual absl::StatusOr<size_t> Read(char* buffer, size_t size) = 0;
 
-  // Waits until `ready`, which waits at most so long itself and tells. A stream whose other side
-  // must not wait that long keeps what comes meanwhile for Read.
+  // Returns once `ready` has said so. That waits itself, for at most the time that it is given. A
+  // stream whose other side must not wait keeps what comes meanwhile for Read.
   using ReadyFn = std::function<bool(absl::Duration)>;
   virtual absl::Status Await(const ReadyFn& ready) {
     while (!ready(absl::Milliseconds(100))) {

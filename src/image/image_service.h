@@ -125,11 +125,11 @@ class ImageService {
   static absl::StatusOr<std::unique_ptr<ImageService>> Open(
       const FsRoot& directory, Catalog* catalog, const ImageServiceOptions& options = {});
 
-  // Imports an OCI layout (directory or tar), a docker-archive tar, or a plain root filesystem
-  // (directory or tar); which one is found out by looking. `reference` names it ("hello",
-  // "registry.local/a:1"); empty takes the names that the archive itself gives. All or nothing.
-  // CANCELLED soon after `cancelled`, which may be null, has become true. DATA_LOSS for a tar that
-  // has no end, but stops between two files: it was cut off.
+  // Imports an OCI layout or a plain root filesystem (directory or tar), or a docker-archive tar;
+  // which one is found out by looking. `reference` names it ("hello", "registry.local/a:1"); empty
+  // takes the names that the archive itself gives. All or nothing. CANCELLED soon after `cancelled`
+  // (may be null; asked in several threads at once) has become true. `progress` is called in
+  // several threads, never at once. DATA_LOSS for a tar that stops between two files: cut off.
   virtual absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
                                        const ProgressFn& progress,
                                        const std::function<bool()>& cancelled) = 0;

@@ -17,7 +17,7 @@ namespace plimsoll::image {
 struct OpenedImage {
   std::unique_ptr<FileSource> source;
   ImageContent content;
-  std::function<bool()> cancelled;  // may be null
+  std::function<bool()> cancelled;  // may be null; asked in several threads at once
 };
 
 // `path`: an OCI layout (directory or tar), a docker-archive tar, or else a plain root file system
