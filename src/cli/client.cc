@@ -69,15 +69,17 @@ absl::StatusOr<std::string> UrlOf(const absl::StatusOr<Response>& response) {
 }
 
 absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
+  if (absl::IsPermissionDenied(status)) {
+    return WithHint(Annotate(status, absl::StrCat("no permission for the daemon at ", address)),
+                    "Run this as root, or as a member of the group that owns the socket.");
+  }
   return WithHint(
       Annotate(
           absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
                        status.message()),
           absl::StrCat("no daemon at ", address)),
-      absl::IsPermissionDenied(status)
-          ? "Run this as root, or as a member of the group that owns the socket."
-          : "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll then "
-            "starts a daemon of its own.");
+      "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll then "
+      "starts a daemon of its own.");
 }
 
 }  // namespace

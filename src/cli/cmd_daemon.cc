@@ -58,11 +58,14 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
   absl::StatusOr<std::unique_ptr<Client>> connected = context.Connect(/*may_start=*/false);
   if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
     // What the machine lacks can be told all the same.
-    PrintNote(absl::StrCat(
-        "plimsoll: ", connected.status().message(),
-        "\n  This one is started for this command and ends with it. For one that stays: "
-        "systemctl start plimsolld\n\n"));
+    const std::string none(connected.status().message());
     connected = context.Connect();
+    if (connected.ok()) {
+      PrintNote(absl::StrCat(
+          "plimsoll: ", none,
+          "\n  This one is started for this command and ends with it. For one that stays: "
+          "systemctl start plimsolld\n\n"));
+    }
   }
   PLIMSOLL_RETURN_IF_ERROR(connected.status());
   const std::unique_ptr<Client> client = *std::move(connected);

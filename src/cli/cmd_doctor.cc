@@ -1,5 +1,6 @@
 // plimsoll doctor
 #include <google/protobuf/util/json_util.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -24,6 +25,10 @@ namespace {
 // Asks plimsolld itself, which reads the directories without serving them. No `dirs`: those of the
 // machine's configuration.
 absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs) {
+  if (geteuid() != 0) {
+    return WithHint(absl::PermissionDeniedError("only root may read what a daemon has left"),
+                    "Run this as root.");
+  }
   Command command;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string daemon, FindDaemon());
   command.argv = {daemon, "--inspect"};

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -182,6 +183,10 @@ absl::StatusOr<std::string> FindDaemon() {
 }
 
 absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
+  if (geteuid() != 0) {
+    return WithHint(absl::PermissionDeniedError("a daemon of one's own needs root"),
+                    "Run this as root, or start plimsolld and be a member of its socket's group.");
+  }
   const absl::Time deadline = MonotonicNow() + options.timeout;
   auto held_or = HoldRunDirectory(options.dirs.run, deadline);
   if (ErrnoOf(held_or.status()) == ENOSPC) return WithFullDiskHint(held_or.status());
