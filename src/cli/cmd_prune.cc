@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -52,6 +53,11 @@ std::string NameOf(const cri::PodSandbox& pod) {
   return absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name());
 }
 
+// "1 pod", "2 pods".
+std::string Count(size_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
 std::string NameOf(const cri::Image& image) {
   return image.repo_tags_size() > 0      ? image.repo_tags(0)
          : image.repo_digests_size() > 0 ? image.repo_digests(0)
@@ -91,7 +97,9 @@ void PrintPlan(const Plan& plan) {
     PrintNote(absl::StrCat("pod    ", Printable(NameOf(pod)), "  ", ShortId(pod.id()), "\n"));
   }
   for (const cri::Image& image : plan.images) {
-    PrintNote(absl::StrCat("image  ", Printable(NameOf(image)), "  ", ShortId(image.id()), "  ",
+    const std::string names =
+        image.repo_tags_size() > 1 ? absl::StrJoin(image.repo_tags(), ", ") : NameOf(image);
+    PrintNote(absl::StrCat("image  ", Printable(names), "  ", ShortId(image.id()), "  ",
                            HumanBytes(image.size()), "\n"));
   }
   if (plan.foreign > 0) {
@@ -153,9 +161,9 @@ Removed Remove(Client& client, const Inventory& inventory, const Plan& plan,
 
 absl::Status PrintRemoved(const CommandContext& context, const Removed& removed, int64_t freed) {
   if (!context.for_programs()) {
-    Print(absl::StrCat("removed ", removed.pods.size(), " pods and ", removed.images.size(),
-                       " images, ", HumanBytes(static_cast<uint64_t>(std::max<int64_t>(0, freed))),
-                       " freed\n"));
+    Print(absl::StrCat("removed ", Count(removed.pods.size(), "pod"), " and ",
+                       Count(removed.images.size(), "image"), ", ",
+                       HumanBytes(static_cast<uint64_t>(std::max<int64_t>(0, freed))), " freed\n"));
     return absl::OkStatus();
   }
   const Json document = {{"pods", removed.pods},

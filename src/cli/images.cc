@@ -91,6 +91,12 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
                     "Those that are here: plimsoll image list. A registry knows images by name "
                     "only.");
   }
+  if (const size_t colon = reference.find("://"); colon != std::string::npos) {
+    return UsageError(WithHint(
+        absl::InvalidArgumentError(absl::StrCat("image name ", reference, " has a transport")),
+        absl::StrCat("Leave ", reference.substr(0, colon + 3), " out: plimsoll pull ",
+                     ShellQuote(reference.substr(colon + 3)))));
+  }
   node::PullImageRequest request;
   request.set_reference(reference);
   if (!auth.username().empty() || !auth.identity_token().empty()) *request.mutable_auth() = auth;
@@ -100,6 +106,8 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
   });
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
+  // The daemon has said what to do: the way is there.
+  if (absl::StrContains(failed.message(), "it speaks plain HTTP")) return WithHint(failed, "");
   if (MayBeImageId(reference)) {
     return WithHint(failed,
                     absl::StrCat("If ", reference, " was meant as an image's id: none here ",
