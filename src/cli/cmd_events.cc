@@ -83,17 +83,41 @@ std::string EventLine(const node::Event& event, const EventNames& names) {
   return line + "\n";
 }
 
-absl::Status PrintDocument(const node::Event& event, const EventNames& names, OutputFormat format) {
+absl::StatusOr<Json> EventJson(const node::Event& event, const EventNames& names) {
   PLIMSOLL_ASSIGN_OR_RETURN(Json json, MessageJson(event));
   const std::string pod = names.PodOf(event);
   const size_t slash = pod.find('/');
   json["podNamespace"] = slash == std::string::npos ? "" : pod.substr(0, slash);
   json["podName"] = slash == std::string::npos ? pod : pod.substr(slash + 1);
   json["containerName"] = names.ContainerOf(event);
-  PLIMSOLL_RETURN_IF_ERROR(
-      PrintJson(json.dump(1, ' ', false, Json::error_handler_t::replace), format));
+  return json;
+}
+
+// One of a stream: JSON on a line of its own, or a document of YAML.
+absl::Status PrintOne(const node::Event& event, const EventNames& names, OutputFormat format) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Json json, EventJson(event, names));
   if (format == OutputFormat::kYaml) Print("---\n");
-  return absl::OkStatus();
+  return PrintJson(json.dump(-1, ' ', false, Json::error_handler_t::replace), format);
+}
+
+// {"events": [...]}
+absl::Status PrintAll(const std::vector<node::Event>& events, const EventNames& names,
+                      OutputFormat format) {
+  Json document = {{"events", Json::array()}};
+  for (const node::Event& event : events) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Json json, EventJson(event, names));
+    document["events"].push_back(std::move(json));
+  }
+  return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), format);
+}
+
+// Why nothing was printed.
+void NoteNoEvents(const std::string& since_text) {
+  PrintNote(since_text.empty()
+                ? "No events. A daemon keeps those of its own time in memory; one that a command "
+                  "started ends with the last command that uses it.\n"
+                : absl::StrCat("No events since ", since_text,
+                               ". Without --since all are printed that the daemon keeps.\n"));
 }
 
 absl::StatusOr<int> Events(const CommandContext& context, bool follow,
@@ -113,10 +137,9 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
   absl::Status failure;
   bool any = false;
   const auto show = [&](const node::Event& event) {
-    if (absl::FromUnixNanos(event.timestamp()) < since.time) return true;
     any = true;
     if (context.for_programs()) {
-      failure = PrintDocument(event, names, context.format());
+      failure = PrintOne(event, names, context.format());
       return failure.ok();
     }
     Print(EventLine(event, names));
@@ -126,11 +149,12 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
   std::vector<node::Event> read;
   const auto print = [&](const node::Event& event) {
     names.Learn(event);
+    const bool wanted = absl::FromUnixNanos(event.timestamp()) >= since.time;
     if (!follow) {
-      read.push_back(event);
+      if (wanted) read.push_back(event);
       return true;
     }
-    const bool go_on = show(event);
+    const bool go_on = !wanted || show(event);
     names.Forget(event);
     return go_on;
   };
@@ -145,16 +169,14 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
         "plimsoll: a daemon is there again; its events begin with its start, numbered from 1\n");
     status = client->ListEvents(/*since=*/0, follow, print);
   }
-  for (const node::Event& event : read) {
-    if (!show(event)) break;
-  }
   PLIMSOLL_RETURN_IF_ERROR(failure);
   PLIMSOLL_RETURN_IF_ERROR(status);
-  if (!any && !context.for_programs()) {
-    PrintNote(
-        "No events. A daemon keeps those of its own time in memory; one that a command started "
-        "ends with the last command that uses it.\n");
+  if (context.for_programs()) {
+    if (!follow) PLIMSOLL_RETURN_IF_ERROR(PrintAll(read, names, context.format()));
+    return kExitOk;
   }
+  for (const node::Event& event : read) show(event);
+  if (!any) NoteNoEvents(since_text);
   return kExitOk;
 }
 
@@ -166,7 +188,8 @@ void AddEventsCommand(CLI::App& app, CommandContext& context) {
                          "Print what happened, oldest first.\n\n"
                          "The daemon keeps events in memory: what happened before "
                          "it started is not in them. Where none runs there are none; "
-                         "with --follow one is started.");
+                         "with --follow one is started. -o json prints {\"events\": [...]}, with "
+                         "--follow an object a line.");
   auto follow = std::make_shared<bool>(false);
   auto since = std::make_shared<std::string>();
   events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");

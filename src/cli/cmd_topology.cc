@@ -265,7 +265,11 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
           "that hwloc's `lstopo --of xml` has; - is such a file on standard input")
       ->type_name("FILE")
       ->excludes(watch);
-  context.Act(topology, [&context, arguments] {
+  context.Act(topology, [&context, arguments]() -> absl::StatusOr<int> {
+    if (!arguments->svg.empty() && context.for_programs()) {
+      return UsageError(absl::InvalidArgumentError(
+          "--svg and -o json or yaml contradict each other: a picture or a document"));
+    }
     return arguments->machine.empty() ? ShowTopology(context, *arguments)
                                       : ShowMachine(context, *arguments);
   });
