@@ -2,17 +2,21 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/watched_program.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -74,6 +78,42 @@ TEST_F(CliServiceTest, EventsSinceATimeAreAllSinceThen) {
   EXPECT_EQ(Output({"events", "--since", "10m"}), all);
   EXPECT_EQ(Output({"events", "--since", "2026-01-02T03:04:05Z"}), all);
   EXPECT_EQ(Output({"events", "--since", "1"}), all.substr(all.find('\n') + 1));
+}
+
+TEST_F(CliServiceTest, EventsForProgramsAreADocumentAndAStreamIsLines) {
+  RunPod();
+  const auto all = nlohmann::json::parse(Output({"events", "-o", "json"}), nullptr, false);
+  ASSERT_TRUE(all.is_object() && all["events"].is_array()) << all;
+  EXPECT_EQ(all["events"].back()["type"], "SandboxStarted");
+  const auto none = nlohmann::json::parse(Output({"events", "-o", "json", "--since", "99999"}));
+  EXPECT_EQ(none["events"].size(), 0u);
+  const RunResult late = *RunProgram(PlimsollCommand({"events", "--since", "99999"}));
+  EXPECT_THAT(late.err, HasSubstr("No events since 99999"));
+
+  Ends ends = OpenPipe();
+  WatchedProgram follower(PlimsollCommand({"events", "-f", "-o", "json"}).argv, std::move(ends));
+  ASSERT_TRUE(follower.Await(
+      [](const std::string& printed) { return absl::StrContains(printed, "SandboxStarted"); }));
+  for (absl::string_view line : absl::StrSplit(follower.printed(), '\n', absl::SkipEmpty())) {
+    EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object()) << line;
+  }
+}
+
+TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
+  const std::string container = Start(RunPod(), Shell("trap '' TERM; echo up; sleep 1000"));
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(Output({"logs", container}), "up"); }));
+  WatchedProgram stop(PlimsollCommand({"stop", "-t", "5s", container}).argv, OpenPipe());
+  absl::SleepFor(absl::Seconds(1));  // by then the daemon has been asked
+  EXPECT_EQ(stop.Interrupt(), 130);
+  EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
+  EXPECT_EQ(AwaitExit(container).exit_code(), 137);
+}
+
+TEST_F(CliServiceTest, APulledNameHasNoTransport) {
+  const RunResult pull = *RunProgram(PlimsollCommand({"pull", "docker://example.invalid/x"}));
+  EXPECT_EQ(pull.exit.code, 2);
+  EXPECT_THAT(pull.err, HasSubstr("plimsoll pull example.invalid/x"));
+  EXPECT_THAT(pull.err, ::testing::Not(HasSubstr("image import")));
 }
 
 TEST_F(CliServiceTest, EventsNamePodAndContainerAlsoWhenTheyAreGone) {

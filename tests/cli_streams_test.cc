@@ -234,7 +234,7 @@ TEST_F(CliStreamsTest, NoPortsAreForwardedToAStoppedPod) {
   const std::string pod = RunPod();
   ASSERT_TRUE(StopPod(pod).ok());
   const RunResult result = Plimsoll({"port-forward", pod, ":8080"});
-  EXPECT_EQ(result.exit.code, 125);
+  EXPECT_EQ(result.exit.code, 1);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("is stopped"));
 }

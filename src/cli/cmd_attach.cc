@@ -65,8 +65,7 @@ void AddAttachCommand(CLI::App& app, CommandContext& context) {
                                 "commas; empty: none. Default: ",
                                 kDefaultDetachKeys))
       ->type_name("KEYS");
-  context.Act(
-      attach, [&context, arguments] { return Attach(context, *arguments); }, kExitOwnFailure);
+  context.Act(attach, [&context, arguments] { return Attach(context, *arguments); });
 }
 
 }  // namespace plimsoll::cli

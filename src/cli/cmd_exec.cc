@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/running_container.h"
+#include "cli/seconds.h"
 #include "cli/stream_client.h"
 
 namespace plimsoll::cli {
@@ -36,7 +37,7 @@ bool TakeCutMark(std::string* stream) {
 absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arguments) {
   const bool streams = arguments.interactive || arguments.tty;
   if (streams && arguments.timeout_s > 0) {
-    return absl::InvalidArgumentError("--timeout can't be given with --stdin or --tty");
+    return UsageError(absl::InvalidArgumentError("--timeout can't be given with --stdin or --tty"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
@@ -62,7 +63,7 @@ absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arg
                          "The command's own exit "
                          "code was ",
                          response->exit_code(),
-                         ".\n  Have it write to a file or a volume instead.\n"));
+                         ".\n  `plimsoll exec -i` prints all of it, as it comes.\n"));
   return response->exit_code() == 0 ? kExitOwnFailure : response->exit_code();
 }
 
@@ -85,9 +86,10 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
   exec->add_option("command", arguments->command, "The command and its arguments")
       ->type_name("COMMAND")
       ->required();
-  exec->add_option("--timeout", arguments->timeout_s, "Kill it after so many seconds; 0: never")
-      ->type_name("SECONDS")
-      ->check(ZeroOrMore());
+  exec->add_option("--timeout", arguments->timeout_s,
+                   "Kill it after so long, as 5 (seconds) or 1m30s; 0: never")
+      ->type_name("TIME")
+      ->transform(Seconds());
   exec->add_flag("-i,--stdin", arguments->interactive, "Pass standard input on to the command");
   exec->add_flag("-t,--tty", arguments->tty, "Give the command a terminal");
   context.Act(

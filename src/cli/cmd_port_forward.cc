@@ -24,8 +24,9 @@ absl::StatusOr<int> PortForward(const CommandContext& context,
                                 const PortForwardArguments& arguments) {
   std::vector<PortPair> ports;
   for (const std::string& text : arguments.ports) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const PortPair pair, ParsePortPair(text));
-    ports.push_back(pair);
+    const absl::StatusOr<PortPair> pair = ParsePortPair(text);
+    if (!pair.ok()) return UsageError(pair.status());
+    ports.push_back(*pair);
   }
   const UniqueFd ended(eventfd(0, EFD_CLOEXEC));
   if (!ended.valid()) return ErrnoStatus(errno, "eventfd");
@@ -62,8 +63,7 @@ void AddPortForwardCommand(CLI::App& app, CommandContext& context) {
   forward->add_option("ports", arguments->ports, "Pairs of ports, as 8080:80")
       ->type_name("PORTS")
       ->required();
-  context.Act(
-      forward, [&context, arguments] { return PortForward(context, *arguments); }, kExitOwnFailure);
+  context.Act(forward, [&context, arguments] { return PortForward(context, *arguments); });
 }
 
 }  // namespace plimsoll::cli

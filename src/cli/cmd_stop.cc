@@ -1,13 +1,16 @@
 // plimsoll stop, plimsoll rm
 #include <map>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/each_name.h"
+#include "cli/interrupts.h"
 #include "cli/lookup.h"
 #include "cli/pod_lifecycle.h"
+#include "cli/seconds.h"
 #include "cli/text.h"
 
 namespace plimsoll::cli {
@@ -42,7 +45,11 @@ absl::Status OnPodOrContainer(
 
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "stop"));
+  Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
+  const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
+  interrupts.OnInterrupt([&client](int) { client->Abandon(); });
+  if (interrupts.count() > 0) return kExitInterrupted;
   PLIMSOLL_ASSIGN_OR_RETURN(Inventory inventory, TakeInventory(*client));
   std::vector<std::string> names = targets.names;
   if (targets.all) {
@@ -61,6 +68,12 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
                                        grace_s >= 0 ? grace_s : kDefaultGraceSeconds);
         });
   });
+  if (client->abandoned()) {
+    PrintNote(
+        "plimsoll: interrupted; the daemon goes on with what it has begun to stop, as `plimsoll "
+        "ps` shows\n");
+    return kExitInterrupted;
+  }
   std::map<std::string, absl::Status> by_name;
   for (size_t i = 0; i < names.size(); ++i) by_name[names[i]] = results[i];
   return ForEachName(context, names, [&](const std::string& name) { return by_name[name]; });
@@ -105,9 +118,10 @@ void AddStopCommand(CLI::App& app, CommandContext& context) {
       ->type_name("POD|CONTAINER");
   stop->add_flag("-a,--all", targets->all, "Every pod that is not stopped");
   stop->add_option("-t,--time", *grace,
-                   "Seconds until it is killed (default: the pod's terminationGracePeriodSeconds)")
-      ->type_name("SECONDS")
-      ->check(ZeroOrMore());
+                   "Time until it is killed, as 5 (seconds) or 1m30s; the pod's "
+                   "terminationGracePeriodSeconds if not given")
+      ->type_name("TIME")
+      ->transform(Seconds());
   context.Act(stop, [&context, targets, grace] { return Stop(context, *targets, *grace); });
 }
 

@@ -9,6 +9,7 @@
 #include "cli/lookup.h"
 #include "cli/message_json.h"
 #include "cli/pod_lifecycle.h"
+#include "cli/seconds.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -118,9 +119,10 @@ void AddWaitCommand(CLI::App& app, CommandContext& context) {
   wait->add_option("name", arguments->names, "Names or ids of pods or containers")
       ->type_name("POD|CONTAINER")
       ->required();
-  wait->add_option("--timeout", arguments->timeout_s, "Give up after so many seconds; 0: never")
-      ->type_name("SECONDS")
-      ->check(ZeroOrMore());
+  wait->add_option("--timeout", arguments->timeout_s,
+                   "Give up after so long, as 5 (seconds) or 1m30s; 0: never")
+      ->type_name("TIME")
+      ->transform(Seconds());
   context.Act(wait, [&context, arguments] { return Wait(context, *arguments); });
 }
 

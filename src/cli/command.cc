@@ -41,6 +41,14 @@ std::string FullName(const CLI::App& app) {
              : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
 }
 
+// What they print has one form.
+bool HasOneForm(const std::string& command) {
+  for (const char* one : {"logs", "exec", "attach", "port-forward", "completion", "help"}) {
+    if (command == one) return true;
+  }
+  return false;
+}
+
 // In a list of commands the first sentence of each is enough.
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -60,6 +68,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = "Global options:\n";
     for (const CLI::Option* option : top->get_options()) {
       if (option == top->get_help_ptr() || option == top->get_version_ptr()) continue;
+      if (option->check_lname("output") && HasOneForm(app->get_name())) continue;
       text += make_option(option, /*is_positional=*/false);
     }
     return text;
@@ -73,7 +82,8 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   // A bad value of an option also leaves words over, which are not to blame.
   const bool bad_value =
       error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
-  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+  std::erase(extra, "--");  // `exec NAME --` lacks the command
   if (!bad_value && !extra.empty()) {
     const std::string& word = extra.front();
     std::vector<std::string> candidates = SubcommandNames(at);
@@ -94,6 +104,9 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     } else if (!closest.empty()) {
       hint = absl::StrCat("Did you mean `", closest, "`? ", hint);
     }
+    if (word == "--json" || word == "--yaml") {
+      hint = absl::StrCat("Did you mean `-o ", word.substr(2), "`? ", hint);
+    }
     if (at.get_name() == "classes" && word == "assign") {
       hint = absl::StrCat("Did you mean `plimsoll assign`? ", hint);
     }
@@ -108,12 +121,27 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
+// Whether help is asked of a command that isn't there.
+bool IsHelpOfNothing(const CLI::App& app) {
+  const CLI::App& at = Innermost(app);
+  const std::vector<std::string> extra = at.remaining();
+  return at.get_require_subcommand_min() > 0 && !extra.empty() && extra.front()[0] != '-';
+}
+
+// -o json of a command that has no such form.
+absl::Status CheckOutput(const CLI::App& app, const CommandContext& context) {
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (!context.for_programs() || !HasOneForm(command)) return absl::OkStatus();
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat("plimsoll ", command, " has no -o ", context.output)));
+}
+
 }  // namespace
 
 std::string HelpOf(const CLI::App& app) {
   if (app.get_parent() != nullptr) return app.help(FullName(*app.get_parent()));
   // App::help() would be that of the command that was given, which may be `help` itself.
-  return app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal);
+  return app.get_formatter()->make_help(&app, "plimsoll", CLI::AppFormatMode::Normal);
 }
 
 OutputFormat CommandContext::format() const {
@@ -178,6 +206,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
       ->type_name("DIRECTORY");
   app.add_option("-o,--output", context.output,
                  "Table and wide are for people, the others for programs")
+      ->transform([](const std::string& word) { return word[0] == '=' ? word.substr(1) : word; })
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
   AddRunCommand(app, context);
   AddPsCommand(app, context);
@@ -218,6 +247,7 @@ int RunProgramMain(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
+    if (IsHelpOfNothing(app)) return ReportUsage(app, help);
     Print(HelpOf(Innermost(app)));
     return kExitOk;
   } catch (const CLI::CallForVersion& version) {
@@ -240,7 +270,8 @@ int RunProgramMain(int argc, char** argv) {
         "PLIMSOLL_ROOT too.")));
     return kExitUsage;
   }
-  absl::StatusOr<int> code = context.action();
+  const absl::Status fits = CheckOutput(app, context);
+  absl::StatusOr<int> code = fits.ok() ? context.action() : fits;
   const absl::Status printed = PrintStatus();
   if (!printed.ok() && code.ok() && *code == kExitOk) code = printed;
   if (code.ok()) return *code;

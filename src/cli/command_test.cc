@@ -222,6 +222,84 @@ TEST(Command, UsageErrorsSuggest) {
   EXPECT_EQ(RunMain({"--address", "unix:///a", "--root", "/b", "ps"}).code, kExitUsage);
 }
 
+TEST(Command, AMissingCommandOfExecIsToldAsThat) {
+  const Printed bare = RunMain({"exec", "web", "--"});
+  EXPECT_EQ(bare.code, kExitUsage);
+  EXPECT_THAT(bare.err, AllOf(HasSubstr("command is required"), Not(HasSubstr("no option"))));
+}
+
+TEST(Command, FormsOfOutputAreTakenAndRefused) {
+  const std::string nowhere = "unix:///nowhere/plimsoll.sock";
+  EXPECT_EQ(RunMain({"--address", nowhere, "ps", "-o=json"}).code, kExitError) << "no daemon";
+  EXPECT_THAT(RunMain({"ps", "--json"}).err, HasSubstr("`-o json`"));
+  EXPECT_THAT(RunMain({"ps", "-o=xml"}).err, HasSubstr("xml not in"));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"logs", "web", "-o", "json"},
+        {"exec", "-o", "json", "web", "--", "true"},
+        {"completion", "bash", "-o", "yaml"},
+        {"help", "-o", "json"},
+        {"topology", "-o", "json", "--svg", "/nowhere/x"}}) {
+    const Printed said = RunMain(words);
+    EXPECT_EQ(said.code, kExitUsage) << words[0];
+    EXPECT_EQ(said.out, "");
+    EXPECT_THAT(said.err, HasSubstr("-o "));
+  }
+  EXPECT_THAT(RunMain({"logs", "--help"}).out, Not(HasSubstr("--output")));
+}
+
+TEST(Command, OnlyRunAndExecHaveACodeForFailuresOfPlimsollItself) {
+  const std::string nowhere = "unix:///nowhere/plimsoll.sock";
+  EXPECT_EQ(RunMain({"--address", nowhere, "exec", "web", "--", "true"}).code, kExitOwnFailure);
+  EXPECT_EQ(RunMain({"--address", nowhere, "attach", "web"}).code, kExitError);
+  EXPECT_EQ(RunMain({"--address", nowhere, "logs", "web"}).code, kExitError);
+  EXPECT_EQ(RunMain({"--address", nowhere, "port-forward", "web", "80"}).code, kExitError);
+  EXPECT_EQ(RunMain({"port-forward", "web", "abc"}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"exec", "-i", "--timeout", "3", "a", "--", "sh"}).code, kExitUsage);
+}
+
+TEST(Command, StatesAndTimesAreTakenAsTheyAreShown) {
+  const std::string nowhere = "unix:///nowhere/plimsoll.sock";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"ps", "--state", "Running"},
+        {"stop", "-t", "5s", "web"},
+        {"wait", "--timeout", "1m30s", "web"}}) {
+    std::vector<std::string> all = {"--address", nowhere};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_THAT(RunMain(all).err, HasSubstr("no daemon at")) << words[0];
+  }
+  EXPECT_EQ(RunMain({"stop", "-t", "soon", "web"}).code, kExitUsage);
+}
+
+// Somebody who is not root, for as long as one lives.
+class Nobody {
+ public:
+  Nobody() { EXPECT_EQ(seteuid(65534), 0); }
+  ~Nobody() { EXPECT_EQ(seteuid(0), 0); }
+};
+
+TEST(Command, WhoIsNotRootIsToldSo) {
+  const TestDir dir;
+  ASSERT_EQ(chmod(dir.path().c_str(), 0777), 0);
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("pod.yaml",
+                               "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                               "  containers: [{name: a, image: busybox}]\n")
+                  .ok());
+  ASSERT_EQ(chmod((dir.path() + "/pod.yaml").c_str(), 0644), 0);
+  ASSERT_EQ(mkdir((dir.path() + "/closed").c_str(), 0700), 0);
+  {
+    const Nobody nobody;
+    const Printed ps = RunMain({"--address", dir.path() + "/closed/plimsoll.sock", "ps"});
+    EXPECT_THAT(ps.err, AllOf(HasSubstr("no permission for the daemon at"), HasSubstr("as root")));
+    const Printed run = RunMain({"--root", dir.path() + "/r", "run", dir.path() + "/pod.yaml"});
+    EXPECT_EQ(run.code, kExitOwnFailure);
+    EXPECT_THAT(run.err, HasSubstr("needs root"));
+    const Printed doctor = RunMain({"--root", dir.path() + "/r", "doctor"});
+    EXPECT_THAT(doctor.err, HasSubstr("root"));
+  }
+  EXPECT_FALSE(dir.root().Exists("r"));
+}
+
 TEST(Command, WordsOfOtherToolsAreAnswered) {
   for (const auto& [word, advice] : {std::pair("start", "plimsoll run MANIFEST"),
                                      {"restart", "plimsoll rm --force POD"},
@@ -230,6 +308,9 @@ TEST(Command, WordsOfOtherToolsAreAnswered) {
     const Printed said = RunMain({word, "web"});
     EXPECT_EQ(said.code, kExitUsage);
     EXPECT_THAT(said.err, AllOf(HasSubstr("does not know"), HasSubstr(advice)));
+    const Printed asked = RunMain({word, "--help"});
+    EXPECT_EQ(asked.code, kExitUsage);
+    EXPECT_THAT(asked.err, HasSubstr(advice));
   }
 }
 
@@ -272,6 +353,7 @@ TEST(Command, WhichPodsToStopOrRemoveIsSaid) {
 }
 
 TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
+  EXPECT_THAT(RunMain({"--help"}).out, HasSubstr("Usage: plimsoll [OPTIONS]"));
   const Printed help = RunMain({"image", "import", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("--name"));

@@ -27,7 +27,7 @@ void AddFilterOptions(CLI::App& list, const std::vector<std::string>& states,
   list.add_option("--namespace", filters->pod_namespace, "Only those of pods in this namespace")
       ->type_name("NAMESPACE");
   list.add_option("--state", filters->state, "Only those in this state")
-      ->check(CLI::IsMember(states));
+      ->check(CLI::IsMember(states, CLI::ignore_case));
   list.add_option("-l,--label", filters->labels,
                   "Only those with this label, or with any value of it; may be given several times")
       ->type_name("KEY[=VALUE]")

@@ -21,6 +21,7 @@ constexpr Instead kInstead[] = {
     {"down", "`plimsoll rm --force POD` stops and removes a pod."},
     {"kill", "`plimsoll stop --time 0 NAME` kills at once."},
     {"delete", "`plimsoll rm --force NAME` stops and removes a pod or container."},
+    {"explain", "`plimsoll classes explain` shows what a class's settings do."},
     {"get", "`plimsoll pods` and `plimsoll ps` list pods and containers."},
     {"describe", "`plimsoll inspect NAME` shows everything about a pod or a container."},
     {"stats", "`plimsoll top` shows what containers use."},

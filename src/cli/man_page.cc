@@ -82,7 +82,7 @@ The command line was wrong.
 \fBrun\fR and \fBexec\fR: Plimsoll itself failed. Every other code of these two is the workload's.
 .TP
 130
-\fBrun\fR: interrupted.
+\fBrun\fR and \fBstop\fR: interrupted.
 .TP
 141
 \fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR: nobody reads the output any more.

@@ -1,0 +1,15 @@
+// A span of whole seconds on the command line.
+#ifndef PLIMSOLL_CLI_SECONDS_H_
+#define PLIMSOLL_CLI_SECONDS_H_
+
+#include <CLI/CLI.hpp>
+
+namespace plimsoll::cli {
+
+// Takes seconds (5) and durations (5s, 1m30s), 0 or more, and leaves the seconds: a part of one
+// counts as a whole.
+CLI::Validator Seconds();
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_SECONDS_H_
