@@ -198,6 +198,9 @@ TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {
   const RunResult exec = Plimsoll({"exec", "web/a", "--", "/bin/sh", "-c", "echo inside; exit 4"});
   EXPECT_EQ(exec.out, "inside\n");
   EXPECT_EQ(exec.exit.code, 4);
+  const RunResult copy = Plimsoll({"cp", "web/a:/etc/passwd", "-"});
+  EXPECT_EQ(copy.exit.code, 0) << copy.err;
+  EXPECT_THAT(copy.out, HasSubstr("root:x:0:0:"));
   const RunResult update = Plimsoll({"update", "web", "--memory", "96Mi"});
   EXPECT_EQ(update.exit.code, 0) << update.err;
   EXPECT_EQ(Plimsoll({"update", "web/a", "--memory", "96XB"}).exit.code, 2);

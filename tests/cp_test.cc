@@ -1,5 +1,7 @@
 // plimsoll cp: files between this machine and containers that don't mean well.
 #include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -245,8 +247,63 @@ TEST_F(CpTest, DevicesAndFifosAreNeverOpened) {
   EXPECT_EQ(onto.exit.code, 1);
   EXPECT_THAT(onto.err, HasSubstr("a character device, which isn't replaced"));
   EXPECT_EQ(ExecOutput(container, "test -c /dev/null && echo still"), "still\n");
-  const RunResult mounted = Cp({Here("file"), container + ":/etc/hostname"});
-  EXPECT_EQ(mounted.exit.code, mounted.err.empty() ? 0 : 1) << mounted.err;
+}
+
+// A FIFO that is opened to be read waits for somebody who writes, for ever.
+TEST_F(CpTest, AFifoThatTakesAFilesPlaceStopsNothing) {
+  const std::string container =
+      Start(RunPod(), Shell("mkdir /w; echo text > /w/file; busybox mkfifo /w/fifo; "
+                            "while :; do ln -f /w/file /w/p; ln -f /w/fifo /w/p; done"));
+  int got = 0;
+  int refused = 0;
+  const absl::Time end = absl::Now() + Patience(absl::Seconds(20));
+  while ((got == 0 || refused == 0) && absl::Now() < end) {
+    const RunResult result = Cp({"-q", container + ":/w/p", Here("got")});
+    if (result.exit.code == 0) {
+      ++got;
+      EXPECT_EQ(Read("got"), "text\n");
+    }
+    refused += absl::StrContains(result.err, "is a FIFO") ? 1 : 0;
+    EXPECT_EQ(Cp({"-q", container + ":/w/.", Here("tree")}).exit.code, 0);
+  }
+  EXPECT_GT(got, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(CpTest, ALongCopyIsSeenOnATerminal) {
+  const std::string container = Start(RunPod(), Shell("sleep 1000"));
+  const UniqueFd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char name[64];
+  ASSERT_TRUE(grantpt(master.get()) == 0 && unlockpt(master.get()) == 0 &&
+              ptsname_r(master.get(), name, sizeof(name)) == 0);
+  const UniqueFd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  Write("a", std::string(20'000, 'x'));
+  const auto tar = RunProgram({.argv = {"/bin/tar", "cf", "-", "-C", dir_.path(), "a"}});
+  ASSERT_TRUE(tar.ok()) << tar.status();
+  Command command = CpCommand({"-", container + ":/tmp"});
+  command.descriptors = {{reader.get(), 0}, {slave.get(), 2}};
+  auto child = Spawn(command);
+  ASSERT_TRUE(child.ok()) << child.status();
+  // The rest comes late.
+  ASSERT_EQ(write(writer.get(), tar->out.data(), 10'240), 10'240);
+  pollfd look = {master.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&look, 1, 30'000), 1);
+  char shown[4096];
+  const ssize_t size = read(master.get(), shown, sizeof(shown));
+  ASSERT_GT(size, 0);
+  EXPECT_THAT(std::string(shown, static_cast<size_t>(size)),
+              AllOf(HasSubstr("cp: - to "), HasSubstr("10 KiB")));
+  const auto rest = static_cast<ssize_t>(tar->out.size() - 10'240);
+  ASSERT_EQ(write(writer.get(), tar->out.data() + 10'240, static_cast<size_t>(rest)), rest);
+  writer.Reset();
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(30)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_EQ(ExecOutput(container, "stat -c %s /tmp/a"), "20000\n");
 }
 
 TEST_F(CpTest, InAUserNamespaceItActsAsTheContainersRoot) {
@@ -294,12 +351,21 @@ TEST_F(CpTest, AReadOnlyRootTakesNothingButItsVolumesDo) {
   cri::Mount* mount = config.add_mounts();
   mount->set_host_path(Here("volume"));
   mount->set_container_path("/data");
+  Write("mounted", "old");
+  cri::Mount* file = config.add_mounts();
+  file->set_host_path(Here("mounted"));
+  file->set_container_path("/data/mounted");
   const std::string container = Start(RunPod(), config);
   Write("a", "text\n");
   const RunResult refused = Cp({Here("a"), container + ":/root"});
   EXPECT_EQ(refused.exit.code, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(":/root/a: make a file: Read-only file system\n"),
                                  HasSubstr("a volume that isn't read-only can take it")));
+  // What is mounted there can't be renamed over.
+  const RunResult busy = Cp({Here("a"), container + ":/data/mounted"});
+  EXPECT_EQ(busy.exit.code, 1);
+  EXPECT_THAT(busy.err, HasSubstr(":/data/mounted: a file is mounted there"));
+  EXPECT_EQ(Read("mounted"), "old");
   CpWell({Here("a"), container + ":/data"});
   EXPECT_EQ(Read("volume/a"), "text\n");
   CpWell({container + ":/etc/passwd", Here("passwd")});

@@ -276,18 +276,19 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Takes the place of a file or link that is there.
+  // Takes the place of a file or link that is there. rename(2) would unmount what is mounted on it,
+  // without a word, where the mount is in another namespace than this process's.
   static absl::Status Commit(int parent, const std::string& temporary, const std::string& name) {
-    struct stat info = {};
-    if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode) &&
-        !S_ISLNK(info.st_mode)) {
+    struct statx info = {};
+    const bool is_there = statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) == 0;
+    if (is_there && !S_ISREG(info.stx_mode) && !S_ISLNK(info.stx_mode)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("what is there is ", KindOfFile(info.st_mode), ", which isn't replaced"));
+          absl::StrCat("what is there is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
+    }
+    if (is_there && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+      return absl::FailedPreconditionError("a file is mounted there, which isn't replaced");
     }
     if (renameat(parent, temporary.c_str(), parent, name.c_str()) == 0) return absl::OkStatus();
-    if (errno == EBUSY) {
-      return absl::FailedPreconditionError("a file is mounted there, which can't be replaced");
-    }
     return ErrnoStatus(errno, "rename");
   }
 

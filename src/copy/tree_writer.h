@@ -33,7 +33,8 @@ struct WriteOptions {
 //
 // Whatever the stream says stays below the target: a name with "..", an absolute one, or one that
 // leads through a symbolic link is INVALID_ARGUMENT. A hard link is made only to a file of the same
-// stream. Devices, FIFOs and sockets are left out, and none that is there is replaced.
+// stream. Devices, FIFOs and sockets are left out; none that is there is replaced, nor is a file
+// that something is mounted on.
 absl::Status WriteTree(image::ArchiveReader& reader, const Place& place, const std::string& target,
                        const WriteOptions& options);
 

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -188,17 +190,16 @@ TEST_F(TreeWriterTest, ArchivesKeepOwnersAndModes) {
 
 TEST_F(TreeWriterTest, LinksThatAreSwappedMeanwhileLeadNowhere) {
   ASSERT_TRUE(dir_.root().MakeDirs("victim", 0755).ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("into/way", 0755).ok());
+  ASSERT_EQ(symlink(PathOf("victim").c_str(), PathOf("into/other").c_str()), 0);
   TarBuilder tree;
-  for (int i = 0; i < 100; ++i) tree.Dir("way").File(absl::StrCat("way/", i), "x");
-  const std::string way = PathOf("into/way");
-  const std::string aside = PathOf("into/aside");
+  // Each is on a way that has to be gone anew.
+  for (int i = 0; i < 100; ++i) tree.File(absl::StrCat("way/", i), "x").File("here", "");
   std::atomic<bool> done = false;
   std::thread swapper([&] {
     while (!done) {
-      rename(way.c_str(), aside.c_str());
-      symlink(PathOf("victim").c_str(), way.c_str());
-      unlink(way.c_str());
-      rename(aside.c_str(), way.c_str());
+      syscall(SYS_renameat2, AT_FDCWD, PathOf("into/way").c_str(), AT_FDCWD,
+              PathOf("into/other").c_str(), RENAME_EXCHANGE);
     }
   });
   const absl::Time end = absl::Now() + absl::Seconds(1);
