@@ -208,10 +208,9 @@ void AddCpCommand(CLI::App& app, CommandContext& context) {
       "other a path here (./NAME where the name has a colon) or -, a tar stream on standard input "
       "or output. A directory that is there takes the source under its own name; SOURCE/. is what "
       "is in a directory. Links are copied as links. A file is in its place whole or not at all. "
-      "Devices, FIFOs and sockets are left out, and nothing of the container's is run. Files get "
-      "the owner of who copies (root in a container) and no set-user-ID or set-group-ID bit, "
-      "unless "
-      "--archive is given.");
+      "Devices, FIFOs and sockets are left out, files that are mounted (/etc/hosts) aren't "
+      "replaced, and nothing of the container's is run. Files get the owner of who copies (root in "
+      "a container) and no set-user-ID or set-group-ID bit, unless --archive is given.");
   cp->add_option("source", arguments->from, "CONTAINER:PATH, a path here, or - for a tar stream")
       ->type_name("SOURCE")
       ->required();

@@ -73,8 +73,9 @@ Helper::Outcome Helper::Await(const std::function<bool()>& hurry) {
   absl::Time end = absl::InfiniteFuture();
   auto exit = child_.Wait(MonotonicNow() + kLook);
   while (!exit.ok() && MonotonicNow() < end) {
-    if (end == absl::InfiniteFuture() && hurry())
+    if (end == absl::InfiniteFuture() && hurry()) {
       end = MonotonicNow() + (gives_ ? absl::ZeroDuration() : kGrace);
+    }
     exit = child_.Wait(MonotonicNow() + kLook);
   }
   if (!exit.ok()) {
