@@ -10,7 +10,8 @@ pattern=${1:-plimsoll}
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# Processes by their program's name and, for monitors and runtimes, their arguments.
+# Processes by their program's name and, where PATTERN narrows it, their arguments, group and open
+# files: a monitor's argument is its container's id alone.
 for directory in /proc/[0-9]*; do
   pid=${directory#/proc/}
   [ "$pid" != "$$" ] || continue
@@ -18,7 +19,8 @@ for directory in /proc/[0-9]*; do
   program=${command%% *}
   case ${program##*/} in
     plimsoll | plimsolld | plimsoll-launch | plimsoll-exec | plimsoll-monitor | plimsoll-pause | crun | exe | skopeo)
-      if printf '%s' "$command" | grep -qE "$pattern"; then
+      held=$(cat "$directory/cgroup" 2>/dev/null; readlink "$directory"/fd/* 2>/dev/null || true)
+      if grep -qE "$pattern" <<<"$command"$'\n'"$held"; then
         echo "process $pid: ${command:0:160}" >>"$found"
       fi ;;
   esac
