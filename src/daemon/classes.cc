@@ -12,6 +12,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/resctrl.h"
@@ -142,6 +143,18 @@ absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& conf
   return compiled->warnings;
 }
 
+// A file that can't be read is told by its key, which has a place in the configuration.
+absl::Status CheckFiles(const qos::ClassesConfig& config) {
+  absl::Status faults;
+  const auto look = [&faults](absl::string_view type, const std::string& file) {
+    faults = AlsoTell(faults, Annotate(qos::LoadClassFile(file).status(),
+                                       absl::StrCat("classes.", type, ".config_file")));
+  };
+  if (config.rdt) look(qos::kRdt, config.rdt->config_file);
+  if (config.blockio) look(qos::kBlockio, config.blockio->config_file);
+  return faults;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
@@ -160,6 +173,7 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
 
 absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::string>* warnings) {
   if (config == qos::ClassesConfig()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(CheckFiles(config));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
   qos::ContainerFreezer freezer(cgroups.get(), nullptr);

@@ -207,6 +207,9 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   const RunResult checked = Run(Flags({"--check-config"}));
   EXPECT_EQ(checked.exit.code, 2);
   EXPECT_THAT(checked.err, HasSubstr("blockio.yaml"));
+  const std::string config = dir_.path() + "/config.yaml";
+  EXPECT_THAT(Run({PLIMSOLLD, "--config", config, "--check-config"}).err,
+              HasSubstr(config + ":2:13: classes.blockio.config_file: class file: open "));
   const RunResult started = Run(Flags());
   EXPECT_EQ(started.exit.code, 2);
   EXPECT_EQ(started.err, checked.err);

@@ -123,7 +123,7 @@ std::string Remedy(absl::string_view reason, absl::string_view reference) {
       asked.empty() || asked == registry
           ? absl::StrCat("list ", registry,
                          " under registries.insecure in the daemon's "
-                         "configuration")
+                         "configuration, which it reads again on SIGHUP")
           : absl::StrCat("set insecure = true for ", asked, " in registries.conf");
   return is_plain ? absl::StrCat("; it speaks plain HTTP: if it may, ", what)
                   : absl::StrCat("; add its authority to this machine's trusted ones, or ", what);
