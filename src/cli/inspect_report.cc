@@ -15,8 +15,8 @@ namespace {
 
 std::string TimeText(int64_t unix_nanos) {
   return unix_nanos == 0 ? "-"
-                         : absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixNanos(unix_nanos),
-                                            absl::LocalTimeZone());
+                         : absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
+                                            absl::FromUnixNanos(unix_nanos), absl::LocalTimeZone());
 }
 
 const char* StateText(cri::ContainerState state) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -45,7 +46,12 @@ absl::StatusOr<Item> TheOnly(const std::vector<const Item*>& found, absl::string
 
 absl::Status NotThere(absl::string_view kind, absl::string_view text,
                       const std::vector<std::string>& names, absl::string_view command) {
-  const std::string closest = ClosestWord(text, names);
+  std::string closest = ClosestWord(text, names);
+  // "tick" for "ticker".
+  const auto longer = std::find_if(names.begin(), names.end(), [text](const std::string& name) {
+    return text.size() >= 2 && absl::StartsWith(name, text);
+  });
+  if (closest.empty() && longer != names.end()) closest = *longer;
   return WithHint(absl::NotFoundError(absl::StrCat("there is no ", kind, " \"", text, "\"")),
                   closest.empty() ? absl::StrCat("`", command, "` lists what there is.")
                                   : absl::StrCat("Did you mean \"", closest, "\"? `", command,
@@ -131,6 +137,30 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
   });
 }
 
+namespace {
+
+// Of "POD/nothing": an error that has the names of the pod's containers. OK where there is no such
+// pod, or none of them.
+absl::Status NoneOfItsContainers(const std::vector<cri::PodSandbox>& pods,
+                                 const std::vector<cri::Container>& containers,
+                                 absl::string_view text) {
+  const size_t slash = text.rfind('/');
+  if (slash == absl::string_view::npos) return absl::OkStatus();
+  const auto pod = FindPod(pods, text.substr(0, slash));
+  if (!pod.ok()) return absl::OkStatus();
+  std::set<std::string> names;
+  for (const cri::Container& container : containers) {
+    if (container.pod_sandbox_id() == pod->id()) names.insert(container.metadata().name());
+  }
+  if (names.empty()) return absl::OkStatus();
+  return WithHint(
+      absl::NotFoundError(absl::StrCat("pod ", pod->metadata().name(), " has no container \"",
+                                       text.substr(slash + 1), "\"")),
+      absl::StrCat("It has: ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace
+
 absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
                                                   const std::vector<cri::Container>& containers,
                                                   absl::string_view text) {
@@ -148,6 +178,7 @@ absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSand
   const auto container = FindContainer(containers, pods, text);
   if (container.ok()) return *container;
   if (!absl::IsNotFound(container.status())) return container.status();
+  PLIMSOLL_RETURN_IF_ERROR(NoneOfItsContainers(pods, containers, text));
   std::vector<std::string> names;
   for (const cri::PodSandbox& item : pods) names.push_back(item.metadata().name());
   for (const cri::Container& item : containers) names.push_back(item.metadata().name());

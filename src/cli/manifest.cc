@@ -275,7 +275,7 @@ absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& f
   top.Required("apiVersion", version);
   if (!kind.empty() && !version.empty() && (kind != "Pod" || version != "v1")) {
     // Its fields are another kind's.
-    reader.Fail(node, "", absl::StrCat("is a ", version, " ", kind, "; only v1 Pod can be run"));
+    reader.Fail(node, "", absl::StrCat("is ", version, " ", kind, "; only v1 Pod can be run"));
     return reader.status();
   }
   if (const auto metadata = top.Get("metadata")) {

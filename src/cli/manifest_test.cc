@@ -364,7 +364,7 @@ TEST(Manifest, FalseAndEmptyAreNotRefused) {
 
 TEST(Manifest, OtherKindsAndBrokenYaml) {
   EXPECT_THAT(ErrorOf("apiVersion: apps/v1\nkind: Deployment\n"),
-              HasSubstr("is a apps/v1 Deployment; only v1 Pod can be run"));
+              HasSubstr("is apps/v1 Deployment; only v1 Pod can be run"));
   EXPECT_THAT(ErrorOf("kind: [Pod\n"), HasSubstr("pod.yaml:2:1: not valid YAML"));
   EXPECT_THAT(ErrorOf("just words\n"), HasSubstr("must be a mapping"));
   EXPECT_THAT(ErrorOf("apiVersion: v1\nkind: Pod\nmetadata: {name: Bad_Name}\nspec: {}\n"),
