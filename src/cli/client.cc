@@ -255,6 +255,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
     }
     absl::string_view path = absl::StripPrefix(address, "unix:");
     absl::ConsumePrefix(&path, "//");
+    if (!absl::StartsWith(path, "/")) {
+      return WithHint(
+          absl::InvalidArgumentError(absl::StrCat("address \"", address, "\" is not absolute")),
+          absl::StrCat("Three slashes begin an absolute path, as in unix:///", path));
+    }
     const absl::Status listening = ProbeSocket(std::string(path));
     if (listening.ok()) {
       PLIMSOLL_ASSIGN_OR_RETURN(SocketAddress socket, SocketAddressOf(std::string(path)));

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/problems.h"
@@ -39,12 +40,20 @@ void NoteManyCpus(const PodManifest& pod) {
   }
 }
 
+// "busybox" is a file as "pod.yaml" is; where there is none, an image may be meant.
+absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
+  if (!absl::IsNotFound(status) || absl::EndsWith(file, "yaml") || absl::EndsWith(file, "yml")) {
+    return status;
+  }
+  return WithHint(status, "plimsoll run takes files with manifests of pods, not images.");
+}
+
 absl::StatusOr<std::vector<PodManifest>> ReadAllManifests(const std::vector<std::string>& files) {
   std::vector<PodManifest> pods;
   absl::Status problems;
   for (const std::string& file : files) {
     absl::StatusOr<std::vector<PodManifest>> more = ReadManifests(file);
-    problems = AlsoTell(problems, more.status());
+    problems = AlsoTell(problems, OfManifest(more.status(), file));
     if (more.ok()) pods.insert(pods.end(), more->begin(), more->end());
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/closest_word.h"
 #include "base/status.h"
 #include "cli/cmd_cp.h"
@@ -75,10 +77,31 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+// Of an argument that is missing.
+std::string WhatIsMissing(const CLI::App& at, absl::string_view told) {
+  if (at.get_require_subcommand_min() > 0) {
+    return absl::StrCat(FullName(at), " is ", absl::StrJoin(SubcommandNames(at), ", "), ": which?");
+  }
+  const CLI::Option* name = at.get_option_no_throw("name");
+  if (told == "name is required" && absl::StrContains(name->get_type_name(), "CONTAINER")) {
+    return FullName(at) + ": which pod or container?";
+  }
+  return absl::StrCat(FullName(at), ": ", told);
+}
+
+// `plimsoll run -it busybox`, as of tools that run images.
+bool IsOptionForImages(absl::string_view word) {
+  for (const char* one : {"-i", "-t", "-it", "-ti", "--rm", "-f", "--name", "-v", "-p", "-e"}) {
+    if (word == one) return true;
+  }
+  return false;
+}
+
 int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
   std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
+  if (error.get_name() == "RequiredError") message = WhatIsMissing(at, error.what());
   // A bad value of an option also leaves words over, which are not to blame.
   const bool bad_value =
       error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
@@ -106,6 +129,9 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     }
     if (word == "--json" || word == "--yaml") {
       hint = absl::StrCat("Did you mean `-o ", word.substr(2), "`? ", hint);
+    }
+    if (at.get_name() == "run" && IsOptionForImages(word)) {
+      hint = absl::StrCat("It takes files with manifests of pods: plimsoll run pod.yaml. ", hint);
     }
     if (at.get_name() == "classes" && word == "assign") {
       hint = absl::StrCat("Did you mean `plimsoll assign`? ", hint);
@@ -195,6 +221,9 @@ void BuildApp(CLI::App& app, CommandContext& context) {
       "Talks to the daemon at --address. When none is given and none listens at the usual place, "
       "it starts one of its own for as long as it is needed.");
   app.formatter(std::make_shared<HelpFormatter>());
+  app.footer(
+      "PLIMSOLL_ADDRESS and PLIMSOLL_ROOT in the environment stand for --address and --root where "
+      "neither is given.");
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("-v,--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),

@@ -228,6 +228,30 @@ TEST(Command, AMissingCommandOfExecIsToldAsThat) {
   EXPECT_THAT(bare.err, AllOf(HasSubstr("command is required"), Not(HasSubstr("no option"))));
 }
 
+TEST(Command, WhatIsMissingIsAskedFor) {
+  for (const char* command : {"inspect", "wait", "assign"}) {
+    const Printed said = RunMain({command});
+    EXPECT_EQ(said.code, kExitUsage);
+    EXPECT_THAT(said.err, HasSubstr(absl::StrCat("plimsoll ", command, ": which pod")));
+  }
+  EXPECT_THAT(RunMain({"assign", "x"}).err, HasSubstr("plimsoll assign: classes is required"));
+  EXPECT_THAT(RunMain({"image"}).err, AllOf(HasSubstr("list"), HasSubstr("import")));
+}
+
+TEST(Command, RunTakesManifestsAndNotImages) {
+  const Printed image = RunMain({"run", "busybox"});
+  EXPECT_EQ(image.code, kExitOwnFailure);
+  EXPECT_THAT(image.err, HasSubstr("not images"));
+  for (const char* option : {"-it", "--rm", "-f"}) {
+    EXPECT_THAT(RunMain({"run", option, "busybox"}).err, HasSubstr("plimsoll run pod.yaml"));
+  }
+}
+
+TEST(Command, AnAddressIsAbsolute) {
+  EXPECT_THAT(RunMain({"ps", "--address", "unix://tmp/x"}).err,
+              AllOf(HasSubstr("is not absolute"), HasSubstr("unix:///tmp/x")));
+}
+
 TEST(Command, FormsOfOutputAreTakenAndRefused) {
   const std::string nowhere = "unix:///nowhere/plimsoll.sock";
   EXPECT_EQ(RunMain({"--address", nowhere, "ps", "-o=json"}).code, kExitError) << "no daemon";
@@ -353,7 +377,8 @@ TEST(Command, WhichPodsToStopOrRemoveIsSaid) {
 }
 
 TEST(Command, HelpIsForTheCommandAndOnStandardOutput) {
-  EXPECT_THAT(RunMain({"--help"}).out, HasSubstr("Usage: plimsoll [OPTIONS]"));
+  EXPECT_THAT(RunMain({"--help"}).out,
+              AllOf(HasSubstr("Usage: plimsoll [OPTIONS]"), HasSubstr("PLIMSOLL_ROOT")));
   const Printed help = RunMain({"image", "import", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("--name"));
@@ -666,6 +691,11 @@ TEST(Lookup, NamesAndPrefixes) {
   EXPECT_TRUE(absl::IsNotFound(missing));
   EXPECT_THAT(HintOf(FindContainer(containers, pods, "bakcup").status()),
               HasSubstr("Did you mean \"backup\"?"));
+  EXPECT_THAT(HintOf(FindPodOrContainer(pods, containers, "bac").status()),
+              HasSubstr("Did you mean \"backup\"?"));
+  const absl::Status none = FindPodOrContainer(pods, containers, "db/nosuch").status();
+  EXPECT_THAT(std::string(none.message()), HasSubstr("pod db has no container \"nosuch\""));
+  EXPECT_THAT(HintOf(none), HasSubstr("app, backup"));
   const absl::Status a_pod = FindContainer(containers, pods, "db").status();
   EXPECT_THAT(std::string(a_pod.message()), HasSubstr("\"db\" is a pod"));
   EXPECT_THAT(HintOf(a_pod), HasSubstr("db/app, db/backup"));

@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
 #include "cli/detach_keys.h"
+#include "cli/errors.h"
 #include "cli/web_socket.h"
 
 namespace plimsoll::cli {
@@ -57,7 +58,8 @@ class RawTerminal {
  public:
   absl::Status Begin() {
     if (tcgetattr(STDIN_FILENO, &before_) != 0) {
-      return absl::FailedPreconditionError("standard input is no terminal");
+      return WithHint(absl::FailedPreconditionError("standard input is no terminal"),
+                      "Without -t, -i passes on what comes through a pipe.");
     }
     termios raw = before_;
     cfmakeraw(&raw);
