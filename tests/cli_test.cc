@@ -322,7 +322,7 @@ TEST_F(CliTest, PruneRemovesWhatEndedAndNothingElse) {
   EXPECT_THAT(Plimsoll({"pods"}).out, HasSubstr("ended"));
   const RunResult pruned = Plimsoll({"prune", "--yes"});
   EXPECT_EQ(pruned.exit.code, 0) << pruned.err;
-  EXPECT_THAT(pruned.out, AllOf(HasSubstr("removed 1 pods"), HasSubstr("freed")));
+  EXPECT_THAT(pruned.out, AllOf(HasSubstr("removed 1 pod and"), HasSubstr("freed")));
   EXPECT_THAT(Plimsoll({"pods"}).out, AllOf(HasSubstr("lasting"), Not(HasSubstr("ended"))));
   EXPECT_THAT(Plimsoll({"images"}).out, HasSubstr("busybox"));
   EXPECT_EQ(Plimsoll({"stop", "-t", "0", "--all"}).out, "default/lasting\n");
