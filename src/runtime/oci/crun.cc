@@ -91,9 +91,15 @@ Crun::Crun(std::string version, UniqueFd program, FsRoot state)
       executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
       state_(std::move(state)) {}
 
+const std::string& Crun::executable() const {
+  // What can't be renewed tells its error when it is executed.
+  RenewIfTouched(program_.get(), kMemfdName).IgnoreError();
+  return executable_;
+}
+
 Command Crun::MakeCommand(const std::vector<std::string>& arguments) const {
   Command command;
-  command.executable = executable_;
+  command.executable = executable();
   command.argv = {"crun", absl::StrCat("--root=", state_.path())};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   return command;

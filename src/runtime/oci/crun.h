@@ -38,7 +38,7 @@ class Crun {
   const std::string& version() const { return version_; }  // "crun 1.8.1"
   bool IsAtLeast(int major, int minor) const;
   // Path of the copy: /proc/<this process>/fd/<n>. Good while this object lives.
-  const std::string& executable() const { return executable_; }
+  const std::string& executable() const;
   const FsRoot& state() const { return state_; }
   // `crun --root=<state> ARGUMENTS`.
   Command MakeCommand(const std::vector<std::string>& arguments) const;

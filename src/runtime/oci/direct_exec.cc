@@ -22,6 +22,9 @@
 namespace plimsoll::runtime {
 namespace {
 
+// As /proc/<pid>/exe shows it: "/memfd:plimsoll-exec (deleted)".
+constexpr char kMemfdName[] = "plimsoll-exec";
+
 constexpr char kMount[] = "sys/fs/cgroup";
 constexpr size_t kMaxTemplate = 8 << 20;
 
@@ -84,7 +87,7 @@ bool Has(absl::string_view plan, absl::string_view beginning) {
 
 absl::StatusOr<std::unique_ptr<DirectExec>> DirectExec::Load(const std::string& program,
                                                              FsRoot bundles) {
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, "plimsoll-exec"));
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kMemfdName));
   return std::unique_ptr<DirectExec>(new DirectExec(std::move(copy), std::move(bundles)));
 }
 
@@ -161,6 +164,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text() + *text));
   PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
   Command command;
+  PLIMSOLL_RETURN_IF_ERROR(RenewIfTouched(program_.get(), kMemfdName));
   command.executable = executable_;
   command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {"plimsoll-exec", std::string(id)};

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -279,6 +280,28 @@ TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
   }
   // It may have room again.
   EXPECT_TRUE(absl::IsAborted(machine_.runtime().Exec("a", machine_.group("a"), request).status()));
+}
+
+// Takes their modes from the programs in memory, as the root of a container may that sees them.
+void SpoilPrograms() {
+  int spoiled = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (!absl::StartsWith(target, "/memfd:plimsoll-")) continue;
+    ASSERT_EQ(chmod(entry.path().c_str(), 0), 0) << target;
+    ++spoiled;
+  }
+  EXPECT_GE(spoiled, 1);
+}
+
+TEST_P(DirectExecTest, ProgramsThatAContainerHasSpoiledAreRenewed) {
+  SpoilPrograms();
+  ASSERT_NO_FATAL_FAILURE(Create(GetParam()));
+  SpoilPrograms();
+  EXPECT_EQ(Run(machine_.runtime(), {"echo", "here"}), "0\nhere\n\n");
+  SpoilPrograms();
+  EXPECT_EQ(Run(*by_crun_, {"echo", "here"}), "0\nhere\n\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(OneShape, DirectExecTest,
