@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -384,6 +385,20 @@ TEST_F(SecurityTest, TheRootFilesystemIsNeverMountedOnTheHost) {
   for (const std::string& mount : MountsBelow(node_.directory())) {
     EXPECT_THAT(mount, Not(HasSubstr("rootfs")));
   }
+}
+
+// Its root may change the mode of whatever it has open.
+TEST_F(SecurityTest, StandardInputIsNotTheMachinesNullDevice) {
+  struct stat machines = {};
+  ASSERT_EQ(stat("/dev/null", &machines), 0);
+  const std::string machines_node = absl::StrCat(machines.st_dev, ":", machines.st_ino, " 1:3\n");
+  const std::string look = "stat -L -c '%d:%i %t:%T' /proc/self/fd/0";
+  const std::string id = Start(RunPod(), Shell(absl::StrCat(look, "; sleep 1000")));
+  ASSERT_TRUE(Eventually([&] { return !Output(id).empty(); }));
+  EXPECT_THAT(Output(id), EndsWith(" 1:3\n"));
+  EXPECT_NE(Output(id), machines_node);
+  EXPECT_THAT(ExecOutput(id, look), EndsWith(" 1:3\n"));
+  EXPECT_NE(ExecOutput(id, look), machines_node);
 }
 
 TEST_F(SecurityTest, DevicesAreGivenByNameOnly) {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@
 #include "base/child_reaper.h"
 #include "base/fault_injection.h"
 #include "base/monotonic_time.h"
+#include "base/null_device.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -55,15 +57,26 @@ class DescriptorPlan {
       if (to < 3) named[static_cast<size_t>(to)] = true;
       moved_.push_back(std::move(moved));
     }
-    for (int fd = 0; fd < 3; ++fd) {
-      if (named[static_cast<size_t>(fd)]) continue;
-      posix_spawn_file_actions_addopen(actions_, fd, "/dev/null", O_RDWR, 0);
-    }
+    PLIMSOLL_RETURN_IF_ERROR(AddNull(named, highest));
     posix_spawn_file_actions_addclosefrom_np(actions_, highest + 1);
     return absl::OkStatus();
   }
 
  private:
+  // For the standard streams that are not `named`.
+  absl::Status AddNull(const std::vector<bool>& named, int highest) {
+    if (!absl::c_linear_search(named, false)) return absl::OkStatus();
+    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd device, OpenNullDevice());
+    UniqueFd moved(fcntl(device.get(), F_DUPFD_CLOEXEC, highest + 1));
+    if (!moved.valid()) return ErrnoStatus(errno, "duplicate a null device");
+    for (int fd = 0; fd < 3; ++fd) {
+      if (named[static_cast<size_t>(fd)]) continue;
+      posix_spawn_file_actions_adddup2(actions_, moved.get(), fd);
+    }
+    moved_.push_back(std::move(moved));
+    return absl::OkStatus();
+  }
+
   posix_spawn_file_actions_t* actions_;
   std::vector<UniqueFd> moved_;
 };

@@ -35,7 +35,8 @@ struct Command {
   std::string executable;         // absolute path to run; empty: argv[0]
   std::vector<std::string> environment = {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
-  // (descriptor here, descriptor number there). 0, 1 and 2 are /dev/null unless named.
+  // (descriptor here, descriptor number there). 0, 1 and 2 are a null device of the child's own
+  // (OpenNullDevice) unless named.
   std::vector<std::pair<int, int>> descriptors;
   std::string working_directory;  // empty: this process's
   bool new_session = false;       // setsid(2)

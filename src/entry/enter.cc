@@ -124,8 +124,7 @@ void EnterNamespaces(const Plan& plan, int flags, int report) {
   close(plan.init);
 }
 
-// The user's from now on, who may open /dev/stdout again. Only what was made for this command: the
-// null device is the host's.
+// The user's from now on, who may open /dev/stdout again. A null device is open to all.
 bool GiveStreams(const Plan& plan) {
   for (int stream = 0; stream < 3; ++stream) {
     struct stat info = {};

@@ -19,6 +19,7 @@
 #include "monitor/console.h"
 #include "monitor/fail.h"
 #include "monitor/launch.h"
+#include "monitor/protocol.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -135,8 +136,9 @@ bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creati
 void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, OutputStream* err,
                      Creation* creation) {
   const bool terminal = plan.Has("terminal");
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0) return Say(creation, "open /dev/null");
+  // This process's own, not the machine's: the container's root may change the node's mode.
+  const int null = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kSyncDescriptor + 1);
+  if (null < 0) return Say(creation, "duplicate standard input");
   const int console = terminal ? ListenForConsole() : -1;
   if (terminal && console < 0) return Say(creation, "listen for the terminal");
   // With a terminal the container has no use for these: then they carry the runtime's own words.

@@ -22,8 +22,10 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // All of a process that the OCI runtime sets, without what differs from one to the next.
 constexpr char kLook[] =
@@ -142,6 +144,19 @@ TEST_P(SameAsCrunTest, TheCommandHasTheSame) {
       "echo \"${line%exec-*}\"; done; id";
   EXPECT_EQ(Run(machine_.runtime(), {"/bin/sh", "-c", limited}, absl::Seconds(60)),
             Run(*by_crun_, {"/bin/sh", "-c", limited}, absl::Seconds(60)));
+}
+
+// The container's root may change the mode of whatever the command has open.
+TEST_P(SameAsCrunTest, StandardInputIsNotTheMachinesNullDevice) {
+  ASSERT_NO_FATAL_FAILURE(Create(GetParam()));
+  const std::vector<std::string> look = {"/bin/sh", "-c", "stat -L -c %d:%i: /proc/self/fd/0"};
+  struct stat machines = {};
+  ASSERT_EQ(stat("/dev/null", &machines), 0);
+  for (ContainerRuntime* runtime : {by_crun_.get(), &machine_.runtime()}) {
+    const std::string said = Run(*runtime, look);
+    EXPECT_THAT(said, AllOf(StartsWith("0\n"), HasSubstr(":")));
+    EXPECT_THAT(said, Not(HasSubstr(absl::StrCat(machines.st_dev, ":", machines.st_ino, ":"))));
+  }
 }
 
 TEST_P(SameAsCrunTest, ATerminalIsTheSame) {

@@ -1,0 +1,61 @@
+#include "base/null_device.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll {
+namespace {
+
+struct stat InfoOf(int fd) {
+  struct stat info = {};
+  EXPECT_EQ(fstat(fd, &info), 0);
+  return info;
+}
+
+TEST(NullDeviceTest, IsOneToReadAndWrite) {
+  const mode_t before = umask(077);
+  const absl::StatusOr<UniqueFd> device = OpenNullDevice();
+  umask(before);
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ(InfoOf(device->get()).st_rdev, makedev(1, 3));
+  EXPECT_EQ(InfoOf(device->get()).st_mode, S_IFCHR | 0666);
+  char byte = 0;
+  EXPECT_EQ(write(device->get(), "x", 1), 1);
+  EXPECT_EQ(read(device->get(), &byte, 1), 0);
+  // As a shell does with /dev/stdin.
+  const UniqueFd again(open(absl::StrCat("/proc/self/fd/", device->get()).c_str(), O_RDWR));
+  EXPECT_TRUE(again.valid());
+  EXPECT_NE(fcntl(device->get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(NullDeviceTest, IsNobodyElses) {
+  struct stat machines = {};
+  ASSERT_EQ(stat("/dev/null", &machines), 0);
+  std::vector<UniqueFd> devices(20);
+  std::vector<std::thread> threads;
+  for (UniqueFd& device : devices) {
+    threads.emplace_back([&device] {
+      absl::StatusOr<UniqueFd> made = OpenNullDevice();
+      ASSERT_TRUE(made.ok()) << made.status();
+      device = *std::move(made);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_NE(InfoOf(devices[0].get()).st_dev, machines.st_dev);
+  ASSERT_EQ(fchmod(devices[0].get(), 0), 0);
+  for (size_t i = 1; i < devices.size(); ++i) {
+    EXPECT_EQ(InfoOf(devices[i].get()).st_mode, S_IFCHR | 0666);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
