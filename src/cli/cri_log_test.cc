@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -182,6 +183,21 @@ TEST_F(LogReaderTest, MuxPrefixesAndFinishesCompletely) {
   }
   EXPECT_THAT(written, ::testing::UnorderedElementsAre("O worker | two\n", "O web    | one\n",
                                                        "E web    | tail\n", "E done\n"));
+}
+
+TEST_F(LogReaderTest, MuxWritesTogetherWhatCameAtOnce) {
+  for (int i = 0; i < 1000; ++i) Append(Entry("stdout", "F", "line"), "web.log");
+  size_t writes = 0;
+  std::string all;
+  {
+    LogMux mux(*FsRoot::Open("/"), /*colour=*/false, [&](absl::string_view text, bool) {
+      ++writes;
+      all.append(text.data(), text.size());
+    });
+    mux.Finish(mux.Add("web", dir_.path() + "/web.log"));
+  }
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 1000);
+  EXPECT_LE(writes, 2u);
 }
 
 }  // namespace

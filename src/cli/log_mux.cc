@@ -18,7 +18,7 @@ constexpr std::array<const char*, 6> kColours = {"\x1b[36m", "\x1b[33m", "\x1b[3
 }  // namespace
 
 LogMux::LogMux(FsRoot root, bool colour, Write write)
-    : root_(std::move(root)), colour_(colour), write_(std::move(write)) {
+    : root_(std::move(root)), colour_(colour), out_(std::move(write)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -52,12 +52,14 @@ void LogMux::Finish(int handle) {
                          ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); };
   source.reader.ReadAll(write).IgnoreError();
   source.reader.Flush(write);
+  out_.Flush();
   sources_.erase(it);
 }
 
 void LogMux::Say(absl::string_view line) {
   absl::MutexLock lock(&mutex_);
-  write_(absl::StrCat(line, "\n"), /*is_stderr=*/true);
+  out_.Add(absl::StrCat(line, "\n"), /*is_stderr=*/true);
+  out_.Flush();
 }
 
 void LogMux::Loop() {
@@ -67,6 +69,7 @@ void LogMux::Loop() {
   while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kPollInterval)) {
     more = false;
     for (auto& [handle, source] : sources_) more |= Drain(*source);
+    out_.Flush();
   }
 }
 
@@ -81,7 +84,7 @@ void LogMux::WriteLine(const Source& source, const LogLine& line) {
   std::string prefix = source.name;
   prefix.append(width_ - std::min(width_, prefix.size()), ' ');
   if (colour_) prefix = absl::StrCat(kColours[source.colour], prefix, "\x1b[0m");
-  write_(absl::StrCat(prefix, " | ", line.text, "\n"), line.stream == LogStream::kStderr);
+  out_.Add(absl::StrCat(prefix, " | ", line.text, "\n"), line.stream == LogStream::kStderr);
 }
 
 }  // namespace plimsoll::cli

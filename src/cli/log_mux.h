@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_CLI_LOG_MUX_H_
 #define PLIMSOLL_CLI_LOG_MUX_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,14 +12,16 @@
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "cli/cri_log.h"
+#include "cli/line_buffer.h"
 
 namespace plimsoll::cli {
 
 // Prefixes every line with who wrote it. Thread-safe; one thread of its own reads the files.
 class LogMux {
  public:
-  // Called with whole lines, one call at a time; `is_stderr` is the stream they were written to.
-  using Write = std::function<void(absl::string_view text, bool is_stderr)>;
+  // Called with whole lines, as many as came at once, one call at a time; `is_stderr` is the stream
+  // they were written to.
+  using Write = LineBuffer::Write;
 
   // `root` is "/". `colour`: prefixes in a colour of each container's own.
   LogMux(FsRoot root, bool colour, Write write);
@@ -50,7 +51,7 @@ class LogMux {
   const FsRoot root_;
   const bool colour_;
   absl::Mutex mutex_;
-  const Write write_ ABSL_GUARDED_BY(mutex_);
+  LineBuffer out_ ABSL_GUARDED_BY(mutex_);
   std::map<int, std::unique_ptr<Source>> sources_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, size_t> colours_ ABSL_GUARDED_BY(mutex_);
   size_t width_ ABSL_GUARDED_BY(mutex_) = 0;
