@@ -106,6 +106,12 @@ TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
   absl::SleepFor(absl::Seconds(1));  // by then the daemon has been asked
   EXPECT_EQ(stop.Interrupt(), 130);
   EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
+  EXPECT_THAT(stop.printed(), ::testing::Not(HasSubstr("plimsoll stop")));
+  WatchedProgram of_pod(PlimsollCommand({"stop", "-t", "60s", pod}).argv, OpenPipe());
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_EQ(of_pod.Interrupt(), 130);
+  EXPECT_THAT(of_pod.printed(), HasSubstr("plimsoll stop " + pod));
+  EXPECT_TRUE(StopContainer(container, 0).ok());
   EXPECT_EQ(AwaitExit(container).exit_code(), 137);
 }
 

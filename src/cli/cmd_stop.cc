@@ -43,6 +43,23 @@ absl::Status OnPodOrContainer(
   return on_container(std::get<cri::Container>(found));
 }
 
+// A pod is stopped once its containers are, which nobody waits for any more.
+void NoteInterrupted(const Inventory& inventory, const std::vector<std::string>& names,
+                     const std::vector<absl::Status>& results) {
+  PrintNote(
+      "plimsoll: interrupted; the daemon goes on with what it has begun to stop, as `plimsoll "
+      "ps` shows\n");
+  std::string pods;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!results[i].ok() && FindPod(inventory.pods, names[i]).ok()) {
+      absl::StrAppend(&pods, " ", ShellQuote(names[i]));
+    }
+  }
+  if (pods.empty()) return;
+  PrintNote(absl::StrCat("  Of a pod it is the containers alone. For the rest: plimsoll stop", pods,
+                         "\n"));
+}
+
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "stop"));
   Interrupts interrupts;  // before gRPC starts its threads
@@ -69,9 +86,7 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
         });
   });
   if (client->abandoned()) {
-    PrintNote(
-        "plimsoll: interrupted; the daemon goes on with what it has begun to stop, as `plimsoll "
-        "ps` shows\n");
+    NoteInterrupted(inventory, names, results);
     return kExitInterrupted;
   }
   std::map<std::string, absl::Status> by_name;
