@@ -192,6 +192,12 @@ struct Client::Connection {
                          silent = false;
                          PrintNote("plimsoll: the daemon answers again\n");
                        }}};
+  // Streams without an end, which may be silent for good reasons: the daemon is never asked whether
+  // it answers.
+  CallWatch streams{{.patience = absl::InfiniteDuration(),
+                     .answers = [] { return true; },
+                     .silent = nullptr,
+                     .back = nullptr}};
 };
 
 template <typename Request>
@@ -235,6 +241,7 @@ bool Client::AwaitDaemon() {
 
 void Client::Abandon() {
   connection_->watch.Abandon();
+  connection_->streams.Abandon();
 }
 
 bool Client::abandoned() const {
@@ -531,9 +538,8 @@ absl::StatusOr<node::ImageProgress::Done> Client::ImportImage(
 absl::Status Client::ListEvents(uint64_t since, bool follow,
                                 const std::function<bool(const node::Event&)>& event) {
   grpc::ClientContext context;
-  // A list that goes on may be silent for good reasons.
-  std::optional<CallWatch::Call> call;
-  if (!follow) call.emplace(&connection_->watch, [&context] { context.TryCancel(); });
+  const CallWatch::Call call(follow ? &connection_->streams : &connection_->watch,
+                             [&context] { context.TryCancel(); });
   node::ListEventsRequest request;
   request.set_since(since);
   request.set_follow(follow);
@@ -550,6 +556,7 @@ absl::Status Client::WatchTopology(
     const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology) {
   grpc::ClientContext context;
   context.AddMetadata(plimsoll::cri::kObserverMetadata, "1");
+  const CallWatch::Call call(&connection_->streams, [&context] { context.TryCancel(); });
   const auto reader = connection_->runtime->GetDynamicRuntimeConfig(&context, {});
   cri::DynamicRuntimeConfigResponse message;
   bool enough = false;

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "cli/amount.h"
 #include "cli/command.h"
+#include "cli/event_watch.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/pod_runner.h"
@@ -148,6 +149,11 @@ Patience WhileTheDaemonIsAway() {
           .back = [] { PrintNote("plimsoll: the daemon is back\n"); }};
 }
 
+bool MayEndAContainer(const node::Event& event) {
+  return event.type() == "ContainerStopped" || event.type() == "ContainerRemoved" ||
+         event.type() == "Recovered";
+}
+
 absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& arguments,
                             const std::vector<PodManifest>& pods, Interrupts& interrupts,
                             Client& client, std::atomic<bool>& begun) {
@@ -160,6 +166,8 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // it can wait
+  PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
+  const EventWatch events(std::move(own_client), MayEndAContainer);
   begun = true;
   std::vector<PodOutcome> outcomes(pods.size());
   {
@@ -180,6 +188,7 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
       options.state_directory = daemon.state_directory();
       options.pod_class_types = pod_class_types;
       options.interrupts = [&interrupts] { return interrupts.count(); };
+      options.events = &events;
       threads.emplace_back([&, i, options = std::move(options)] {
         outcomes[i] = PodRunner(client, logs, root, pods[i], options).Run();
       });

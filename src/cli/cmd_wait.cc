@@ -3,9 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/event_watch.h"
 #include "cli/lookup.h"
 #include "cli/message_json.h"
 #include "cli/pod_lifecycle.h"
@@ -25,8 +26,6 @@ struct Awaited {
   cri::Container container;
   std::string name;  // "pod/container"
 };
-
-constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 
 // Each once, in the order of the names; of a pod in that of their making.
 absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
@@ -55,9 +54,10 @@ absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
   return awaited;
 }
 
-absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const Awaited& awaited,
-                                              absl::Time deadline) {
+absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const EventWatch& events,
+                                              const Awaited& awaited, absl::Time deadline) {
   for (;;) {
+    const uint64_t seen = events.news();
     const auto response = client.ContainerStatus(awaited.container.id());
     if (absl::IsNotFound(response.status())) {
       return absl::NotFoundError(
@@ -65,12 +65,13 @@ absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const Awaited& awa
     }
     PLIMSOLL_RETURN_IF_ERROR(response.status());
     if (response->status().state() == cri::CONTAINER_EXITED) return response->status();
-    if (absl::Now() >= deadline) {
+    const absl::Duration left = deadline - MonotonicNow();
+    if (left <= absl::ZeroDuration()) {
       return WithHint(absl::DeadlineExceededError(
                           absl::StrCat("container ", awaited.name, " has not ended in time")),
                       "It goes on. A longer --timeout, or none, waits for it.");
     }
-    absl::SleepFor(kPollInterval);
+    events.Await(seen, std::min(left, kLookAnyway));
   }
 }
 
@@ -84,11 +85,18 @@ absl::StatusOr<int> Wait(const CommandContext& context, const WaitArguments& arg
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Awaited> awaited,
                             FindAwaited(inventory, arguments.names));
   const absl::Time deadline = arguments.timeout_s > 0
-                                  ? absl::Now() + absl::Seconds(arguments.timeout_s)
+                                  ? MonotonicNow() + absl::Seconds(arguments.timeout_s)
                                   : absl::InfiniteFuture();
+  PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
+  const EventWatch events(std::move(own_client), [&awaited](const node::Event& event) {
+    return std::any_of(awaited.begin(), awaited.end(), [&event](const Awaited& one) {
+      return one.container.id() == event.container_id();
+    });
+  });
   Json document = {{"containers", Json::array()}};
   for (const Awaited& one : awaited) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const cri::ContainerStatus status, AwaitEnd(*client, one, deadline));
+    PLIMSOLL_ASSIGN_OR_RETURN(const cri::ContainerStatus status,
+                              AwaitEnd(*client, events, one, deadline));
     if (!context.for_programs()) {
       Print(awaited.size() == 1 ? absl::StrCat(status.exit_code(), "\n")
                                 : absl::StrCat(status.exit_code(), "  ", one.name, "\n"));

@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/printable.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "cli/errors.h"
+#include "cli/event_watch.h"
 #include "cli/host.h"
 #include "cli/pod_name_lock.h"
 #include "cli/sub_path.h"
@@ -286,7 +288,18 @@ absl::Status PodRunner::RunInit(Member& member) {
   }
 }
 
+bool PodRunner::LookIsDue() {
+  if (options_.events == nullptr) return true;
+  const uint64_t news = options_.events->news();
+  const absl::Time now = MonotonicNow();
+  if (news == seen_news_ && now < look_at_) return false;
+  seen_news_ = news;
+  look_at_ = now + kLookAnyway;
+  return true;
+}
+
 absl::Status PodRunner::Refresh() {
+  if (!LookIsDue()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client_.ListContainers(outcome_.sandbox_id));
   for (Member& member : members_) {
     if (!member.running) continue;

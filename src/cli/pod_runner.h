@@ -19,6 +19,8 @@
 
 namespace plimsoll::cli {
 
+class EventWatch;
+
 // Time between restarts of a container that ends: doubled each time, forgotten after a long run.
 absl::Duration RestartDelay(int restarts);
 
@@ -31,6 +33,8 @@ struct RunnerOptions {
   // Class types of pods that the daemon has (see PodContext).
   std::set<std::string> pod_class_types;
   std::function<int()> interrupts;  // 1: stop, 2: kill
+  // Tells of the ends of containers; null: the daemon is asked all the time.
+  const EventWatch* events = nullptr;
 };
 
 struct ContainerOutcome {
@@ -96,7 +100,9 @@ class PodRunner {
   // An init container may have made what a subPath names, so they are looked up late.
   absl::Status ResolveSubPaths(const Member& member);
   absl::Status Supervise();
-  absl::Status Refresh();  // looks for containers that have exited
+  // Whether a container may have ended since the last look.
+  bool LookIsDue();
+  absl::Status Refresh();  // looks, if it is due, for containers that have exited
   absl::Status AfterExit(Member& member);
   bool ShouldRestart(const Member& member) const;
   void ScheduleRestart(Member& member);
@@ -127,7 +133,9 @@ class PodRunner {
   PodConfigs configs_;
   std::vector<Member> members_;
   PodOutcome outcome_;
-  uint64_t last_event_ = 0;     // that was looked at for warnings
+  uint64_t seen_news_ = 0;                     // of options_.events
+  absl::Time look_at_ = absl::InfinitePast();  // without news too
+  uint64_t last_event_ = 0;                    // that was looked at for warnings
   bool start_refused_ = false;  // of a program that can't be executed: nothing is to be waited for
   bool asked_for_sandbox_ = false;  // and it is not known to have failed
 };
