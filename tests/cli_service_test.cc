@@ -1,7 +1,9 @@
 // The command line beside a plimsolld that somebody else runs.
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
+#include "harness/metrics.h"
 #include "harness/node.h"
 #include "harness/watched_program.h"
 
@@ -25,6 +28,8 @@ using ::testing::HasSubstr;
 
 class CliServiceTest : public NodeTest {
  protected:
+  explicit CliServiceTest(const std::string& config = "") : NodeTest(config) {}
+
   Command PlimsollCommand(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--address", node_.address()});
     return {.argv = std::move(arguments)};
@@ -100,9 +105,10 @@ TEST_F(CliServiceTest, EventsForProgramsAreADocumentAndAStreamIsLines) {
 }
 
 TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
-  const std::string container = Start(RunPod(), Shell("trap '' TERM; echo up; sleep 1000"));
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("trap '' TERM; echo up; sleep 1000"));
   ASSERT_TRUE(Eventually([&] { return absl::StrContains(Output({"logs", container}), "up"); }));
-  WatchedProgram stop(PlimsollCommand({"stop", "-t", "5s", container}).argv, OpenPipe());
+  WatchedProgram stop(PlimsollCommand({"stop", "-t", "60s", container}).argv, OpenPipe());
   absl::SleepFor(absl::Seconds(1));  // by then the daemon has been asked
   EXPECT_EQ(stop.Interrupt(), 130);
   EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
@@ -136,6 +142,85 @@ TEST_F(CliServiceTest, EventsNamePodAndContainerAlsoWhenTheyAreGone) {
   EXPECT_TRUE(told(Output({"events"}), "ContainerStopped")) << Output({"events"});
   Output({"rm", "--force", pod});
   EXPECT_TRUE(told(Output({"events"}), "ContainerStopped")) << Output({"events"});
+}
+
+// Of a log that is longer than the memory that the command may have.
+TEST_F(CliServiceTest, TheTailOfAHugeLogIsRead) {
+  const std::string container = Start(RunPod(), Shell("echo one; echo two; echo three"));
+  const std::string log = AwaitExit(container).log_path();
+  const auto lines = Host().Read(log);
+  ASSERT_TRUE(lines.ok()) << lines.status();
+  const UniqueFd file = *Host().OpenFile(log, O_WRONLY | O_TRUNC);
+  constexpr off_t kHole = off_t{3} << 30;
+  const std::string end = absl::StrCat("\n", *lines);
+  ASSERT_EQ(pwrite(file.get(), end.data(), end.size(), kHole), static_cast<ssize_t>(end.size()));
+  Command command = PlimsollCommand({"logs", "--tail", "2", container});
+  command.argv.insert(command.argv.begin(),
+                      {"/bin/sh", "-c", "ulimit -v 2000000 && exec \"$@\"", "sh"});
+  const auto tail = RunProgram(command, {.timeout = Patience(absl::Seconds(60))});
+  ASSERT_TRUE(tail.ok()) << tail.status();
+  EXPECT_EQ(tail->out, "two\nthree\n") << tail->err;
+  EXPECT_EQ(tail->exit.code, 0) << tail->err;
+}
+
+constexpr char kStatusCalls[] =
+    "plimsoll_rpc_total{code=\"OK\",method=\"ContainerStatus\",service=\"RuntimeService\"}";
+constexpr char kListCalls[] =
+    "plimsoll_rpc_total{code=\"OK\",method=\"ListContainers\",service=\"RuntimeService\"}";
+
+class CliEventsTest : public CliServiceTest {
+ protected:
+  CliEventsTest() : CliServiceTest(MetricsConfig()) {}
+
+  // Calls of a method that were made while the command ran.
+  double CallsDuring(const char* method, std::vector<std::string> arguments) {
+    const double before = std::max(0.0, MetricValue(method));
+    out_ = Output(std::move(arguments));
+    return MetricValue(method) - before;
+  }
+
+  std::string out_;
+};
+
+TEST_F(CliEventsTest, WhoWaitsFollowsEventsInsteadOfAsking) {
+  const std::string pod = RunPod();
+  EXPECT_LE(CallsDuring(kStatusCalls, {"wait", Start(pod, Shell("sleep 3; exit 7"))}), 8);
+  EXPECT_EQ(out_, "7\n");
+  EXPECT_LE(CallsDuring(kStatusCalls, {"logs", "-f", Start(pod, Shell("sleep 3; echo end"))}), 8);
+  EXPECT_EQ(out_, "end\n");
+}
+
+TEST_F(CliEventsTest, ARunFollowsEventsInsteadOfAsking) {
+  const std::string manifest = files_.path() + "/pod.yaml";
+  ASSERT_TRUE(Host()
+                  .ReplaceFile(manifest,
+                               "apiVersion: v1\nkind: Pod\nmetadata: {name: patient}\nspec:\n"
+                               "  restartPolicy: Never\n  containers:\n  - name: a\n"
+                               "    image: busybox\n    imagePullPolicy: Never\n"
+                               "    command: [/bin/sh, -c, sleep 3; echo end]\n")
+                  .ok());
+  EXPECT_LE(CallsDuring(kListCalls, {"run", "-q", manifest}), 12);
+}
+
+TEST_F(CliEventsTest, AWaitSurvivesItsDaemon) {
+  const std::string pod = RunPod();
+  const std::string first = Start(pod, Shell("sleep 4.321; exit 4"));
+  const std::string second = Start(pod, Shell("sleep 1000"));
+  WatchedProgram wait(PlimsollCommand({"wait", first, second}).argv, OpenPipe());
+  absl::SleepFor(absl::Seconds(1));  // by then it waits
+  node_.KillDaemon();
+  EXPECT_TRUE(wait.Await([](const std::string& printed) {
+    return absl::StrContains(printed, "the daemon has gone");
+  })) << wait.printed();
+  // Its end is told by no daemon.
+  ASSERT_TRUE(Eventually([] { return ProcessesWith("sleep 4.321").empty(); }));
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(wait.Await([](const std::string& printed) {
+    return absl::StrContains(printed, "\n4  ");
+  })) << wait.printed();
+  ASSERT_TRUE(StopContainer(second, 0).ok());
+  EXPECT_EQ(wait.AwaitEnd(), 0);
+  EXPECT_THAT(wait.printed(), HasSubstr("\n137  "));
 }
 
 TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {

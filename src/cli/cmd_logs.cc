@@ -1,18 +1,22 @@
 // plimsoll logs
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
+#include "base/monotonic_time.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/cri_log.h"
+#include "cli/event_watch.h"
+#include "cli/line_buffer.h"
+#include "cli/log_tail.h"
 #include "cli/lookup.h"
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
@@ -55,34 +59,9 @@ std::string LineText(const Source& source, const LogLine& line, bool timestamps)
       timestamps ? " " : "", line.text, line.unfinished ? "" : "\n");
 }
 
-struct Output {
-  std::string text;
-  bool is_stderr;
-};
-
-// Puts lines together into large writes. Flush before each wait: a line that is there is seen.
-class Writer {
- public:
-  Writer() = default;
-  ~Writer() { Flush(); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  void Write(const Output& output) {
-    if (output.is_stderr != kept_.is_stderr) Flush();
-    kept_.is_stderr = output.is_stderr;
-    kept_.text += output.text;
-    if (kept_.text.size() >= kMost) Flush();
-  }
-  void Flush() {
-    kept_.is_stderr ? PrintNote(kept_.text) : Print(kept_.text);
-    kept_.text.clear();
-  }
-
- private:
-  static constexpr size_t kMost = size_t{64} * 1024;
-  Output kept_ = {.text = "", .is_stderr = false};
-};
+bool Holds(const Span& span, absl::Time time) {
+  return time >= span.since && time <= span.until;
+}
 
 absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
@@ -121,13 +100,17 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   return sources;
 }
 
+void Write(const Source& source, const LogLine& line, const LogsArguments& arguments,
+           LineBuffer& out) {
+  out.Add(LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr);
+}
+
 // `all`: what is there now, else some of it. True: there may be more.
 absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
-                              const std::function<void(Output)>& sink, bool all, bool flush) {
+                              LineBuffer& out, bool all, bool flush) {
   const auto take = [&](const LogLine& line) {
     if (line.time > span.until) source.ended = true;
-    if (line.time < span.since || line.time > span.until) return;
-    sink({LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr});
+    if (Holds(span, line.time)) Write(source, line, arguments, out);
   };
   // What was put aside when the log got long comes first.
   if (!std::exchange(source.older_read, true)) {
@@ -141,36 +124,79 @@ absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, co
   return false;
 }
 
-absl::Status FollowAll(Client& client, std::vector<Source>& sources, const LogsArguments& arguments,
-                       const Span& span, Writer& writer) {
-  const auto write = [&writer](const Output& output) { writer.Write(output); };
+bool AreOneFile(const UniqueFd& one, const UniqueFd& other) {
+  struct stat a = {};
+  struct stat b = {};
+  return one.valid() && other.valid() && fstat(one.get(), &a) == 0 && fstat(other.get(), &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// The last lines alone, of both files together.
+absl::Status ReadLast(Source& source, const LogsArguments& arguments, const Span& span,
+                      LineBuffer& out, bool flush) {
+  const auto wanted = [&span](absl::Time time) { return Holds(span, time); };
+  const auto write = [&](const LogLine& line) { Write(source, line, arguments, out); };
+  const auto lines = static_cast<uint64_t>(arguments.tail);
+  source.older_read = true;
+  PLIMSOLL_ASSIGN_OR_RETURN(LogTail newest,
+                            FindTail(source.root, source.path, lines, flush, wanted));
+  if (newest.lines < lines) {
+    const std::string path = source.path + ".1";
+    const uint64_t rest = lines - newest.lines;
+    PLIMSOLL_ASSIGN_OR_RETURN(LogTail older,
+                              FindTail(source.root, path, rest, /*flush=*/true, wanted));
+    // It may have been put aside since it was opened.
+    if (!AreOneFile(older.file, newest.file)) {
+      LogReader reader(source.root, path);
+      PLIMSOLL_RETURN_IF_ERROR(
+          ReadTail(std::move(older), rest, /*flush=*/true, wanted, reader, write));
+    }
+  }
+  return ReadTail(std::move(newest), lines, flush, wanted, source.reader, write);
+}
+
+absl::Status LookForEnd(Client& client, Source& source, const LogsArguments& arguments) {
+  const auto status = client.ContainerStatus(source.container.id());
+  if (!status.ok() && !absl::IsNotFound(status.status())) {
+    return WithHint(status.status(),
+                    absl::StrCat("Containers run without a daemon too. When one is there again: "
+                                 "plimsoll logs -f ",
+                                 ShellQuote(arguments.name)));
+  }
+  source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
+  return absl::OkStatus();
+}
+
+// The logs are looked at all the time, the containers when an event is about one of them.
+absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Source>& sources,
+                       const LogsArguments& arguments, const Span& span, LineBuffer& out) {
   const auto some_go_on = [&sources] {
     return std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; });
   };
   bool more = false;
+  absl::Time look_at = absl::InfinitePast();
+  uint64_t seen = 0;
   for (bool over = false; some_go_on() && (!over || more);) {
     // Asked before the logs are read: what was printed until then is then in them.
     over = absl::Now() > span.until;
     more = false;
+    const bool look = MonotonicNow() >= look_at || events.news() > seen;
+    if (look) {
+      look_at = MonotonicNow() + kLookAnyway;
+      seen = events.news();
+    }
     for (Source& source : sources) {
       if (source.ended) continue;
-      writer.Flush();
+      out.Flush();
       // Asked before the log is read: what an ended container wrote is then complete.
-      const auto status = client.ContainerStatus(source.container.id());
-      if (!status.ok() && !absl::IsNotFound(status.status())) {
-        return WithHint(
-            status.status(),
-            absl::StrCat("Containers run without a daemon too. When one is there again: "
-                         "plimsoll logs -f ",
-                         ShellQuote(arguments.name)));
-      }
-      source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
+      if (look) PLIMSOLL_RETURN_IF_ERROR(LookForEnd(client, source, arguments));
       PLIMSOLL_ASSIGN_OR_RETURN(
-          const bool rest, ReadOnce(source, arguments, span, write, source.ended, source.ended));
+          const bool rest,
+          ReadOnce(source, arguments, span, out, /*all=*/source.ended, /*flush=*/source.ended));
       more |= rest;
     }
-    writer.Flush();
-    if (!more && !over) absl::SleepFor(kPollInterval);
+    out.Flush();
+    if (!more && !over) events.Await(seen, kPollInterval);
   }
   return absl::OkStatus();
 }
@@ -204,25 +230,24 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments.name));
   const ReaderWatch reader;
-  Writer writer;
+  LineBuffer out(
+      [](absl::string_view text, bool is_stderr) { is_stderr ? PrintNote(text) : Print(text); });
   for (Source& source : sources) {
-    std::vector<Output> lines;
-    const bool all = arguments.tail < 0;
     const bool running = source.container.state() == cri::CONTAINER_RUNNING;
-    const auto sink = [&](Output output) {
-      all ? writer.Write(output) : lines.push_back(std::move(output));
-    };
-    PLIMSOLL_RETURN_IF_ERROR(ReadOnce(source, arguments, span, sink, /*all=*/true,
-                                      /*flush=*/!arguments.follow || !running)
-                                 .status());
-    const size_t keep =
-        std::min(lines.size(), static_cast<size_t>(std::max<int64_t>(0, arguments.tail)));
-    for (size_t i = lines.size() - keep; i < lines.size(); ++i) writer.Write(lines[i]);
-    writer.Flush();
+    const bool flush = !arguments.follow || !running;
+    PLIMSOLL_RETURN_IF_ERROR(
+        arguments.tail >= 0 ? ReadLast(source, arguments, span, out, flush)
+                            : ReadOnce(source, arguments, span, out, /*all=*/true, flush).status());
+    out.Flush();
   }
-  if (arguments.follow) {
-    PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, sources, arguments, span, writer));
-  }
+  if (!arguments.follow) return kExitOk;
+  PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
+  const EventWatch events(std::move(own_client), [&sources](const node::Event& event) {
+    return std::any_of(sources.begin(), sources.end(), [&event](const Source& source) {
+      return source.container.id() == event.container_id();
+    });
+  });
+  PLIMSOLL_RETURN_IF_ERROR(FollowAll(*client, events, sources, arguments, span, out));
   return kExitOk;
 }
 

@@ -89,6 +89,18 @@ absl::Status LogReader::ReadAll(const Sink& sink) {
   return absl::OkStatus();
 }
 
+absl::Status LogReader::Begin(UniqueFd file, uint64_t offset) {
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path_));
+  if (lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return ErrnoStatus(errno, absl::StrCat("seek in ", path_));
+  }
+  file_ = std::move(file);
+  inode_ = info.st_ino;
+  unread_.clear();
+  return absl::OkStatus();
+}
+
 // In the file being read and the one that has replaced it; rather too much than too little.
 uint64_t LogReader::BytesThere() const {
   uint64_t bytes = 0;

@@ -39,7 +39,8 @@ struct LogLine {
   bool unfinished = false;
 };
 
-// Reads one container's log from the start, across rotation. Not thread-safe.
+// Reads one container's log, from the start if not told otherwise, across rotation. Not
+// thread-safe.
 class LogReader {
  public:
   using Sink = std::function<void(const LogLine&)>;
@@ -57,6 +58,10 @@ class LogReader {
   // Polls until there is nothing more to read, or, while somebody goes on writing, until all is
   // handed over that was there at the call.
   absl::Status ReadAll(const Sink& sink);
+  // Goes on in this file, which is the one at the path or was, from a place where a record begins.
+  absl::Status Begin(UniqueFd file, uint64_t offset);
+  // Reads no more than so much of the file it is in.
+  absl::Status ReadBytes(uint64_t bytes, const Sink& sink) { return Drain(&bytes, sink); }
   // Hands over pieces that are still waiting for their end. After the last Poll.
   void Flush(const Sink& sink);
 
