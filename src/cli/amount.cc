@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cli/text.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -41,8 +42,19 @@ std::string ManyCpus(const resources::Quantity& limit, int64_t cpus_here) {
       IsDigits(limit.text()) ? absl::StrCat("; ", limit.text(), "m are thousandths of one") : "");
 }
 
+std::string MuchMemory(const resources::Quantity& limit, int64_t bytes_here) {
+  if (bytes_here <= 0 || limit <= resources::Quantity::FromInt(bytes_here)) return "";
+  return absl::StrCat("a memory limit of ", limit.text(), " limits nothing: this machine has ",
+                      HumanBytes(static_cast<uint64_t>(bytes_here)));
+}
+
 int64_t CpusHere() {
   return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int64_t MemoryHere() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  return pages > 0 ? pages * sysconf(_SC_PAGESIZE) : 0;
 }
 
 }  // namespace plimsoll::cli

@@ -15,8 +15,12 @@ absl::Status CheckMemoryLimit(const resources::Quantity& limit);
 
 // A sentence about a CPU limit above what the machine has, which limits nothing; else empty.
 std::string ManyCpus(const resources::Quantity& limit, int64_t cpus_here);
+// The same about memory.
+std::string MuchMemory(const resources::Quantity& limit, int64_t bytes_here);
 // CPUs of this machine that are online.
 int64_t CpusHere();
+// Memory of this machine, in bytes; 0: not known.
+int64_t MemoryHere();
 
 }  // namespace plimsoll::cli
 

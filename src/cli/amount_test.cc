@@ -32,5 +32,13 @@ TEST(Amount, MoreCpusThanThereAreLimitNothing) {
   EXPECT_GE(CpusHere(), 1);
 }
 
+TEST(Amount, MoreMemoryThanThereIsLimitsNothing) {
+  EXPECT_EQ(MuchMemory(*Quantity::Parse("2Gi"), int64_t{2} << 30), "");
+  EXPECT_EQ(MuchMemory(*Quantity::Parse("1Ti"), int64_t{2} << 30),
+            "a memory limit of 1Ti limits nothing: this machine has 2 GiB");
+  EXPECT_EQ(MuchMemory(*Quantity::Parse("1Ti"), 0), "") << "it is not known";
+  EXPECT_GT(MemoryHere(), 1 << 20);
+}
+
 }  // namespace
 }  // namespace plimsoll::cli

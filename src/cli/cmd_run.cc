@@ -31,13 +31,16 @@ struct RunArguments {
   bool show_resources = false;
 };
 
-void NoteManyCpus(const PodManifest& pod) {
+// Limits above what the machine has.
+void NoteVainLimits(const PodManifest& pod) {
   for (const ContainerManifest& container : pod.containers) {
-    const auto limit = container.resources.limits.find("cpu");
-    if (limit == container.resources.limits.end()) continue;
-    const std::string many = ManyCpus(limit->second, CpusHere());
-    if (many.empty()) continue;
-    PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", many, "\n"));
+    for (const auto& [name, limit] : container.resources.limits) {
+      const std::string vain = name == "cpu"      ? ManyCpus(limit, CpusHere())
+                               : name == "memory" ? MuchMemory(limit, MemoryHere())
+                                                  : "";
+      if (vain.empty()) continue;
+      PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", vain, "\n"));
+    }
   }
 }
 
@@ -60,7 +63,7 @@ absl::StatusOr<std::vector<PodManifest>> ReadAllManifests(const std::vector<std:
   PLIMSOLL_RETURN_IF_ERROR(problems);
   for (const PodManifest& pod : pods) {
     for (const std::string& note : pod.notes) PrintNote(absl::StrCat("note: ", note, "\n"));
-    NoteManyCpus(pod);
+    NoteVainLimits(pod);
   }
   return pods;
 }

@@ -84,6 +84,8 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   } else if (!arguments.memory.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto memory,
                               ReadAmount("--memory", "memory", arguments.memory));
+    const std::string much = MuchMemory(memory, MemoryHere());
+    if (!much.empty()) PrintNote(absl::StrCat("note: --memory: ", much, "\n"));
     out->set_memory_limit_in_bytes(memory.Value());
   }
   if (arguments.memory_swap == "max") {
