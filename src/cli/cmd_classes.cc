@@ -4,6 +4,7 @@
 #include "absl/strings/str_split.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "cli/as_before.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/table.h"
@@ -155,7 +156,8 @@ absl::StatusOr<int> AssignToPod(const CommandContext& context, Client& client,
   cri::UpdatePodSandboxConfigRequest request;
   request.set_pod_sandbox_id(pod.id());
   request.mutable_class_resources()->mutable_class_()->insert(classes.begin(), classes.end());
-  PLIMSOLL_RETURN_IF_ERROR(client.UpdatePodClasses(request));
+  PLIMSOLL_RETURN_IF_ERROR(
+      AsBefore(client.UpdatePodClasses(request), {"pod", pod.id(), pod.metadata().name()}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client.PodSandboxStatus(pod.id()));
   PLIMSOLL_RETURN_IF_ERROR(
       CheckTaken(client, classes, after.status().class_resources().class_(), /*pod=*/true));
@@ -181,7 +183,10 @@ absl::StatusOr<int> Assign(const CommandContext& context, const AssignArguments&
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(container.id());
   request.mutable_class_resources()->mutable_classes()->insert(classes->begin(), classes->end());
-  PLIMSOLL_RETURN_IF_ERROR(client->UpdateContainer(request));
+  PLIMSOLL_RETURN_IF_ERROR(
+      AsBefore(client->UpdateContainer(request),
+               {"container", container.id(),
+                absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
   PLIMSOLL_RETURN_IF_ERROR(
       CheckTaken(*client, *classes, after.status().class_resources().classes(), /*pod=*/false));

@@ -1,10 +1,10 @@
 // plimsoll update
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/amount.h"
+#include "cli/as_before.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/output.h"
@@ -101,19 +101,6 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
 // In the daemon's words (runtime/quota_bounds.cc), for a limit of CPU.
 constexpr char kAbovePods[] = "raise the pod's first";
 
-// The daemon speaks of it by its id, which comes after `action`; the user by its name.
-absl::Status NameTarget(const absl::Status& status, absl::string_view action, absl::string_view id,
-                        absl::string_view kind, const std::string& name) {
-  // Whether it was done is not known when the daemon hasn't answered.
-  if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return status;
-  absl::string_view why = status.message();
-  absl::ConsumePrefix(&why, absl::StrCat(action, " ", id, ": "));
-  const std::string hint = HintOf(status);
-  return WithHint(
-      absl::Status(status.code(), absl::StrCat(kind, " ", name, " is as before: ", why)),
-      hint.empty() ? "What it has now: plimsoll inspect " + ShellQuote(name) : hint);
-}
-
 // What the container is said to have asked for follows its limits, if it is said at all and goes
 // with its other values: a request above its limit would be none.
 void FollowAsked(const UpdateArguments& arguments, const cri::KubernetesResources& before,
@@ -155,8 +142,8 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   cri::UpdatePodSandboxResourcesRequest request;
   request.set_pod_sandbox_id(pod.id());
   *request.mutable_resources() = resources;
-  PLIMSOLL_RETURN_IF_ERROR(NameTarget(client->UpdatePod(request), "update sandbox", pod.id(), "pod",
-                                      pod.metadata().name()));
+  PLIMSOLL_RETURN_IF_ERROR(
+      AsBefore(client->UpdatePod(request), {"pod", pod.id(), pod.metadata().name()}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id(), /*verbose=*/true));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
@@ -210,8 +197,8 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
     updated = WithHint(std::move(updated), absl::StrCat("plimsoll update --pod ", ShellQuote(pod),
                                                         " --cpu ", ShellQuote(arguments.cpus)));
   }
-  PLIMSOLL_RETURN_IF_ERROR(NameTarget(updated, "update container", container.id(), "container",
-                                      absl::StrCat(pod, "/", container.metadata().name())));
+  PLIMSOLL_RETURN_IF_ERROR(AsBefore(
+      updated, {"container", container.id(), absl::StrCat(pod, "/", container.metadata().name())}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));
   const cri::LinuxContainerResources& now = after.status().resources().linux();
   NoteClipped("cpuset-cpus", request.linux().cpuset_cpus(), now.cpuset_cpus());
