@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/closest_word.h"
 #include "cli/amount.h"
+#include "image/reference.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -241,6 +242,12 @@ ContainerSecurity ReadContainerSecurity(YamlReader& reader, const YAML::Node& no
   return security;
 }
 
+void CheckImage(YamlReader& reader, YamlMapping& mapping, const std::string& image) {
+  if (image.empty() || image::IsImageId(image)) return;
+  const absl::Status valid = image::ParseReference(image).status();
+  if (!valid.ok()) reader.Fail(*mapping.Get("image"), mapping.PathOf("image"), valid.message());
+}
+
 // Kubernetes' rule: a tag of "latest", or none, is looked up every time. Plimsoll is used with
 // imported images that no registry has, so `run` treats that default as IfNotPresent.
 void ReadPullPolicy(YamlMapping& mapping, ContainerManifest& container) {
@@ -274,6 +281,7 @@ ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, cons
                              "\" must be at most 63 lower-case letters, digits and \"-\""));
   }
   mapping.Required("image", container.image);
+  CheckImage(reader, mapping, container.image);
   ReadPullPolicy(mapping, container);
   mapping.Strings("command", container.command);
   mapping.Strings("args", container.args);

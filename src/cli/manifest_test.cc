@@ -230,6 +230,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "spec.containers[0].volumeMounts[0].mountPath: must be without \"..\""},
         BadCase{"container", "command: [\"a\\0b\"]",
                 "spec.containers[0].command[0]: must not have a NUL"},
+        BadCase{"spec", "initContainers: [{name: d, image: Busy Box}]",
+                "pod.yaml:6:37: spec.initContainers[0].image: image reference \"Busy Box\" is "
+                "malformed: "},
         BadCase{"spec", "initContainers: [{name: c, image: i}]", "two containers are named \"c\""},
         BadCase{"spec", "hostPID: true\n  shareProcessNamespace: true", "choose one of them"},
         BadCase{"spec", "hostIPC: true\n  hostUsers: false", "spec.hostUsers: false cannot be"}));
