@@ -1,6 +1,7 @@
 #include "base/socket_probe.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
@@ -28,6 +29,10 @@ absl::Status ProbeSocket(const std::string& path) {
   // The listener's backlog is full: a connect(2) that may block would wait for it, without end.
   if (errno == EAGAIN) return absl::OkStatus();
   if (errno == ECONNREFUSED) {
+    struct stat info = {};
+    if (stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
+      return absl::FailedPreconditionError(absl::StrCat(path, " is no socket"));
+    }
     return absl::NotFoundError(absl::StrCat("connect ", path, ": nobody listens there"));
   }
   return ErrnoStatus(errno, absl::StrCat("connect ", path));

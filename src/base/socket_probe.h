@@ -9,7 +9,8 @@
 namespace plimsoll {
 
 // OK: something does, be it too busy to accept. NOT_FOUND: nothing does; PERMISSION_DENIED;
-// INVALID_ARGUMENT: the path is longer than a socket's address may be. Never waits.
+// FAILED_PRECONDITION: what is there is no socket; INVALID_ARGUMENT: the path is longer than a
+// socket's address may be. Never waits.
 absl::Status ProbeSocket(const std::string& path);
 
 }  // namespace plimsoll

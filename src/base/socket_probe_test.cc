@@ -48,6 +48,15 @@ TEST_F(ProbeSocketTest, TellsWhetherSomebodyListens) {
   EXPECT_TRUE(absl::IsInvalidArgument(ProbeSocket("/" + std::string(200, 'x'))));
 }
 
+TEST_F(ProbeSocketTest, AFileIsNoSocket) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("s", "text").ok());
+  for (const std::string& path : {path_, dir_.path()}) {
+    const absl::Status file = ProbeSocket(path);
+    EXPECT_TRUE(absl::IsFailedPrecondition(file)) << file;
+    EXPECT_EQ(file.message(), path + " is no socket");
+  }
+}
+
 TEST_F(ProbeSocketTest, AListenerThatNeverAcceptsIsOne) {
   const UniqueFd fd = Bound();
   ASSERT_EQ(listen(fd.get(), 0), 0);

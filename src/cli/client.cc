@@ -73,6 +73,10 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
     return WithHint(Annotate(status, absl::StrCat("no permission for the daemon at ", address)),
                     "Run this as root, or as a member of the group that owns the socket.");
   }
+  if (absl::IsFailedPrecondition(status)) {
+    return WithHint(Annotate(status, absl::StrCat("no daemon at ", address)),
+                    absl::StrCat("--address takes the socket of a daemon, as ", kDefaultAddress));
+  }
   return WithHint(
       Annotate(
           absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
