@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/closest_word.h"
@@ -48,6 +49,25 @@ const char* TypeName(const YAML::Node& node) {
 // yaml-cpp's tag for plain text that stands without quotes; what is quoted is text, never a number.
 bool IsPlain(const YAML::Node& node) {
   return node.IsScalar() && node.Tag() == "?";
+}
+
+// "'level' below 'log'" for "log_level" and "logLevel", which are in no mapping; empty: none is
+// near.
+std::string KeyElsewhere(const std::string& key, const Config& config) {
+  std::vector<std::string> keys;
+  for (const Option& option : Options()) {
+    if (absl::StrContains(option.key, '.')) keys.emplace_back(option.key);
+  }
+  std::string found = ClosestWord(absl::StrReplaceAll(key, {{"_", "."}, {"-", "."}}), keys);
+  if (found.empty()) {
+    std::vector<std::string> gates;
+    for (const auto& [name, enabled] : config.feature_gates.all()) gates.push_back(name);
+    found = ClosestWord(key, gates);
+    if (!found.empty()) found = absl::StrCat("feature_gates.", found);
+  }
+  if (found.empty()) return found;
+  const size_t dot = found.rfind('.');
+  return absl::StrCat("'", found.substr(dot + 1), "' below '", found.substr(0, dot), "'");
 }
 
 class Parser {
@@ -148,13 +168,14 @@ class Parser {
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
     if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources, kHandlers});
-    const std::string closest = ClosestWord(key_node.Scalar(), valid);
-    return Error(
-        key_node.Mark(),
-        absl::StrCat(
-            "unknown key '", full, "'",
-            closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"),
-            closest.empty() ? ", valid here: " : " Valid here: ", absl::StrJoin(valid, ", ")));
+    std::string meant = ClosestWord(key_node.Scalar(), valid);
+    if (!meant.empty()) meant = absl::StrCat("'", meant, "'");
+    if (meant.empty() && section.empty()) meant = KeyElsewhere(full, config);
+    return Error(key_node.Mark(),
+                 absl::StrCat("unknown key '", full, "'",
+                              meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"),
+                              meant.empty() ? ", valid here: " : " Valid here: ",
+                              absl::StrJoin(valid, ", ")));
   }
 
   absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,

@@ -17,6 +17,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// Of keys that stand in no mapping.
+TEST(ConfigTest, AKeyOfASectionIsFoundFromOutside) {
+  const auto said = [](const char* text) {
+    const absl::Status status = ParseConfig(text, "f.yaml").status();
+    return std::string(status.message().substr(0, status.message().find(" Valid here: ")));
+  };
+  const std::string level = "; did you mean 'level' below 'log'?";
+  EXPECT_EQ(said("log_level: debug\n"), "f.yaml:1:1: unknown key 'log_level'" + level);
+  EXPECT_EQ(said("logLevel: debug\n"), "f.yaml:1:1: unknown key 'logLevel'" + level);
+  EXPECT_EQ(said("ClassResource: true\n"),
+            "f.yaml:1:1: unknown key 'ClassResource'; did you mean 'ClassResources' below "
+            "'feature_gates'?");
+}
+
 TEST(ConfigTest, NothingIsTheDefaults) {
   for (const char* text : {"", "\n", "# only a comment\n", "---\n", "{}"}) {
     const auto config = ParseConfig(text, "f");
@@ -197,6 +211,9 @@ INSTANTIATE_TEST_SUITE_P(
               "f.yaml:2:3: feature_gates: unknown feature gate 'Warp', there are ClassResources, "
               "InPlacePodVerticalScaling, KubeletContainerResourcesInPodSandbox, "
               "KubeletResourceDiscoveryFromCRI, NodeResourceHotPlug"},
+        Wrong{"feature_gates: {ClassResource: true}\n",
+              "f.yaml:1:17: feature_gates: unknown feature gate 'ClassResource'; did you mean "
+              "'ClassResources'?"},
         Wrong{"feature_gates:\n  ClassResources: maybe\n",
               "f.yaml:2:3: feature_gates: feature gate ClassResources: expected true or false, "
               "found 'maybe'"},

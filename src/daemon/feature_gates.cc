@@ -7,8 +7,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/closest_word.h"
 
 namespace plimsoll::daemon {
+
+namespace {
+
+absl::Status UnknownGate(const std::string& name, const std::map<std::string, bool>& gates) {
+  std::vector<std::string> names;
+  for (const auto& [known, enabled] : gates) names.push_back(known);
+  const std::string closest = ClosestWord(name, names);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown feature gate '", name, "'",
+                   closest.empty() ? absl::StrCat(", there are ", absl::StrJoin(names, ", "))
+                                   : absl::StrCat("; did you mean '", closest, "'?")));
+}
+
+}  // namespace
 
 FeatureGates::FeatureGates()
     : gates_({{"ClassResources", true},
@@ -25,11 +40,7 @@ absl::Status FeatureGates::Set(absl::string_view text) {
     const std::string name(absl::StripAsciiWhitespace(halves.first));
     const absl::string_view value = absl::StripAsciiWhitespace(halves.second);
     const auto gate = gates.find(name);
-    if (gate == gates.end()) {
-      const auto name_only = [](std::string* out, const auto& entry) { *out += entry.first; };
-      return absl::InvalidArgumentError(absl::StrCat(
-          "unknown feature gate '", name, "', there are ", absl::StrJoin(gates, ", ", name_only)));
-    }
+    if (gate == gates.end()) return UnknownGate(name, gates);
     if (value != "true" && value != "false") {
       return absl::InvalidArgumentError(
           absl::StrCat("feature gate ", name, ": expected true or false, found '", value, "'"));
