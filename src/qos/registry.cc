@@ -130,10 +130,12 @@ absl::Status Registry::CheckCapacity(const ClassType& type, const ClassInfo& inf
   if (info.capacity == 0 || used == used_.end() || used->second < info.capacity) {
     return absl::OkStatus();
   }
-  return Refuse(type.name(), "capacity",
-                absl::ResourceExhaustedError(
-                    absl::StrCat(who, ": class \"", info.name, "\" of type \"", type.name(),
-                                 "\" is full: its ", info.capacity, " places are taken")));
+  return Refuse(
+      type.name(), "capacity",
+      absl::ResourceExhaustedError(absl::StrCat(
+          who, ": class \"", info.name, "\" of type \"", type.name(), "\" is full: ",
+          info.capacity == 1 ? std::string("its only place is taken")
+                             : absl::StrCat("its ", info.capacity, " places are taken"))));
 }
 
 absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id,

@@ -131,7 +131,7 @@ TEST_F(RegistryTest, CapacityIsCountedAndComesBack) {
   EXPECT_TRUE(absl::IsResourceExhausted(full));
   EXPECT_THAT(
       std::string(full.message()),
-      HasSubstr("container b: class \"bronze\" of type \"rdt\" is full: its 1 places are taken"));
+      HasSubstr("container b: class \"bronze\" of type \"rdt\" is full: its only place is taken"));
   EXPECT_TRUE(Change("a", {{"rdt", "bronze"}}).ok()) << "its own place is no other's";
   ASSERT_TRUE(Create("c", {{"rdt", "gold"}}).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(Change("c", {{"rdt", "bronze"}})));
