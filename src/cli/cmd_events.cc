@@ -75,7 +75,7 @@ std::string EventLine(const node::Event& event, const EventNames& names) {
   const bool told = event.message() == names.PodOf(event) ||
                     (!event.container_id().empty() && event.message() == names.ContainerOf(event));
   std::string line = absl::StrCat(
-      absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::FromUnixNanos(event.timestamp()),
+      absl::FormatTime("%Y-%m-%d %H:%M:%E3S %Ez", absl::FromUnixNanos(event.timestamp()),
                        absl::LocalTimeZone()),
       "  ", type, "  ", subject, subject.empty() ? "" : absl::StrCat("  ", ShortId(id), "  "),
       told ? "" : Printable(event.message()));
