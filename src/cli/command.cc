@@ -15,6 +15,7 @@
 #include "cli/cmd_cp.h"
 #include "cli/known_elsewhere.h"
 #include "cli/text.h"
+#include "cli/wrap.h"
 
 #ifndef PLIMSOLL_VERSION
 #define PLIMSOLL_VERSION "unknown"
@@ -165,9 +166,12 @@ absl::Status CheckOutput(const CLI::App& app, const CommandContext& context) {
 }  // namespace
 
 std::string HelpOf(const CLI::App& app) {
-  if (app.get_parent() != nullptr) return app.help(FullName(*app.get_parent()));
   // App::help() would be that of the command that was given, which may be `help` itself.
-  return app.get_formatter()->make_help(&app, "plimsoll", CLI::AppFormatMode::Normal);
+  const std::string help =
+      app.get_parent() != nullptr
+          ? app.help(FullName(*app.get_parent()))
+          : app.get_formatter()->make_help(&app, "plimsoll", CLI::AppFormatMode::Normal);
+  return Wrap(help, OutputWidth(), app.get_formatter()->get_column_width());
 }
 
 OutputFormat CommandContext::format() const {

@@ -1,0 +1,47 @@
+#include "cli/wrap.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr size_t kLeastRoom = 20;
+
+// Where to break a line: the last space that lets it fit, else the first one; npos: nowhere.
+size_t BreakOf(absl::string_view line, size_t width, size_t indent) {
+  const size_t last = line.rfind(' ', width);
+  if (last != absl::string_view::npos && last > indent) return last;
+  return line.find(' ', width);
+}
+
+}  // namespace
+
+std::string Wrap(absl::string_view text, size_t width, size_t indent) {
+  if (width < indent + kLeastRoom) return std::string(text);
+  std::string out;
+  for (absl::string_view given : absl::StrSplit(text, '\n')) {
+    std::string line(given);
+    const std::string margin(absl::StartsWith(line, " ") ? indent : 0, ' ');
+    while (line.size() > width) {
+      const size_t at = BreakOf(line, width, margin.size());
+      if (at == std::string::npos) break;
+      absl::StrAppend(&out, absl::string_view(line).substr(0, at), "\n");
+      line = absl::StrCat(margin, absl::string_view(line).substr(at + 1));
+    }
+    absl::StrAppend(&out, line, "\n");
+  }
+  out.pop_back();  // of what stands behind the last newline
+  return out;
+}
+
+size_t OutputWidth() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace plimsoll::cli
