@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll::image {
@@ -71,7 +71,7 @@ class BlobStream : public ByteStream {
       PLIMSOLL_RETURN_IF_ERROR(End());
       return 0;
     }
-    last_ = absl::Now();
+    last_ = MonotonicNow();
     came_ += static_cast<size_t>(n);
     if (size_.has_value() && came_ > *size_) return OtherSize("more");
     streams_.Came(static_cast<size_t>(n));
@@ -138,7 +138,7 @@ class BlobStream : public ByteStream {
   std::unique_ptr<SkopeoProxy> proxy_;
   UniqueFd pipe_;
   const std::optional<uint64_t> size_;
-  absl::Time last_ = absl::Now();  // when something has come
+  absl::Time last_ = MonotonicNow();  // when something has come
   uint64_t came_ = 0;
   bool ended_ = false;
   std::vector<char> taken_;

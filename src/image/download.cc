@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 #include "image/blob_copy.h"
 #include "image/digest.h"
@@ -71,7 +71,7 @@ class Voices {
   // As Copying, some times a second and at the end of a layer.
   void Came(const Progress& progress, bool at_end) {
     absl::MutexLock lock(&mutex_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = MonotonicNow();
     if (copied_ || progress.done_bytes <= most_) return;
     if (!at_end && now - last_told_ < kTellInterval) return;
     last_told_ = now;

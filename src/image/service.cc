@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "image/blob_store.h"
@@ -241,7 +242,7 @@ absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptio
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Reference> candidates,
                             short_names_.Resolve(reference));
-  const absl::Time deadline = absl::Now() + options.timeout;
+  const absl::Time deadline = MonotonicNow() + options.timeout;
   std::vector<absl::Status> failures;
   for (const Reference& candidate : candidates) {
     PullOptions its = options;
@@ -281,10 +282,10 @@ absl::StatusOr<Image> Service::JoinPull(const Reference& name, const PullOptions
 absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const TransportOptions& options,
                                            const ProgressFn& progress) {
   if (options_.on_pull_start) options_.on_pull_start();
-  const absl::Time start = absl::Now();
+  const absl::Time start = MonotonicNow();
   uint64_t bytes = 0;
   absl::StatusOr<Image> image = PullNow(name, options, progress, &bytes);
-  if (options_.on_pull_end) options_.on_pull_end({image.status(), absl::Now() - start, bytes});
+  if (options_.on_pull_end) options_.on_pull_end({image.status(), MonotonicNow() - start, bytes});
   return image;
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll::image {
@@ -95,11 +95,11 @@ void SharedPulls::Publish(Flight& flight, const Progress& progress) {
   }
 }
 
-bool SharedPulls::NextNews(const Flight& flight, Listener* listener, absl::Time until,
+bool SharedPulls::NextNews(const Flight& flight, Listener* listener, absl::Duration at_most,
                            std::vector<Progress>* news) {
   const auto has_some = [&flight, listener] { return flight.done || !listener->news.empty(); };
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithDeadline(absl::Condition(&has_some), until);
+  mutex_.AwaitWithTimeout(absl::Condition(&has_some), at_most);
   news->swap(listener->news);
   return flight.done;
 }
@@ -108,7 +108,7 @@ absl::Status SharedPulls::Await(const Flight& flight, const Caller& caller, List
   while (true) {
     std::vector<Progress> news;
     const bool done =
-        NextNews(flight, listener, std::min(caller.deadline, absl::Now() + kAskInterval), &news);
+        NextNews(flight, listener, std::min(caller.deadline - MonotonicNow(), kAskInterval), &news);
     if (caller.progress) {
       for (const Progress& progress : news) caller.progress(progress);
     }
@@ -116,7 +116,7 @@ absl::Status SharedPulls::Await(const Flight& flight, const Caller& caller, List
     if (caller.cancelled && caller.cancelled()) {
       return absl::CancelledError(absl::StrCat(caller.what, ": cancelled"));
     }
-    if (absl::Now() >= caller.deadline) {
+    if (MonotonicNow() >= caller.deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat(caller.what, ": not done after ", absl::FormatDuration(caller.timeout)));
     }

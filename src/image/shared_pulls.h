@@ -23,7 +23,7 @@ class SharedPulls {
   struct Caller {
     std::vector<std::string> key;  // equal for what may be shared: what, and with which credentials
     std::string what;              // "pull docker.io/library/busybox:latest", for messages
-    absl::Time deadline = absl::InfiniteFuture();
+    absl::Time deadline = absl::InfiniteFuture();       // of MonotonicNow
     absl::Duration timeout = absl::InfiniteDuration();  // that `deadline` came from, for messages
     std::function<bool()> cancelled;                    // may be null; asked in the caller's thread
     ProgressFn progress;  // may be null; called in the caller's thread
@@ -48,8 +48,8 @@ class SharedPulls {
            const Work& work);
   void Publish(Flight& flight, const Progress& progress);
   absl::Status Await(const Flight& flight, const Caller& caller, Listener* listener);
-  // True when the work has ended; waits for that or for news, at most until then.
-  bool NextNews(const Flight& flight, Listener* listener, absl::Time until,
+  // True when the work has ended; waits for that or for news, at most so long.
+  bool NextNews(const Flight& flight, Listener* listener, absl::Duration at_most,
                 std::vector<Progress>* news);
   void Leave(const std::shared_ptr<Flight>& flight, const Caller& caller, Listener* listener);
 

@@ -8,6 +8,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -134,7 +135,7 @@ TEST_F(SharedPullsTest, TheLastThatGivesUpEndsIt) {
 TEST_F(SharedPullsTest, EachHasItsOwnDeadline) {
   SharedPulls::Caller hasty = For("a");
   hasty.timeout = absl::Milliseconds(1);
-  hasty.deadline = absl::Now() + hasty.timeout;
+  hasty.deadline = MonotonicNow() + hasty.timeout;
   absl::StatusOr<Image> patient;
   std::thread one = Join(For("a"), &patient);
   const auto late = pulls_.Join(hasty, Work("other"));

@@ -50,7 +50,7 @@ class SkopeoProxy {
   bool is_at_rest() const { return !owes_answer_; }
 
   // Waits a moment for the descriptor to be readable. CANCELLED; UNAVAILABLE where nothing has come
-  // since `last`, for too long.
+  // since `last`, a moment of MonotonicNow, for too long.
   absl::Status AwaitReadable(int fd, absl::Time last) const;
   const Waiting& waiting() const { return waiting_; }
 
