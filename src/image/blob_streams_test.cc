@@ -23,6 +23,8 @@
 namespace plimsoll::image {
 namespace {
 
+using ::testing::StartsWith;
+
 constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr absl::Duration kShort = absl::Milliseconds(500);
 constexpr char kDigest[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
@@ -55,12 +57,33 @@ while text := s.recv(65536):
         owed = True
 )";
 
+// Writes far too much to standard error, answers the first request, and is killed by the next. Its
+// last word is how much standard error has.
+constexpr char kLoudProxy[] = R"(
+import json, os, signal, socket
+s = socket.socket(fileno=3)
+os.write(2, b"what comes first\n")
+for i in range(200):
+    try:
+        os.write(2, b"x" * 65536)
+    except PermissionError:
+        pass
+s.recv(65536)
+s.send(json.dumps({"success": True, "value": "0.2.4", "pipeid": 0, "error": ""}).encode())
+s.recv(65536)
+os.pwrite(2, b"%8d\n" % os.fstat(2).st_size, 0)
+os.kill(os.getpid(), signal.SIGKILL)
+)";
+
 SkopeoProxy::Waiting WaitingFor(absl::Duration stall_timeout) {
   SkopeoProxy::Waiting waiting;
   waiting.stall_timeout = stall_timeout;
   waiting.what = "pull test";
   waiting.registry = "test";
   waiting.translate = [](absl::string_view words) { return absl::UnknownError(words); };
+  waiting.ended = [](absl::string_view how, absl::string_view words) {
+    return absl::UnavailableError(absl::StrCat(how, ": ", words));
+  };
   return waiting;
 }
 
@@ -105,6 +128,15 @@ TEST(SkopeoProxyTest, AnotherAnswerGivesNoStreams) {
 TEST(SkopeoProxyTest, ASilentProgramIsAStall) {
   const auto proxy = StartProgram({"/bin/sh", "-c", "sleep 60"}, kShort);
   EXPECT_TRUE(absl::IsUnavailable(proxy.status())) << proxy.status();
+}
+
+TEST(SkopeoProxyTest, WhatAProgramSaysIsBoundedAndToldWithItsEnd) {
+  auto proxy = StartProgram({"/usr/bin/python3", "-c", kLoudProxy}, kPatience);
+  ASSERT_TRUE(proxy.ok()) << proxy.status();
+  const absl::Status ended = (*proxy)->OpenImage("docker://test");
+  EXPECT_TRUE(absl::IsUnavailable(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()),
+              StartsWith("killed by signal 9 (Killed):    65536\ns first\nxxx"));
 }
 
 TEST(BlobStreamsTest, AProcessThatOwesAnAnswerGivesNoFurtherBlob) {

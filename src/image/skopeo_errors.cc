@@ -15,6 +15,7 @@
 namespace plimsoll::image {
 namespace {
 
+constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
 
 // skopeo calls every failure to open an image, a registry that is off among them, one of parsing
@@ -33,7 +34,7 @@ std::string Reason(absl::string_view err) {
   for (absl::string_view line : absl::StrSplit(err, '\n', absl::SkipEmpty())) {
     const size_t start = line.find("msg=\"");
     const bool logged = start != absl::string_view::npos && absl::EndsWith(line, "\"");
-    if (logged && (absl::StrContains(line, "level=fatal") || reason.empty())) {
+    if (logged && (absl::StrContains(line, kFatal) || reason.empty())) {
       const absl::string_view quoted = line.substr(start + 5, line.size() - start - 6);
       reason = absl::StrReplaceAll(quoted, {{"\\\"", "\""}, {"\\\\", "\\"}});
     } else if (reason.empty() && !logged) {
@@ -142,6 +143,17 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
     status.SetPayload(kSignatureRefusal, absl::Cord());
   }
   return status;
+}
+
+absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text,
+                            absl::string_view reference, const Credentials& secrets) {
+  if (absl::StrContains(stderr_text, kFatal)) {
+    return TranslateSkopeoError(stderr_text, reference, secrets);
+  }
+  const std::string words = Reason(WithoutSecrets(stderr_text, secrets));
+  return absl::UnavailableError(absl::StrCat(
+      "pull ", reference, ": the image tool skopeo has ended (", how, ")",
+      words.empty() ? "" : absl::StrCat(": ", words), "; the pull may be tried again"));
 }
 
 bool IsSignatureRefusal(const absl::Status& status) {

@@ -17,6 +17,12 @@ namespace plimsoll::image {
 absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
                                   const Credentials& secrets);
 
+// Of a skopeo that has ended by itself before it was done. `how`: "killed by signal 9 (Killed)".
+// What it gives as the reason, as above; UNAVAILABLE where it gives none, since the registry has
+// refused nothing.
+absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text,
+                            absl::string_view reference, const Credentials& secrets);
+
 }  // namespace plimsoll::image
 
 #endif  // PLIMSOLL_IMAGE_SKOPEO_ERRORS_H_

@@ -98,6 +98,22 @@ TEST(TranslateSkopeoError, AFailureForTlsSaysWhatToDo) {
   EXPECT_THAT(message("connection refused"), EndsWith("connection refused"));
 }
 
+TEST(SkopeoHasEnded, WithoutAReasonOfItsOwnItMayBeTriedAgain) {
+  const Credentials secrets = {"stoker", "hush", ""};
+  const absl::Status killed = SkopeoHasEnded("killed by signal 9 (Killed)", "", "h/x:1", secrets);
+  EXPECT_TRUE(absl::IsUnavailable(killed)) << killed;
+  EXPECT_EQ(killed.message(),
+            "pull h/x:1: the image tool skopeo has ended (killed by signal 9 (Killed)); the pull "
+            "may be tried again");
+  const absl::Status crashed =
+      SkopeoHasEnded("exit code 2", "fatal error: out of hush memory\n", "h/x:1", secrets);
+  EXPECT_TRUE(absl::IsUnavailable(crashed)) << crashed;
+  EXPECT_THAT(std::string(crashed.message()),
+              HasSubstr("(exit code 2): fatal error: out of [redacted] memory; "));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      SkopeoHasEnded("exit code 1", Fatal("requested access is denied"), "h/x:1", secrets)));
+}
+
 TEST(TranslateSkopeoError, SecretsAreCutOutHoweverTheyAreWritten) {
   const Credentials secrets = {"stoker", "pa\"ss", "tok3n"};
   const absl::Status status = TranslateSkopeoError(

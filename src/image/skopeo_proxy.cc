@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -35,6 +36,17 @@ absl::Status NoStreams() {
   return absl::UnimplementedError("this skopeo gives no streams");
 }
 
+// A file in memory that can't grow: a registry decides how much skopeo has to say. What is written
+// beyond its end is refused.
+absl::StatusOr<UniqueFd> MakeErrorFile() {
+  UniqueFd file(memfd_create("skopeo-errors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid() || ftruncate(file.get(), kMaxErrorBytes) != 0 ||
+      fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+    return ErrnoStatus(errno, "make a file in memory");
+  }
+  return file;
+}
+
 }  // namespace
 
 struct SkopeoProxy::Reply {
@@ -51,8 +63,7 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoProxy::Start(Command command,
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  UniqueFd errors(memfd_create("skopeo-errors", MFD_CLOEXEC));
-  if (!errors.valid()) return ErrnoStatus(errno, "make a file in memory");
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd errors, MakeErrorFile());
   command.argv.insert(command.argv.end(), {"--sockfd", absl::StrCat(kSocketNumber)});
   command.descriptors = {{theirs.get(), kSocketNumber}, {errors.get(), 2}};
   command.new_session = true;
@@ -95,12 +106,13 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
 
 // What a process that has ended has said. One without the subcommand ends at once, before or after
 // the first request is sent.
-absl::Status SkopeoProxy::Gone() const {
+absl::Status SkopeoProxy::Gone() {
   if (!is_proxy_) return NoStreams();
   std::string words(kMaxErrorBytes, '\0');
   const ssize_t n = pread(errors_.get(), words.data(), words.size(), 0);
-  words.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  return waiting_.translate(words.empty() ? "skopeo has ended" : words);
+  words.resize(n > 0 ? std::min(words.find('\0'), static_cast<size_t>(n)) : 0);
+  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kEndTimeout);
+  return waiting_.ended(exit.ok() ? exit->ToString() : "its socket is closed", words);
 }
 
 absl::Status SkopeoProxy::Send(absl::string_view request) {
@@ -118,7 +130,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::Receive() {
   return reply;
 }
 
-absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() const {
+absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
   std::string text(kMaxReplyBytes, '\0');
   alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   struct iovec part = {text.data(), text.size()};

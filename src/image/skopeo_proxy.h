@@ -31,6 +31,8 @@ class SkopeoProxy {
     std::string registry;  // for messages
     // Of what skopeo says.
     std::function<absl::Status(absl::string_view words)> translate;
+    // Of a skopeo that has ended by itself: how, and what it has said.
+    std::function<absl::Status(absl::string_view how, absl::string_view words)> ended;
   };
 
   // `command` is run with `--sockfd 3` behind it. UNIMPLEMENTED when this skopeo is no such proxy:
@@ -64,12 +66,12 @@ class SkopeoProxy {
   absl::Status Initialize();
   absl::Status Send(absl::string_view request);
   absl::StatusOr<Reply> Receive();
-  absl::StatusOr<Reply> ReceiveMessage() const;
-  absl::Status Gone() const;
+  absl::StatusOr<Reply> ReceiveMessage();
+  absl::Status Gone();
 
   Child child_;
   const UniqueFd socket_;
-  const UniqueFd errors_;  // a file that its standard error goes to
+  const UniqueFd errors_;  // a file of a fixed size, to which its standard error goes
   const Waiting waiting_;
   bool is_proxy_ = false;  // as its first answer has shown
   bool owes_answer_ = false;

@@ -28,6 +28,8 @@
 namespace plimsoll::image {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -194,8 +196,10 @@ TEST_F(StreamPullTest, AProcessThatDiesEndsThePull) {
   EXPECT_TRUE(AwaitBytes(upper_bytes_));
   for (const pid_t pid : Proxies()) kill(pid, SIGKILL);
   pull_.join();
-  EXPECT_FALSE(image_.ok());
-  EXPECT_THAT(std::string(image_.status().message()), HasSubstr("skopeo has ended"));
+  EXPECT_TRUE(absl::IsUnavailable(image_.status())) << image_.status();
+  EXPECT_THAT(std::string(image_.status().message()),
+              AllOf(HasSubstr("the image tool skopeo has ended (killed by signal 9 (Killed))"),
+                    EndsWith("; the pull may be tried again")));
   ExpectNothingLeft();
 }
 
@@ -270,15 +274,17 @@ TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
   EXPECT_THAT(Proxies(), IsEmpty());
 }
 
-// A directory for PATH whose skopeo runs `body` when it is asked for streams, and else is the real
-// one.
+// A directory for PATH whose skopeo runs `body` when it is asked for streams, or `command`, and
+// else is the real one.
 class OtherSkopeo {
  public:
-  OtherSkopeo(const FsRoot& directory, absl::string_view body) : path_(std::getenv("PATH")) {
+  OtherSkopeo(const FsRoot& directory, absl::string_view body,
+              absl::string_view command = "experimental-image-proxy")
+      : path_(std::getenv("PATH")) {
     const std::string text = absl::StrCat(
         "#!/bin/sh\ncd ", directory.path(), "\necho \"$*\" >> asked\nfor word; do\n  if [ ",
-        "\"$word\" = experimental-image-proxy ]; then\n    ", body, "\n  fi\ndone\n",
-        "cd - >/dev/null\nexec ", *FindProgram("skopeo"), " \"$@\"\n");
+        "\"$word\" = ", command, " ]; then\n    ", body, "\n  fi\ndone\n", "cd - >/dev/null\nexec ",
+        *FindProgram("skopeo"), " \"$@\"\n");
     EXPECT_TRUE(directory.ReplaceFile("skopeo", text, 0755).ok());
     setenv("PATH", absl::StrCat(directory.path(), ":", path_).c_str(), 1);
   }
@@ -298,6 +304,14 @@ TEST_F(StreamPullTest, ASecondSkopeoThatFailsBringsNoCopy) {
   EXPECT_TRUE(absl::IsUnavailable(image_.status())) << image_.status();
   EXPECT_THAT(dir_.root().Read("asked").value_or(""), Not(HasSubstr(" copy ")));
   ExpectNothingLeft();
+}
+
+TEST_F(StreamPullTest, OneThatIsKilledWhenItIsAskedForTheManifestIsNoErrorOfOurs) {
+  const OtherSkopeo other(dir_.root(), "kill -KILL $$", "inspect");
+  Serve({TarBuilder().File("a", "x").Build()});
+  image_ = Pull();
+  EXPECT_TRUE(absl::IsUnavailable(image_.status())) << image_.status();
+  EXPECT_THAT(std::string(image_.status().message()), HasSubstr("killed by signal 9 (Killed)"));
 }
 
 TEST_F(StreamPullTest, ASkopeoWithoutStreamsCopies) {

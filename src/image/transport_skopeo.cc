@@ -42,6 +42,7 @@ constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
 constexpr absl::Duration kEndTimeout = absl::Seconds(5);  // after SIGKILL
+constexpr int kGoCrash = 2;                               // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
@@ -218,6 +219,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
     return absl::Status(exit.status().code(),
                         absl::StrCat(exit.status().message(), "; ", killed.message()));
   }
+  if (exit->signal != 0 || exit->code == kGoCrash) return Ended(exit->ToString(), err);
   if (!exit->success()) return Failure(err.empty() ? exit->ToString() : err);
   return out;
 }
@@ -314,6 +316,9 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
   waiting.what = absl::StrCat("pull ", reference_.Canonical());
   waiting.registry = reference_.registry;
   waiting.translate = [this](absl::string_view words) { return Failure(words); };
+  waiting.ended = [this](absl::string_view how, absl::string_view words) {
+    return Ended(how, words);
+  };
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<SkopeoProxy> proxy,
                             SkopeoProxy::Start(std::move(command), std::move(waiting)));
   PLIMSOLL_RETURN_IF_ERROR(
@@ -395,6 +400,10 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
 
 absl::Status SkopeoTransport::Failure(absl::string_view err) const {
   return TranslateSkopeoError(err, reference_.Canonical(), options_.credentials);
+}
+
+absl::Status SkopeoTransport::Ended(absl::string_view how, absl::string_view err) const {
+  return SkopeoHasEnded(how, err, reference_.Canonical(), options_.credentials);
 }
 
 }  // namespace plimsoll::image

@@ -98,6 +98,7 @@ class SkopeoTransport {
   };
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, const Watch& watch);
   absl::Status Failure(absl::string_view err) const;
+  absl::Status Ended(absl::string_view how, absl::string_view err) const;
 
   const Reference reference_;
   const TransportOptions options_;

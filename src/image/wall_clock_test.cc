@@ -86,6 +86,7 @@ TEST_F(WallClockTest, AStreamThatComesIsNoStallAfterAJumpBack) {
   SkopeoProxy::Waiting waiting;
   waiting.stall_timeout = kPatience;
   waiting.translate = [](absl::string_view words) { return absl::UnknownError(words); };
+  waiting.ended = [](absl::string_view how, absl::string_view) { return absl::UnknownError(how); };
   const BlobStreams streams(
       [waiting](const std::function<bool()>&) {
         Command command;
