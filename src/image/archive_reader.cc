@@ -88,8 +88,10 @@ struct ArchiveReader::Impl {
     if (raw != nullptr) archive_read_free(raw);
   }
 
-  // Bytes of the file: 0 at its end, -1 with `failure` set.
+  // Bytes of the file: 0 at its end, -1 with `failure` set. libarchive takes a failure behind the
+  // last block of a compressed file for its end, so one that was is told again.
   la_ssize_t ReadStored() {
+    if (!failure.ok()) return -1;
     if (cancelled && cancelled()) {
       failure = absl::CancelledError(absl::StrCat("read ", name, ": cancelled"));
       return -1;

@@ -59,8 +59,16 @@ class BlobStream : public ByteStream {
 
  private:
   // What the pipe has; with `wait` after a moment's wait at most. Nothing: nothing has come; 0: the
-  // end.
+  // end. A failure is final: the process would not say another time why.
   absl::StatusOr<std::optional<size_t>> Take(char* buffer, size_t size, bool wait = true) {
+    PLIMSOLL_RETURN_IF_ERROR(failure_);
+    absl::StatusOr<std::optional<size_t>> n = TakeNow(buffer, size, wait);
+    if (absl::IsUnavailable(n.status())) n = AlsoSay(n.status(), HowMuch());
+    failure_ = n.status();
+    return n;
+  }
+
+  absl::StatusOr<std::optional<size_t>> TakeNow(char* buffer, size_t size, bool wait) {
     const ssize_t n = read(pipe_.get(), buffer, size);
     if (n < 0 && errno != EAGAIN && errno != EINTR) return ErrnoStatus(errno, "read from skopeo");
     if (n < 0) {
@@ -73,7 +81,7 @@ class BlobStream : public ByteStream {
     }
     last_ = MonotonicNow();
     came_ += static_cast<size_t>(n);
-    if (size_.has_value() && came_ > *size_) return OtherSize("more");
+    if (size_.has_value() && came_ > *size_) return More();
     streams_.Came(static_cast<size_t>(n));
     return static_cast<size_t>(n);
   }
@@ -83,9 +91,9 @@ class BlobStream : public ByteStream {
     // Of as many bytes as there should be skopeo can only say that they are others. The reader
     // finds that by their digest.
     const bool is_whole = size_.has_value() && came_ == *size_;
-    if (!is_whole && absl::IsDataLoss(status) && size_.has_value()) return OtherSize("fewer");
+    if (!is_whole && absl::IsDataLoss(status) && size_.has_value()) return Fewer();
     if (!is_whole) PLIMSOLL_RETURN_IF_ERROR(status);
-    if (size_.has_value() && !is_whole) return OtherSize("fewer");
+    if (size_.has_value() && !is_whole) return Fewer();
     streams_.Came(0);
     ended_ = true;
     pipe_.Reset();
@@ -101,9 +109,20 @@ class BlobStream : public ByteStream {
     return n.has_value() ? Keep(taken_.data(), *n) : absl::OkStatus();
   }
 
-  absl::Status OtherSize(const char* how) const {
-    return absl::DataLossError(absl::StrCat("size mismatch: the registry gives ", how, " than the ",
+  absl::Status More() const {
+    return absl::DataLossError(absl::StrCat("size mismatch: the registry gives more than the ",
                                             *size_, " bytes that the manifest says"));
+  }
+
+  absl::Status Fewer() const {
+    return absl::DataLossError(absl::StrCat("size mismatch: the registry gives ", came_,
+                                            " bytes, fewer than the ", *size_,
+                                            " that the manifest says"));
+  }
+
+  std::string HowMuch() const {
+    return size_.has_value() ? absl::StrCat(came_, " of ", *size_, " bytes have come")
+                             : absl::StrCat(came_, " bytes have come");
   }
 
   absl::Status Keep(const char* data, size_t size) {
@@ -141,6 +160,7 @@ class BlobStream : public ByteStream {
   absl::Time last_ = MonotonicNow();  // when something has come
   uint64_t came_ = 0;
   bool ended_ = false;
+  absl::Status failure_;
   std::vector<char> taken_;
   UniqueFd file_;  // what came while nobody read
   uint64_t kept_ = 0;

@@ -151,6 +151,23 @@ TEST_F(LyingPullTest, AManifestThatLiesAboutSizes) {
   EXPECT_TRUE(absl::IsInvalidArgument(huge)) << huge;
 }
 
+TEST_F(LyingPullTest, ALayerThatIsShorterThanTheManifestSaysEndsThePullAtOnce) {
+  // All that is behind a tar's end is read at the end.
+  image_ = layout_.AddImage({Layer("low"), Layer("high") + std::string(size_t{1} << 18, '\0')});
+  TestJson manifest = Manifest(image_);
+  const size_t size = manifest["layers"][1]["size"];
+  manifest["layers"][1]["size"] = size + 1000;
+  image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
+  Serve([](const std::string&, Answer*) {});
+  const absl::Status status = Pull({.stall_timeout = absl::Seconds(20)}).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(Blob(1)),
+                    HasSubstr(absl::StrCat("the registry gives ", size, " bytes, fewer than the ",
+                                           size + 1000, " that the manifest says"))));
+  ExpectNothingLeft();
+}
+
 TEST_F(LyingPullTest, MoreThanTheDiskHasRoomForIsRefusedBeforeItIsFetched) {
   const std::string layer = Blob(1);
   TestJson manifest = Manifest(image_);
