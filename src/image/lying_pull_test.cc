@@ -204,6 +204,48 @@ TEST_F(LyingPullTest, AnswersThatAreNoManifest) {
   EXPECT_FALSE(html.ok());
 }
 
+TEST_F(LyingPullTest, HttpThatNoRegistrySpeaksIsNoErrorOfOurs) {
+  const struct {
+    const char* says;
+    std::function<void(const std::string& path, Answer*)> change;
+  } cases[] = {
+      {"stopped after 10 redirects",
+       [](const std::string& path, Answer* answer) {
+         *answer = {.code = 302, .headers = absl::StrCat("Location: ", path, "\r\n")};
+       }},
+      {"unsupported protocol scheme \"file\"",
+       [](const std::string&, Answer* answer) {
+         *answer = {.code = 302, .headers = "Location: file:///etc/passwd\r\n"};
+       }},
+      {"server response headers exceeded 10485760 bytes",
+       [](const std::string&, Answer* answer) {
+         const std::string value = absl::StrCat(": ", std::string(120, 'x'), "\r\n");
+         for (int i = 0; i < 100'000; ++i) absl::StrAppend(&answer->headers, "X-", i, value);
+       }},
+      {"418", [](const std::string&, Answer* answer) { *answer = {.code = 418}; }},
+  };
+  const std::string layer = Blob(1);
+  for (const auto& each : cases) {
+    for (const auto& [wanted, path] : {std::pair<std::string, std::string>("1", "manifests/1"),
+                                       {layer, absl::StrCat("blobs/", layer)}}) {
+      SCOPED_TRACE(absl::StrCat(each.says, ", ", path));
+      const absl::Status status = Failure(wanted, [&each, path = path](Answer* answer) {
+        each.change(absl::StrCat("/v2/lies/", path), answer);
+      });
+      EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(each.says));
+    }
+  }
+}
+
+TEST_F(LyingPullTest, AManifestAboveTheLimitNamesIt) {
+  const absl::Status status =
+      Failure("1", [](Answer* answer) { answer->body.append(size_t{4} << 20, ' '); });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("size of 4194304 bytes, which the image's manifest or config may have"));
+}
+
 TEST_F(LyingPullTest, OneThatHangsIsGivenUp) {
   Serve([](const std::string& asked, Answer* answer) {
     if (asked == "1") *answer = {.length = 100, .hangs = true};

@@ -15,6 +15,9 @@
 namespace plimsoll::image {
 namespace {
 
+// skopeo's own limit for a manifest and a config, which is ours, too.
+constexpr absl::string_view kTooLarge = "exceeded maximum allowed size of 4194304 bytes";
+constexpr absl::string_view kWhatIsTooLarge = ", which the image's manifest or config may have";
 constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
 
@@ -61,6 +64,18 @@ bool IsSignaturePolicy(absl::string_view text) {
   return HasAny(text, {"source image rejected", "rejected by policy", "signature was required"});
 }
 
+// Go's client names the request that it could not do. The rest is of answers that no registry
+// gives.
+bool IsBrokenHttp(absl::string_view text) {
+  return HasAny(
+      text, {"get \"http", "head \"http", "post \"http", "unsupported protocol scheme",
+             "stopped after 10 redirects", "net/http: ", "malformed http", "malformed mime header",
+             "status code from registry",
+             "http status: ", "statuscode: ", "status code returned when fetching blob",
+             "bearer auth challenge", "exceeded maximum allowed size", "invalid character",
+             "unexpected end of json input", "error reading from server"});
+}
+
 absl::StatusCode CodeFor(const std::string& reason) {
   const std::string all = absl::AsciiStrToLower(reason);
   const absl::string_view text = OfTheRegistryItself(all);
@@ -83,7 +98,9 @@ absl::StatusCode CodeFor(const std::string& reason) {
                     "digest mismatch", "digest verification", "size mismatch"})) {
     return absl::StatusCode::kDataLoss;
   }
-  if (HasAny(text, {"no space left", "disk quota"})) return absl::StatusCode::kResourceExhausted;
+  if (HasAny(text, {"no space left", "disk quota", kTooLarge})) {
+    return absl::StatusCode::kResourceExhausted;
+  }
   if (HasAny(text,
              {"connection refused", "no such host", "timeout", "timed out", "unreachable",
               "server misbehaving", "connection reset", "x509", "tls:", "eof",
@@ -91,6 +108,7 @@ absl::StatusCode CodeFor(const std::string& reason) {
               "http status: 5", "pinging container registry", "no route to host"})) {
     return absl::StatusCode::kUnavailable;
   }
+  if (IsBrokenHttp(text)) return absl::StatusCode::kUnavailable;
   return absl::StatusCode::kInternal;
 }
 
@@ -136,9 +154,11 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
                                   const Credentials& secrets) {
   const std::string reason = Reason(WithoutSecrets(stderr_text, secrets));
   const absl::StatusCode code = CodeFor(reason);
-  absl::Status status(code, absl::StrCat("pull ", reference, ": ",
-                                         reason.empty() ? "skopeo failed without a word" : reason,
-                                         Remedy(reason, reference)));
+  absl::Status status(code,
+                      absl::StrCat("pull ", reference, ": ",
+                                   reason.empty() ? "skopeo failed without a word" : reason,
+                                   absl::StrContains(reason, kTooLarge) ? kWhatIsTooLarge : "",
+                                   Remedy(reason, reference)));
   if (IsSignaturePolicy(absl::AsciiStrToLower(reason))) {
     status.SetPayload(kSignatureRefusal, absl::Cord());
   }

@@ -10,10 +10,10 @@ namespace plimsoll::image {
 
 // The registry's answer in skopeo's words: NOT_FOUND, PERMISSION_DENIED (by the registry, or
 // blocked in registries.conf), FAILED_PRECONDITION (policy.json of this machine wants a signature;
-// see IsSignatureRefusal), UNAVAILABLE, DATA_LOSS (not the content of its digest, or not all of
-// it), RESOURCE_EXHAUSTED (disk full) or INTERNAL. The message is "pull <reference>: <why>", with
-// what would be right where that is known. `secrets` are cut out of it, whatever they are encoded
-// as.
+// see IsSignatureRefusal), UNAVAILABLE (no connection, or HTTP that no registry speaks), DATA_LOSS
+// (not the content of its digest, or not all of it), RESOURCE_EXHAUSTED (disk full, or a manifest
+// above the limit) or INTERNAL. The message is "pull <reference>: <why>", with what would be right
+// where that is known. `secrets` are cut out of it, whatever they are encoded as.
 absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_view reference,
                                   const Credentials& secrets);
 

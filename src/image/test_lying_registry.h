@@ -35,6 +35,7 @@ class LyingRegistry {
     int code = 200;
     std::string type = "application/octet-stream";
     std::string body;
+    std::string headers;           // further ones, each with its "\r\n"
     std::optional<size_t> length;  // what it says; nullopt: the truth
     bool endless = false;          // says no length, and repeats the body as long as someone reads
     bool hangs = false;            // after the body, until the registry goes
@@ -173,7 +174,7 @@ class LyingRegistry {
   void Send(int fd, bool head, const Answer& answer) {
     std::string header =
         absl::StrCat("HTTP/1.1 ", answer.code, " Said\r\nContent-Type: ", answer.type,
-                     "\r\nConnection: close\r\n");
+                     "\r\nConnection: close\r\n", answer.headers);
     if (answer.code == 401) {
       absl::StrAppend(&header, "WWW-Authenticate: Bearer realm=\"http://", host(),
                       "/token\",service=\"test\"\r\n");
