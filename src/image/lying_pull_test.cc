@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/monotonic_time.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
@@ -236,6 +237,24 @@ TEST_F(LyingPullTest, HttpThatNoRegistrySpeaksIsNoErrorOfOurs) {
       EXPECT_THAT(std::string(status.message()), HasSubstr(each.says));
     }
   }
+}
+
+TEST_F(LyingPullTest, ARegistryThatWantsToBeLeftAloneIs) {
+  const auto answer_429 = [](const std::string& after) {
+    return [after](Answer* answer) {
+      *answer = {.code = 429, .headers = absl::StrCat("Retry-After: ", after, "\r\n")};
+    };
+  };
+  const absl::Time begin = MonotonicNow();
+  const absl::Status later = Failure("1", answer_429("100000"));
+  EXPECT_TRUE(absl::IsUnavailable(later)) << later;
+  EXPECT_THAT(
+      std::string(later.message()),
+      HasSubstr("answers 429 Too Many Requests, and wants to be asked again after 27h46m40s"));
+  EXPECT_LT(MonotonicNow() - begin, absl::Seconds(45)) << "skopeo would ask four times";
+  const absl::Status soon = Failure("1", answer_429("0"));
+  EXPECT_TRUE(absl::IsUnavailable(soon)) << soon;
+  EXPECT_THAT(std::string(soon.message()), HasSubstr("StatusCode: 429"));
 }
 
 TEST_F(LyingPullTest, AManifestAboveTheLimitNamesIt) {

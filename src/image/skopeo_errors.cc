@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -35,6 +36,7 @@ std::string WithoutPreamble(std::string reason) {
 std::string Reason(absl::string_view err) {
   std::string reason;
   for (absl::string_view line : absl::StrSplit(err, '\n', absl::SkipEmpty())) {
+    if (absl::StrContains(line, "level=debug")) continue;
     const size_t start = line.find("msg=\"");
     const bool logged = start != absl::string_view::npos && absl::EndsWith(line, "\"");
     if (logged && (absl::StrContains(line, kFatal) || reason.empty())) {
@@ -112,6 +114,11 @@ absl::StatusCode CodeFor(const std::string& reason) {
   return absl::StatusCode::kInternal;
 }
 
+absl::string_view BehindLast(absl::string_view text, absl::string_view part) {
+  const size_t start = text.rfind(part);
+  return start == absl::string_view::npos ? "" : text.substr(start + part.size());
+}
+
 std::string WithoutSecrets(absl::string_view stderr_text, const Credentials& secrets) {
   const std::string basic =
       absl::Base64Escape(absl::StrCat(secrets.username, ":", secrets.password));
@@ -174,6 +181,15 @@ absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text
   return absl::UnavailableError(absl::StrCat(
       "pull ", reference, ": the image tool skopeo has ended (", how, ")",
       words.empty() ? "" : absl::StrCat(": ", words), "; the pull may be tried again"));
+}
+
+absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name) {
+  const absl::string_view place = BehindLast(stderr_text, "Trying to access \\\"");
+  if (!absl::StartsWith(place, name)) return absl::ZeroDuration();
+  const absl::string_view wish = BehindLast(place, "Detected 'Retry-After' header \\\"");
+  int64_t seconds = 0;  // a date is left to skopeo
+  if (!absl::SimpleAtoi(wish.substr(0, wish.find('\\')), &seconds)) return absl::ZeroDuration();
+  return absl::Seconds(seconds);
 }
 
 bool IsSignatureRefusal(const absl::Status& status) {

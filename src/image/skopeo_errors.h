@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "image/image_service.h"
 
 namespace plimsoll::image {
@@ -22,6 +23,11 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
 // refused nothing.
 absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text,
                             absl::string_view reference, const Credentials& secrets);
+
+// How long the registry wants not to be asked, as a skopeo run with --debug says last; zero where
+// it doesn't. `name`: "registry.example/app". Of a mirror's wish nothing is said: behind it comes
+// the registry itself.
+absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name);
 
 }  // namespace plimsoll::image
 

@@ -114,6 +114,22 @@ TEST(SkopeoHasEnded, WithoutAReasonOfItsOwnItMayBeTriedAgain) {
       SkopeoHasEnded("exit code 1", Fatal("requested access is denied"), "h/x:1", secrets)));
 }
 
+TEST(RetryAfter, IsTheRegistrysAndNoMirrors) {
+  const auto debug = [](const std::string& words) {
+    return "time=\"t\" level=debug msg=\"" + words + "\"\n";
+  };
+  const std::string mirror = debug("Trying to access \\\"m:1/x:1\\\"");
+  const std::string itself = debug("Trying to access \\\"h/x:1\\\"");
+  const std::string wish = debug("Detected 'Retry-After' header \\\"100000\\\"");
+  const std::string date = debug("Detected 'Retry-After' header \\\"Wed, 21 Oct 2015\\\"");
+  EXPECT_EQ(RetryAfter(itself + wish, "h/x"), absl::Seconds(100000));
+  EXPECT_EQ(RetryAfter(mirror + wish, "h/x"), absl::ZeroDuration());
+  EXPECT_EQ(RetryAfter(mirror + wish + itself, "h/x"), absl::ZeroDuration());
+  EXPECT_EQ(RetryAfter(itself + date, "h/x"), absl::ZeroDuration());
+  EXPECT_EQ(RetryAfter(itself, "h/x"), absl::ZeroDuration());
+  EXPECT_EQ(RetryAfter("", "h/x"), absl::ZeroDuration());
+}
+
 TEST(TranslateSkopeoError, SecretsAreCutOutHoweverTheyAreWritten) {
   const Credentials secrets = {"stoker", "pa\"ss", "tok3n"};
   const absl::Status status = TranslateSkopeoError(

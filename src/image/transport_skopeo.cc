@@ -41,8 +41,9 @@ constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);  // after SIGKILL
-constexpr int kGoCrash = 2;                               // the exit code of a panic
+constexpr absl::Duration kEndTimeout = absl::Seconds(5);   // after SIGKILL
+constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
+constexpr int kGoCrash = 2;                                // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
@@ -198,6 +199,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
       if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
       if (out_open) out_open = Drain(out_pipe.read_end.get(), kMaxOutputBytes, &out);
       if (err_open) err_open = Drain(err_pipe.read_end.get(), kMaxErrorBytes, &err);
+      PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(err));
       uint64_t now_seen = out.size() + err.size();
       if (watch.written) {
         PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(out));
@@ -224,8 +226,19 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   return out;
 }
 
+// skopeo would ask again after a minute, four times, without a word of it to anybody.
+absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
+  const absl::Duration wait = RetryAfter(err, reference_.Name());
+  if (wait <= kLongestWait) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("pull ", reference_.Canonical(), ": registry ", reference_.registry,
+                   " answers 429 Too Many Requests, and wants to be asked again after ",
+                   absl::FormatDuration(wait)));
+}
+
 absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, bool config) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("inspect", "--tls-verify"));
+  argv.insert(argv.begin() + 1, "--debug");  // tells of a Retry-After
   argv.push_back("--raw");
   if (config) argv.push_back("--config");
   argv.push_back(absl::StrCat("docker://", source));

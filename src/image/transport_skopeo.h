@@ -97,6 +97,8 @@ class SkopeoTransport {
     std::function<absl::StatusOr<uint64_t>(absl::string_view out)> written;
   };
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, const Watch& watch);
+  // UNAVAILABLE when the registry wants to be left alone for longer than skopeo would.
+  absl::Status CheckRetryAfter(absl::string_view err) const;
   absl::Status Failure(absl::string_view err) const;
   absl::Status Ended(absl::string_view how, absl::string_view err) const;
 
