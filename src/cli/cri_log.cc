@@ -18,6 +18,9 @@ namespace {
 // not fill our memory.
 constexpr size_t kMaxLineBytes = 1024 * 1024;
 
+// No record is as long: zeros that a crash of the machine has left, say.
+constexpr size_t kMaxRecordBytes = 16 * kMaxLineBytes;
+
 absl::string_view TakeWord(absl::string_view& text) {
   const size_t end = text.find(' ');
   const absl::string_view word = text.substr(0, end);
@@ -121,12 +124,16 @@ absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
     if (count == 0) break;
     *left -= static_cast<uint64_t>(count);
     bytes_read_ += static_cast<uint64_t>(count);
-    unread_.append(buffer.data(), static_cast<size_t>(count));
     size_t begin = 0;
-    for (size_t end; (end = unread_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    size_t look = unread_.size();  // there is no newline before
+    unread_.append(buffer.data(), static_cast<size_t>(count));
+    for (size_t end; (end = unread_.find('\n', look)) != std::string::npos;
+         begin = look = end + 1) {
       Take(absl::string_view(unread_).substr(begin, end - begin), sink);
     }
     unread_.erase(0, begin);
+    // With this in front what is left of it is no record either.
+    if (unread_.size() > kMaxRecordBytes) unread_.assign(1, '\0');
   }
   return absl::OkStatus();
 }

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/test_dir.h"
 #include "cli/log_mux.h"
 
@@ -163,6 +165,18 @@ TEST_F(LogReaderTest, WhatIsLongerThanAPollComesWhole) {
 TEST_F(LogReaderTest, SkipsGarbage) {
   Append(std::string("garbage\n\0\n", 10) + Entry("stdout", "F", "fine"));
   EXPECT_THAT(Poll(), ElementsAre("fine"));
+}
+
+// A machine that crashed may leave zeros where a file was written last.
+TEST_F(LogReaderTest, SkipsALongHole) {
+  Append(Entry("stdout", "F", "before"));
+  ASSERT_EQ(truncate((dir_.path() + "/c.log").c_str(), off_t{256} << 20), 0);
+  Append("\n" + Entry("stdout", "F", "behind"));
+  std::vector<std::string> lines;
+  const absl::Time begin = absl::Now();
+  ASSERT_TRUE(reader_.ReadAll([&](const LogLine& line) { lines.push_back(line.text); }).ok());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20)) << "each byte is looked at once";
+  EXPECT_THAT(lines, ElementsAre("before", "behind"));
 }
 
 TEST_F(LogReaderTest, MuxPrefixesAndFinishesCompletely) {
