@@ -92,7 +92,8 @@ TEST_F(CliClassesTest, AssignShowsWhatIsNow) {
               HasSubstr("\"oom\":\"first\""));
   const RunResult unknown = OnNode({"assign", "web/a", "foo=soon"});
   EXPECT_EQ(unknown.exit.code, 1);
-  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no class type \"foo\""), HasSubstr("oom")));
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("container web/a is as before: "),
+                                 HasSubstr("no class type \"foo\""), HasSubstr("oom")));
   EXPECT_EQ(OnNode({"classes", "reload"}).out, "Nothing has changed.\n");
   EXPECT_EQ(OnNode({"assign", "--pod", "web", "pod-qos=BestEffort"}).exit.code, 0);
   EXPECT_EQ(OnNode({"assign", "--pod", "web", "pod-qos=Guaranteed"}).exit.code, 1);

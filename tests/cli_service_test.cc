@@ -121,6 +121,16 @@ TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
   EXPECT_EQ(AwaitExit(container).exit_code(), 137);
 }
 
+TEST_F(CliServiceTest, HelpFitsTheTerminal) {
+  constexpr size_t kColumns = 60;
+  WatchedProgram help({ProgramPath("plimsoll"), "logs", "--help"}, OpenTerminal(kColumns));
+  EXPECT_EQ(help.AwaitEnd(), 0);
+  EXPECT_THAT(help.printed(), HasSubstr("--since"));
+  for (absl::string_view line : absl::StrSplit(help.printed(), absl::ByAnyChar("\r\n"))) {
+    EXPECT_LE(line.size(), kColumns) << line;
+  }
+}
+
 TEST_F(CliServiceTest, APulledNameHasNoTransport) {
   const RunResult pull = *RunProgram(PlimsollCommand({"pull", "docker://example.invalid/x"}));
   EXPECT_EQ(pull.exit.code, 2);
