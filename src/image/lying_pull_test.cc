@@ -104,6 +104,17 @@ TEST_F(LyingPullTest, ALayerThatIsCutOff) {
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
+TEST_F(LyingPullTest, AConfigThatIsCutOff) {
+  const std::string config = Manifest(image_)["config"]["digest"];
+  const absl::Status status = Failure(config, [](Answer* answer) {
+    answer->length = answer->body.size();
+    answer->body.resize(7);
+  });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(absl::StrCat("config ", config)), HasSubstr("; 7 of ")));
+}
+
 TEST_F(LyingPullTest, ALayerThatIsShorterThanItsDigest) {
   const absl::Status status =
       Failure(Blob(1), [](Answer* answer) { answer->body.resize(answer->body.size() / 2); });

@@ -67,15 +67,28 @@ bool IsSignaturePolicy(absl::string_view text) {
 }
 
 // Go's client names the request that it could not do. The rest is of answers that no registry
-// gives.
-bool IsBrokenHttp(absl::string_view text) {
-  return HasAny(
-      text, {"get \"http", "head \"http", "post \"http", "unsupported protocol scheme",
-             "stopped after 10 redirects", "net/http: ", "malformed http", "malformed mime header",
-             "status code from registry",
-             "http status: ", "statuscode: ", "status code returned when fetching blob",
-             "bearer auth challenge", "exceeded maximum allowed size", "invalid character",
-             "unexpected end of json input", "error reading from server"});
+// gives, for a manifest, a blob or a token.
+bool IsBrokenAnswer(absl::string_view text) {
+  return HasAny(text, {"get \"http",
+                       "head \"http",
+                       "post \"http",
+                       "unsupported protocol scheme",
+                       "stopped after 10 redirects",
+                       "net/http: ",
+                       "malformed http",
+                       "malformed mime header",
+                       "status code from registry",
+                       "http status: ",
+                       "statuscode: ",
+                       "reading manifest ",
+                       "fetching blob",
+                       "reading blob",
+                       "gzip: ",
+                       "bearer auth challenge",
+                       "parse \"http",
+                       "exceeded maximum allowed size",
+                       "invalid character",
+                       "json: cannot unmarshal"});
 }
 
 absl::StatusCode CodeFor(const std::string& reason) {
@@ -110,7 +123,7 @@ absl::StatusCode CodeFor(const std::string& reason) {
               "http status: 5", "pinging container registry", "no route to host"})) {
     return absl::StatusCode::kUnavailable;
   }
-  if (IsBrokenHttp(text)) return absl::StatusCode::kUnavailable;
+  if (IsBrokenAnswer(text)) return absl::StatusCode::kUnavailable;
   return absl::StatusCode::kInternal;
 }
 

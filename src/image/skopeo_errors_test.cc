@@ -43,6 +43,24 @@ TEST(TranslateSkopeoError, CodesByTheRegistrysAnswer) {
   EXPECT_EQ(TranslateSkopeoError("", "x", {}).code(), absl::StatusCode::kInternal);
 }
 
+TEST(TranslateSkopeoError, WhatNoRegistryAnswersIsTheRegistrysFault) {
+  for (const char* text :
+       {"reading manifest 1 in h/x: StatusCode: 418, ",
+        "reading manifest 1 in h/x: unsupported: no",
+        "Error fetching blob: invalid status code from registry 400 (Bad Request)",
+        "Get \\\"file:///etc/passwd\\\": unsupported protocol scheme \\\"file\\\"",
+        "Get \\\"/v2/\\\": stopped after 10 redirects", "gzip: invalid header",
+        "Get \\\"http://h/v2/\\\": failed to parse Location header",
+        "Requesting bearer token: invalid status code from registry 418 (I'm a teapot)",
+        "missing realm in bearer auth challenge", "exceeded maximum allowed size of 1048576 bytes",
+        "parse \\\"http://%zz\\\": invalid URL escape \\\"%zz\\\"",
+        "invalid character '<' looking for beginning of value",
+        "json: cannot unmarshal number into Go struct field bearerToken.token of type string"}) {
+    const absl::Status status = TranslateSkopeoError(Fatal(text), "h/x:1", {});
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  }
+}
+
 TEST(TranslateSkopeoError, WithMirrorsTheRegistryItselfDecides) {
   const std::string mirrors =
       "(Mirrors also failed: [m:1/x: reading manifest 1 in m:1/x: manifest unknown]): ";

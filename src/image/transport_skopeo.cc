@@ -17,6 +17,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/human_bytes.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
@@ -297,11 +298,12 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
                                                    " bytes; valid are ", kMaxDocumentBytes));
   }
   absl::StatusOr<std::string> text = read();
-  // What a stream says of its size doesn't name the config.
-  if (absl::IsDataLoss(text.status()) && !absl::StartsWith(text.status().message(), "pull ")) {
-    return Annotate(text.status(), what);
+  if (absl::IsCancelled(text.status())) return text.status();
+  if (!text.ok()) {  // which doesn't name the config
+    absl::string_view why = text.status().message();
+    absl::ConsumePrefix(&why, absl::StrCat("pull ", reference_.Canonical(), ": "));
+    return absl::Status(text.status().code(), absl::StrCat(what, ": ", why));
   }
-  if (!text.ok()) return text.status();
   if (const std::string digest = DigestOf(*text); digest != config.digest) {
     return absl::DataLossError(absl::StrCat(what, " has the content of ", digest));
   }
