@@ -306,6 +306,19 @@ TEST_F(StreamPullTest, ASecondSkopeoThatFailsBringsNoCopy) {
   ExpectNothingLeft();
 }
 
+TEST_F(StreamPullTest, TheReasonIsFoundBehindMuchThatIsNone) {
+  const OtherSkopeo other(
+      dir_.root(),
+      "i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); "
+      "echo 'level=debug msg=\"of what the registry has made long and longer\"'; "
+      "done >&2; echo 'level=fatal msg=\"requested access is denied\"' >&2; "
+      "exit 1",
+      "inspect");
+  Serve({TarBuilder().File("a", "x").Build()});
+  image_ = Pull();
+  EXPECT_TRUE(absl::IsPermissionDenied(image_.status())) << image_.status();
+}
+
 TEST_F(StreamPullTest, OneThatIsKilledWhenItIsAskedForTheManifestIsNoErrorOfOurs) {
   const OtherSkopeo other(dir_.root(), "kill -KILL $$", "inspect");
   Serve({TarBuilder().File("a", "x").Build()});

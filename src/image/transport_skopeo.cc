@@ -58,17 +58,25 @@ std::vector<std::string> Environment(const FsRoot& work) {
   return environment;
 }
 
-// Appends what can be read now. False at the end of the stream.
-bool Drain(int fd, size_t max_bytes, std::string* text) {
+// Takes what can be read now. False at the end of the stream.
+bool Drain(int fd, const std::function<void(absl::string_view)>& take) {
   char buffer[16384];
   while (true) {
     const ssize_t n = read(fd, buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN;
     if (n == 0) return false;
-    const size_t room = max_bytes - std::min(max_bytes, text->size());
-    text->append(buffer, std::min(room, static_cast<size_t>(n)));
+    take(absl::string_view(buffer, static_cast<size_t>(n)));
   }
+}
+
+void KeepBeginning(absl::string_view part, size_t max_bytes, std::string* text) {
+  absl::StrAppend(text, part.substr(0, max_bytes - std::min(max_bytes, text->size())));
+}
+
+void KeepEnd(absl::string_view part, size_t max_bytes, std::string* text) {
+  absl::StrAppend(text, part);
+  if (text->size() > 2 * max_bytes) text->erase(0, text->size() - max_bytes);
 }
 
 struct Pipe {
@@ -185,11 +193,19 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   err_pipe.write_end.Reset();
 
   std::string out;
-  std::string err;
+  std::string err;  // its end, where the reason is
   const auto await = [&]() -> absl::StatusOr<ExitStatus> {
     bool out_open = true;
     bool err_open = true;
     uint64_t seen = 0;
+    uint64_t err_bytes = 0;
+    const auto take_out = [&](absl::string_view part) {
+      KeepBeginning(part, kMaxOutputBytes, &out);
+    };
+    const auto take_err = [&](absl::string_view part) {
+      err_bytes += part.size();
+      KeepEnd(part, kMaxErrorBytes, &err);
+    };
     absl::Time last_seen = MonotonicNow();
     while (out_open || err_open) {
       if (watch.stopped && watch.stopped()) {
@@ -198,10 +214,10 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
       struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
                               {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
       if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
-      if (out_open) out_open = Drain(out_pipe.read_end.get(), kMaxOutputBytes, &out);
-      if (err_open) err_open = Drain(err_pipe.read_end.get(), kMaxErrorBytes, &err);
+      if (out_open) out_open = Drain(out_pipe.read_end.get(), take_out);
+      if (err_open) err_open = Drain(err_pipe.read_end.get(), take_err);
       PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(err));
-      uint64_t now_seen = out.size() + err.size();
+      uint64_t now_seen = out.size() + err_bytes;
       if (watch.written) {
         PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(out));
         now_seen = Add(now_seen, written);
