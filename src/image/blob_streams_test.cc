@@ -125,6 +125,12 @@ TEST(SkopeoProxyTest, AnotherAnswerGivesNoStreams) {
   EXPECT_TRUE(absl::IsUnimplemented(proxy.status())) << proxy.status();
 }
 
+TEST(SkopeoProxyTest, OneThatIsKilledBeforeItsFirstAnswerMayGiveStreams) {
+  const auto proxy = StartProgram({"/bin/sh", "-c", "head -c 1 <&3 >&2; kill -KILL $$"}, kPatience);
+  EXPECT_TRUE(absl::IsUnavailable(proxy.status())) << proxy.status();
+  EXPECT_THAT(std::string(proxy.status().message()), StartsWith("killed by signal 9 (Killed): "));
+}
+
 TEST(SkopeoProxyTest, ASilentProgramIsAStall) {
   const auto proxy = StartProgram({"/bin/sh", "-c", "sleep 60"}, kShort);
   EXPECT_TRUE(absl::IsUnavailable(proxy.status())) << proxy.status();

@@ -104,14 +104,14 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
   return absl::OkStatus();
 }
 
-// What a process that has ended has said. One without the subcommand ends at once, before or after
-// the first request is sent.
+// What a process that has ended has said. One without the subcommand ends at once by itself, before
+// or after the first request is sent.
 absl::Status SkopeoProxy::Gone() {
-  if (!is_proxy_) return NoStreams();
+  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kEndTimeout);
+  if (!is_proxy_ && (!exit.ok() || exit->signal == 0)) return NoStreams();
   std::string words(kMaxErrorBytes, '\0');
   const ssize_t n = pread(errors_.get(), words.data(), words.size(), 0);
   words.resize(n > 0 ? std::min(words.find('\0'), static_cast<size_t>(n)) : 0);
-  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kEndTimeout);
   return waiting_.ended(exit.ok() ? exit->ToString() : "its socket is closed", words);
 }
 

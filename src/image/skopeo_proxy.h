@@ -36,7 +36,7 @@ class SkopeoProxy {
   };
 
   // `command` is run with `--sockfd 3` behind it. UNIMPLEMENTED when this skopeo is no such proxy:
-  // it ends without an answer, or gives another than version 0.2's.
+  // it ends by itself without an answer, or gives another than version 0.2's.
   static absl::StatusOr<std::unique_ptr<SkopeoProxy>> Start(Command command, Waiting waiting);
   // Ends the process.
   ~SkopeoProxy();
