@@ -108,6 +108,14 @@ TEST_F(FailuresTest, TooFewDescriptorsAreAClearError) {
   EXPECT_THAT(said, HasSubstr("RLIMIT_NOFILE"));
 }
 
+TEST_F(FailuresTest, ALimitOfFilesSizesIsAClearError) {
+  Node node;
+  node.StartBy({"/bin/sh", "-c", "ulimit -f 10; exec \"$@\"", "sh"});
+  const std::string said = FailureOf(node);
+  EXPECT_THAT(said, HasSubstr("may write files of 5120 bytes, and needs 1073741824"));
+  EXPECT_THAT(said, HasSubstr("RLIMIT_FSIZE"));
+}
+
 TEST_F(FailuresTest, WithoutAThreadForACallItsLimitIsNamed) {
   Node node;
   ASSERT_TRUE(node.StartDaemon().ok());

@@ -74,6 +74,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(config));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
     PLIMSOLL_ASSIGN_OR_RETURN(descriptor_limit_, RaiseDescriptorLimit());
+    PLIMSOLL_RETURN_IF_ERROR(CheckFileSizeLimit());
     PLIMSOLL_ASSIGN_OR_RETURN(driver_, OpenCgroupDriver(host_, config, options_.standalone));
     if (driver_.systemd) {
       log_->Write(LogLevel::kInfo, "control groups are managed by systemd", {});

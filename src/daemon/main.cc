@@ -65,7 +65,8 @@ class Wakeups {
   enum class Kind { kStop, kReload, kNoClients };
 
   static absl::StatusOr<Wakeups> Open() {
-    signal(SIGPIPE, SIG_IGN);
+    // What they would tell, a failed write does: its reader has gone, or RLIMIT_FSIZE is reached.
+    for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
     const sigset_t signals = BlockSignals();
     Wakeups wakeups;
     wakeups.signals_.Reset(signalfd(-1, &signals, SFD_CLOEXEC));

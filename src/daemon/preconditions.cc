@@ -13,6 +13,7 @@ namespace {
 
 // An idle daemon has some 60. Where gRPC gets none it ends the process.
 constexpr rlim_t kLeastDescriptors = 256;
+constexpr rlim_t kLeastFileBytes = rlim_t{1} << 30;
 
 }  // namespace
 
@@ -38,6 +39,16 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
   return found;
+}
+
+absl::Status CheckFileSizeLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_FSIZE");
+  if (limit.rlim_cur >= kLeastFileBytes) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process may write files of ", limit.rlim_cur, " bytes, and needs ", kLeastFileBytes,
+      " for images, logs and its database: raise RLIMIT_FSIZE (ulimit -f; in a systemd unit, ",
+      "LimitFSIZE=)"));
 }
 
 }  // namespace plimsoll::daemon

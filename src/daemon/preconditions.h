@@ -19,6 +19,10 @@ absl::Status CheckPrograms(const Config& config);
 // FAILED_PRECONDITION: they are too few to start with.
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 
+// FAILED_PRECONDITION where RLIMIT_FSIZE, which monitors and containers inherit, is too low for
+// layers, logs and the database.
+absl::Status CheckFileSizeLimit();
+
 }  // namespace plimsoll::daemon
 
 #endif  // PLIMSOLL_DAEMON_PRECONDITIONS_H_

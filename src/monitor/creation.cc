@@ -47,7 +47,7 @@ Pipe MakePipe() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_DFL);
+  for (const int ignored : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_DFL);
 
   const char* arguments[12] = {"", ""};
   int count = 2;

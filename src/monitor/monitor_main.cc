@@ -86,7 +86,7 @@ LaunchPlan ReceivePlan() {
 // SIGCHLD comes through the descriptor that is returned. Of the others, those that end a session or
 // a machine are for the container to act upon; the monitor stays to say how it did.
 int PrepareSignals() {
-  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_IGN);
+  for (const int ignored : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_IGN);
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
