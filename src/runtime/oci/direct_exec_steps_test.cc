@@ -277,6 +277,7 @@ TEST_F(DirectExecStepsTest, TheDirectoryIsBelowTheRoot) {
     const auto result =
         machine_.runtime().Exec("a", machine_.group("a"), {.argv = {"/bin/ls", "/proc/self/cwd/"}});
     ASSERT_FALSE(result.ok()) << result->out;
+    EXPECT_TRUE(absl::IsFailedPrecondition(result.status())) << result.status();
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("chdir"));
     // The way back in is another container's directory.
     const absl::Status mended = machine_.runtime().Delete("a", machine_.group("a"));

@@ -275,6 +275,22 @@ TEST_P(DirectExecTest, ExitCodesOfWhatCanNotBeExecuted) {
 
 // On the way in there are two processes for a moment. The OCI runtime's are elsewhere on v1, and in
 // the container's group on v2.
+TEST_P(DirectExecTest, AWorkingDirectoryThatIsGoneIsTheContainersFault) {
+  Shape shape = GetParam();
+  shape.change = [change = shape.change](TestMachine& machine, ExecRequest& request) {
+    change(machine, request);
+    machine.spec().working_directory = "/tmp/there";
+  };
+  ASSERT_NO_FATAL_FAILURE(Create(shape));
+  const std::vector<std::string> remove = {"/bin/sh", "-c", "cd /; /bin/busybox rmdir /tmp/there"};
+  ASSERT_THAT(Run(machine_.runtime(), remove), StartsWith("0\n"));
+  for (ContainerRuntime* runtime : {by_crun_.get(), &machine_.runtime()}) {
+    EXPECT_THAT(Run(*runtime, {"/bin/true"}),
+                AllOf(StartsWith("FAILED_PRECONDITION: "), HasSubstr("chdir `/tmp/there`: No such"),
+                      HasSubstr("below its root")));
+  }
+}
+
 TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
   machine_.spec().resources.pids_limit = 2;
   ASSERT_NO_FATAL_FAILURE(Create(GetParam()));

@@ -169,6 +169,12 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
       absl::StrContains(message, "does not exist")) {
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
   }
+  if (absl::StartsWith(message, "chdir ")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("exec in container ", id, ": ", message,
+                     "; the container's working directory must be one below its root that its "
+                     "user may enter"));
+  }
   if (absl::EndsWith(message, "fork: Resource temporarily unavailable")) {
     return absl::ResourceExhaustedError(
         absl::StrCat("exec in container ", id,
