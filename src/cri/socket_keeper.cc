@@ -86,9 +86,10 @@ void SocketKeeper::Look() {
   }
   Accept();  // who has found the old one
   absl::StatusOr<UniqueFd> listener = ListenAnew(socket_);
-  if (listener.ok()) listener_ = *std::move(listener);
-  if (listener.ok() || !missing_) tell_(listener.status());
-  missing_ = !listener.ok();
+  const absl::Status made = listener.status();
+  if (made.ok()) listener_ = *std::move(listener);
+  if (made.ok() || !missing_) tell_(made);
+  missing_ = !made.ok();
 }
 
 void SocketKeeper::Accept() {
