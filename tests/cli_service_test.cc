@@ -105,20 +105,36 @@ TEST_F(CliServiceTest, EventsForProgramsAreADocumentAndAStreamIsLines) {
 }
 
 TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
+  // Of a container, then of its pod, each interrupted once the container has the signal.
+  for (const bool whole_pod : {false, true}) {
+    const std::string pod = RunPod();
+    const std::string container =
+        Start(pod, Shell("trap 'echo asked' TERM; echo up; while :; do sleep 0.1; done"));
+    ASSERT_TRUE(Eventually([&] { return absl::StrContains(Output({"logs", container}), "up"); }));
+    const std::string& name = whole_pod ? pod : container;
+    WatchedProgram stop(PlimsollCommand({"stop", "-t", "60s", name}).argv, OpenPipe());
+    ASSERT_TRUE(Eventually([&] {
+      return absl::StrContains(Output({"logs", container}), "asked");
+    }));
+    EXPECT_EQ(stop.Interrupt(), 130);
+    EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
+    EXPECT_EQ(absl::StrContains(stop.printed(), "plimsoll stop " + pod), whole_pod);
+    EXPECT_TRUE(StopContainer(container, 0).ok());
+    EXPECT_EQ(AwaitExit(container).exit_code(), 137);
+  }
+}
+
+// Whenever the signal comes: before the daemon was asked, too.
+TEST_F(CliServiceTest, AStopIsInterruptedAtAnyTime) {
   const std::string pod = RunPod();
-  const std::string container = Start(pod, Shell("trap '' TERM; echo up; sleep 1000"));
-  ASSERT_TRUE(Eventually([&] { return absl::StrContains(Output({"logs", container}), "up"); }));
-  WatchedProgram stop(PlimsollCommand({"stop", "-t", "60s", container}).argv, OpenPipe());
-  absl::SleepFor(absl::Seconds(1));  // by then the daemon has been asked
-  EXPECT_EQ(stop.Interrupt(), 130);
-  EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
-  EXPECT_THAT(stop.printed(), ::testing::Not(HasSubstr("plimsoll stop")));
-  WatchedProgram of_pod(PlimsollCommand({"stop", "-t", "60s", pod}).argv, OpenPipe());
-  absl::SleepFor(absl::Seconds(1));
-  EXPECT_EQ(of_pod.Interrupt(), 130);
-  EXPECT_THAT(of_pod.printed(), HasSubstr("plimsoll stop " + pod));
-  EXPECT_TRUE(StopContainer(container, 0).ok());
-  EXPECT_EQ(AwaitExit(container).exit_code(), 137);
+  Start(pod, Shell("trap '' TERM; sleep 1000"));
+  for (int milliseconds = 0; milliseconds < 60; milliseconds += 4) {
+    SCOPED_TRACE(milliseconds);
+    WatchedProgram stop(PlimsollCommand({"stop", "-t", "60s", pod}).argv, OpenPipe());
+    absl::SleepFor(absl::Milliseconds(milliseconds));
+    EXPECT_EQ(stop.Interrupt(), 130);
+    EXPECT_THAT(stop.printed(), ::testing::AnyOf("", HasSubstr("plimsoll: interrupted")));
+  }
 }
 
 TEST_F(CliServiceTest, HelpFitsTheTerminal) {

@@ -67,7 +67,12 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
   interrupts.OnInterrupt([&client](int) { client->Abandon(); });
   if (interrupts.count() > 0) return kExitInterrupted;
-  PLIMSOLL_ASSIGN_OR_RETURN(Inventory inventory, TakeInventory(*client));
+  absl::StatusOr<Inventory> taken = TakeInventory(*client);
+  if (!taken.ok() && client->abandoned()) {
+    PrintNote("plimsoll: interrupted; nothing was asked to stop\n");
+    return kExitInterrupted;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(Inventory inventory, std::move(taken));
   std::vector<std::string> names = targets.names;
   if (targets.all) {
     std::erase_if(inventory.pods,

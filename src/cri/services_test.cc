@@ -107,6 +107,7 @@ TEST_F(ServicesTest, AContainerThatCannotBeMadeIsAnEventOfItsPod) {
   v1::CreateContainerRequest create;
   create.set_pod_sandbox_id("p");
   *create.mutable_config() = MainConfig();
+  ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod("p", runtime::SandboxState::kReady)));
   EXPECT_CALL(engine_, CreateContainer(_, _, _))
       .WillOnce(Return(absl::FailedPreconditionError("no such volume")));
   EXPECT_EQ(Code(runtime_, &RuntimeStub::CreateContainer, create),
