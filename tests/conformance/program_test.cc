@@ -135,12 +135,18 @@ TEST(ConformanceProgramTest, KilledItTakesItsDaemonAndRegistriesAlong) {
   EXPECT_TRUE(Eventually([&] {
     return ProcessesWith(directory).empty() && ProcessesWith(node).empty();
   })) << ::testing::PrintToString(ProcessesWith(node));
-  // What no process is goes with nobody.
-  linux::UnmountBelow(Host(), node).IgnoreError();
-  Cgroups().Remove(group).IgnoreError();
+  // What no process is goes with nobody. Of a killed process the first thread may be gone while
+  // another still makes a mount or a file.
   for (const std::string& left : {node, directory}) {
-    EXPECT_TRUE(Host().RemoveTree(left).ok()) << left;
+    EXPECT_TRUE(Eventually([&] {
+      linux::UnmountBelow(Host(), node).IgnoreError();
+      return Host().RemoveTree(left).ok();
+    })) << Host().RemoveTree(left);
   }
+  EXPECT_TRUE(Eventually([&] {
+    Cgroups().Remove(group).IgnoreError();
+    return !Cgroups().Exists(group).value_or(true);
+  })) << group;
 }
 
 }  // namespace
