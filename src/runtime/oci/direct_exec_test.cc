@@ -155,7 +155,8 @@ TEST_P(SameAsCrunTest, StandardInputIsNotTheMachinesNullDevice) {
   for (ContainerRuntime* runtime : {by_crun_.get(), &machine_.runtime()}) {
     const std::string said = Run(*runtime, look);
     EXPECT_THAT(said, AllOf(StartsWith("0\n"), HasSubstr(":")));
-    EXPECT_THAT(said, Not(HasSubstr(absl::StrCat(machines.st_dev, ":", machines.st_ino, ":"))));
+    EXPECT_THAT(said,
+                Not(HasSubstr(absl::StrCat("\n", machines.st_dev, ":", machines.st_ino, ":"))));
   }
 }
 
