@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 constexpr char kNode[] = "null";
-constexpr mode_t kMode = 0666;
+constexpr mode_t kNullMode = 0666;
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 3;
 
@@ -40,7 +40,7 @@ class Nodes {
     if (!directory_.valid()) {
       PLIMSOLL_ASSIGN_OR_RETURN(directory_, MakeDirectory());
     }
-    if (mknodat(directory_.get(), kNode, S_IFCHR | kMode, makedev(kMajor, kMinor)) != 0) {
+    if (mknodat(directory_.get(), kNode, S_IFCHR | kNullMode, makedev(kMajor, kMinor)) != 0) {
       return ErrnoStatus(errno, "make a null device");
     }
     UniqueFd node(openat(directory_.get(), kNode, O_RDWR | O_CLOEXEC));
@@ -48,7 +48,7 @@ class Nodes {
     unlinkat(directory_.get(), kNode, 0);
     if (!node.valid()) return ErrnoStatus(open_error, "open a null device");
     // Whatever the umask has taken from it.
-    if (fchmod(node.get(), kMode) != 0) return ErrnoStatus(errno, "open a null device to all");
+    if (fchmod(node.get(), kNullMode) != 0) return ErrnoStatus(errno, "open a null device to all");
     return node;
   }
 

@@ -15,7 +15,7 @@ namespace plimsoll {
 
 namespace {
 
-constexpr mode_t kMode = 0755;
+constexpr mode_t kCopyMode = 0755;
 
 // `text` says of what, for errors.
 absl::StatusOr<UniqueFd> CopyOf(int source, const std::string& name, const std::string& text) {
@@ -30,7 +30,7 @@ absl::StatusOr<UniqueFd> CopyOf(int source, const std::string& name, const std::
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return ErrnoStatus(n == 0 ? EIO : errno, absl::StrCat("copy ", text));
   }
-  if (fchmod(copy.get(), kMode) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", text));
+  if (fchmod(copy.get(), kCopyMode) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", text));
   // Exactly the seals that crun looks for.
   if (fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
       0) {
@@ -50,7 +50,7 @@ absl::StatusOr<UniqueFd> SealedCopy(const std::string& path, const std::string& 
 absl::Status RenewIfTouched(int copy, const std::string& name) {
   struct stat info = {};
   if (fstat(copy, &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", name));
-  if ((info.st_mode & 07777) == kMode && info.st_uid == geteuid() && info.st_gid == getegid()) {
+  if ((info.st_mode & 07777) == kCopyMode && info.st_uid == geteuid() && info.st_gid == getegid()) {
     return absl::OkStatus();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fresh, CopyOf(copy, name, name));

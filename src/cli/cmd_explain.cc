@@ -82,7 +82,7 @@ absl::StatusOr<int> Explain(const CommandContext& context, const ExplainArgument
   return kExitOk;
 }
 
-absl::StatusOr<int> Capture(const std::string& directory, const std::string& from) {
+absl::StatusOr<int> CaptureResctrl(const std::string& directory, const std::string& from) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(from));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo info, resctrl->ReadInfo());
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string absolute, FromRoot(directory));
@@ -140,7 +140,7 @@ void AddExplainCommands(CLI::App& classes, CommandContext& context) {
       ->required();
   capture->add_option("--resctrl", *from, "Another machine's root directory, or a captured tree")
       ->type_name("DIRECTORY");
-  context.Act(capture, [directory, from] { return Capture(*directory, *from); });
+  context.Act(capture, [directory, from] { return CaptureResctrl(*directory, *from); });
 }
 
 }  // namespace plimsoll::cli

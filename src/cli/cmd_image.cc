@@ -228,14 +228,14 @@ absl::Status RemoveOne(Client& client, const std::string& name, bool force) {
   return client.RemoveImage(name);
 }
 
-absl::StatusOr<int> Remove(const CommandContext& context, const std::vector<std::string>& names,
-                           bool force) {
+absl::StatusOr<int> RemoveImages(const CommandContext& context,
+                                 const std::vector<std::string>& names, bool force) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   return ForEachName(context, names,
                      [&](const std::string& name) { return RemoveOne(*client, name, force); });
 }
 
-absl::StatusOr<int> Inspect(const CommandContext& context, const std::string& name) {
+absl::StatusOr<int> ShowImage(const CommandContext& context, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->InspectImage(name));
   if (!response.has_image()) {
@@ -289,7 +289,7 @@ void SetUpRemove(CLI::App* remove, CommandContext& context) {
   remove->add_option("image", *names, "Names or ids")->type_name("IMAGE")->required();
   auto force = std::make_shared<bool>(false);
   remove->add_flag("-f,--force", *force, "Also when containers use it");
-  context.Act(remove, [&context, names, force] { return Remove(context, *names, *force); });
+  context.Act(remove, [&context, names, force] { return RemoveImages(context, *names, *force); });
 }
 
 }  // namespace
@@ -308,7 +308,7 @@ void AddImageCommand(CLI::App& app, CommandContext& context) {
   CLI::App* inspect = image->add_subcommand("inspect", "Show everything about an image.");
   auto inspected = std::make_shared<std::string>();
   inspect->add_option("image", *inspected, "Name or id")->type_name("IMAGE")->required();
-  context.Act(inspect, [&context, inspected] { return Inspect(context, *inspected); });
+  context.Act(inspect, [&context, inspected] { return ShowImage(context, *inspected); });
 
   SetUpList(app.add_subcommand("images", "List images: the same as `image list`."), context);
   SetUpPull(app.add_subcommand("pull", "Pull an image: the same as `image pull`."), context);

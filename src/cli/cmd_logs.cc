@@ -40,7 +40,7 @@ struct Span {
   absl::Time until = absl::InfiniteFuture();  // itself included
 };
 
-constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+constexpr absl::Duration kUnfinishedInterval = absl::Milliseconds(50);
 
 struct Source {
   cri::Container container;
@@ -196,7 +196,7 @@ absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Sou
       more |= rest;
     }
     out.Flush();
-    if (!more && !over) events.Await(seen, kPollInterval);
+    if (!more && !over) events.Await(seen, kUnfinishedInterval);
   }
   return absl::OkStatus();
 }

@@ -20,7 +20,7 @@ struct Counts {
   int all = 0;
 };
 
-std::string AnnotationOf(const cri::PodSandbox& pod, const char* key) {
+std::string PodAnnotation(const cri::PodSandbox& pod, const char* key) {
   const auto it = pod.annotations().find(key);
   return it == pod.annotations().end() ? "-" : it->second;
 }
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> TableOf(Client& client, const std::vector<cri::PodSa
                   pod.metadata().name(), StateText(pod.state()),
                   absl::StrCat(of_pod.running, "/", of_pod.all),
                   HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
-                  AnnotationOf(pod, kQosAnnotation), pod.metadata().uid(),
+                  PodAnnotation(pod, kQosAnnotation), pod.metadata().uid(),
                   absl::StrCat(pod.metadata().attempt())});
   }
   return table.ToString();

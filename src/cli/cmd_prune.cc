@@ -54,7 +54,7 @@ std::string NameOf(const cri::PodSandbox& pod) {
 }
 
 // "1 pod", "2 pods".
-std::string Count(size_t count, absl::string_view noun) {
+std::string CountOf(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
@@ -145,8 +145,8 @@ void Note(Removed& removed, Json& list, const std::string& name, const absl::Sta
   }
 }
 
-Removed Remove(Client& client, const Inventory& inventory, const Plan& plan,
-               const std::string& state_directory) {
+Removed RemovePlanned(Client& client, const Inventory& inventory, const Plan& plan,
+                      const std::string& state_directory) {
   Removed removed;
   for (const cri::PodSandbox& pod : plan.pods) {
     // Not by force: what has begun to run since is told.
@@ -161,8 +161,8 @@ Removed Remove(Client& client, const Inventory& inventory, const Plan& plan,
 
 absl::Status PrintRemoved(const CommandContext& context, const Removed& removed, int64_t freed) {
   if (!context.for_programs()) {
-    Print(absl::StrCat("removed ", Count(removed.pods.size(), "pod"), " and ",
-                       Count(removed.images.size(), "image"), ", ",
+    Print(absl::StrCat("removed ", CountOf(removed.pods.size(), "pod"), " and ",
+                       CountOf(removed.images.size(), "image"), ", ",
                        HumanBytes(static_cast<uint64_t>(std::max<int64_t>(0, freed))), " freed\n"));
     return absl::OkStatus();
   }
@@ -197,7 +197,7 @@ absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& a
     return kExitOk;
   }
   const int64_t before = FreeBytes(state);
-  const Removed removed = Remove(*client, inventory, plan, state);
+  const Removed removed = RemovePlanned(*client, inventory, plan, state);
   PLIMSOLL_RETURN_IF_ERROR(
       FirstError(PrintRemoved(context, removed, FreeBytes(state) - before), removed.first));
   return kExitOk;

@@ -38,7 +38,7 @@ absl::Status CheckNonRoot(const PodManifest& pod, const ContainerManifest& conta
                   "Give it a runAsUser above 0.");
 }
 
-bool IsHex(absl::string_view text) {
+bool IsAllHex(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
   });
@@ -48,13 +48,13 @@ bool IsHex(absl::string_view text) {
 bool IsImageId(absl::string_view reference) {
   constexpr size_t kWhole = 64;
   absl::ConsumePrefix(&reference, "sha256:");
-  return reference.size() == kWhole && IsHex(reference);
+  return reference.size() == kWhole && IsAllHex(reference);
 }
 
 // As `image list` shows an id; an image may have such a name as well.
 bool MayBeImageId(absl::string_view reference) {
   constexpr size_t kShown = 12;
-  return reference.size() == kShown && IsHex(reference);
+  return reference.size() == kShown && IsAllHex(reference);
 }
 
 }  // namespace

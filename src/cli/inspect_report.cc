@@ -128,8 +128,8 @@ std::map<std::string, std::string> EnvironmentOf(const nlohmann::json& spec,
   return environment;
 }
 
-void AddCommand(std::string& text, const nlohmann::json& spec, const nlohmann::json& image,
-                bool show_values) {
+void AddCommandLine(std::string& text, const nlohmann::json& spec, const nlohmann::json& image,
+                    bool show_values) {
   std::vector<std::string> words = CommandOf(spec, image);
   for (std::string& word : words) word = ShellQuote(word);
   AddLine(text, "command", absl::StrJoin(words, " "));
@@ -191,7 +191,8 @@ std::string DescribeContainer(const cri::ContainerStatusResponse& response,
   AddLine(text, "started", TimeText(status.started_at()));
   AddLine(text, "finished", TimeText(status.finished_at()));
   AddLine(text, "log", status.log_path());
-  AddCommand(text, Member(InfoOf(response, "info"), "spec"), InfoOf(image, "info"), show_values);
+  AddCommandLine(text, Member(InfoOf(response, "info"), "spec"), InfoOf(image, "info"),
+                 show_values);
   for (const cri::Mount& mount : status.mounts()) {
     AddLine(text, "mount",
             absl::StrCat(mount.container_path(), " from ", mount.host_path(),

@@ -10,7 +10,7 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+constexpr absl::Duration kMuxInterval = absl::Milliseconds(20);
 constexpr absl::Duration kShortPause = absl::Milliseconds(1);
 constexpr std::array<const char*, 6> kColours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
                                                  "\x1b[35m", "\x1b[34m", "\x1b[31m"};
@@ -66,7 +66,7 @@ void LogMux::Loop() {
   absl::MutexLock lock(&mutex_);
   bool more = false;
   // Where there is more, the pause is for those who wait for the lock.
-  while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kPollInterval)) {
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kMuxInterval)) {
     more = false;
     for (auto& [handle, source] : sources_) more |= Drain(*source);
     out_.Flush();

@@ -50,7 +50,7 @@ std::string Synopsis(const CommandInfo& command, const std::string& path) {
   return line;
 }
 
-void AddCommand(const CommandInfo& command, const std::string& parent, std::string& page) {
+void AddCommandSection(const CommandInfo& command, const std::string& parent, std::string& page) {
   const std::string path = absl::StrCat(parent, " ", command.name);
   if (command.runs_alone) {
     absl::StrAppend(&page, ".SS ", Roff(path), "\n", Synopsis(command, path), "\n.PP\n",
@@ -61,7 +61,7 @@ void AddCommand(const CommandInfo& command, const std::string& parent, std::stri
     }
     AddOptions(command.options, /*with_help=*/false, page);
   }
-  for (const CommandInfo& sub : command.commands) AddCommand(sub, path, page);
+  for (const CommandInfo& sub : command.commands) AddCommandSection(sub, path, page);
 }
 
 constexpr char kEnd[] = R"(.SH EXIT STATUS
@@ -114,7 +114,7 @@ std::string ManPage(const CommandInfo& tree, const std::string& version) {
       Paragraphs(tree.description), "\n.SH OPTIONS\nGood with every command.\n");
   AddOptions(tree.options, /*with_help=*/true, page);
   absl::StrAppend(&page, ".SH COMMANDS\n");
-  for (const CommandInfo& command : tree.commands) AddCommand(command, "plimsoll", page);
+  for (const CommandInfo& command : tree.commands) AddCommandSection(command, "plimsoll", page);
   return page + kEnd;
 }
 

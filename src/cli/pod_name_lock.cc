@@ -14,7 +14,7 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
+constexpr absl::Duration kLockInterval = absl::Milliseconds(10);
 
 // FNV-1a: the same in every build. A name may be as long as a file name, so it is none; two that
 // share a hash wait for each other.
@@ -75,7 +75,7 @@ absl::StatusOr<PodNameLock> PodNameLock::TakeFile(const FsRoot& root,
       return absl::DeadlineExceededError(
           absl::StrCat(another, " and does not get done (it holds ", path, ")"));
     }
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kLockInterval);
   }
 }
 

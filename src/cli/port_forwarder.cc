@@ -19,7 +19,7 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr size_t kReadBytes = 32 * 1024;
+constexpr size_t kForwardBytes = 32 * 1024;
 // When there is no descriptor left for a further connection.
 constexpr absl::Duration kOutOfDescriptors = absl::Milliseconds(100);
 // A pod that says nothing for so long to a client that sends no more has nothing to say to it.
@@ -38,7 +38,7 @@ struct LocalConnection {
 asio::awaitable<void> FromLocal(LocalConnection& connection) {
   tcp::socket& local = connection.socket;
   WebSocket& socket = connection.pod;
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kForwardBytes, '\0');
   ErrorCode error;
   while (!socket.closed()) {
     co_await socket.Room();
@@ -83,10 +83,10 @@ asio::awaitable<void> ToLocal(LocalConnection& connection) {
   local.close(ignored);
 }
 
-using UrlOf = std::function<absl::StatusOr<std::string>(uint16_t port)>;
+using UrlOfPort = std::function<absl::StatusOr<std::string>(uint16_t port)>;
 
 asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16_t port,
-                                 const UrlOf& url_of) {
+                                 const UrlOfPort& url_of) {
   const absl::StatusOr<std::string> text = url_of(port);
   const absl::StatusOr<HttpUrl> url = text.ok() ? ParseHttpUrl(*text) : text.status();
   LocalConnection connection(io, std::move(local));
@@ -105,7 +105,7 @@ asio::awaitable<void> ForwardOne(asio::io_context& io, tcp::socket local, uint16
 }
 
 asio::awaitable<void> AcceptAll(asio::io_context& io, tcp::acceptor& acceptor, uint16_t port,
-                                const UrlOf& url_of) {
+                                const UrlOfPort& url_of) {
   streaming::Sleep retry(io);
   while (true) {
     tcp::socket local(io);
@@ -153,7 +153,7 @@ absl::StatusOr<PortPair> ParsePortPair(const std::string& text) {
   return PortPair{static_cast<uint16_t>(local_port), static_cast<uint16_t>(pod_port)};
 }
 
-absl::Status ForwardPorts(const std::vector<PortPair>& ports, const UrlOf& url_of, int ended) {
+absl::Status ForwardPorts(const std::vector<PortPair>& ports, const UrlOfPort& url_of, int ended) {
   asio::io_context io(1);
   std::vector<std::unique_ptr<tcp::acceptor>> acceptors;
   for (const PortPair& pair : ports) {

@@ -25,7 +25,7 @@ const char* RoleText(resources::ContainerRequirements::Role role) {
   return role == Role::kInit ? "init" : role == Role::kSidecar ? "sidecar" : "container";
 }
 
-std::string StateText(const ContainerOutcome& container) {
+std::string OutcomeText(const ContainerOutcome& container) {
   if (!container.created) return "not created";
   switch (container.status.state()) {
     case cri::CONTAINER_RUNNING:
@@ -58,7 +58,7 @@ Json StateJson(const ContainerOutcome& container) {
                                                               : "unknown";
 }
 
-Json ContainerJson(const ContainerOutcome& container) {
+Json OutcomeJson(const ContainerOutcome& container) {
   Json resources = Json::array();
   if (container.created) {
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
@@ -90,7 +90,7 @@ Json ContainerJson(const ContainerOutcome& container) {
 Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
   Json containers = Json::array();
   for (const ContainerOutcome& container : outcome.containers) {
-    containers.push_back(ContainerJson(container));
+    containers.push_back(OutcomeJson(container));
   }
   return {{"name", pod.name},
           {"namespace", pod.pod_namespace},
@@ -110,7 +110,7 @@ Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
 std::string RunSummary(const PodManifest& pod, const PodOutcome& outcome) {
   Table table({"CONTAINER", "ROLE", "STATE", "EXIT CODE", "RESTARTS", "RAN FOR"});
   for (const ContainerOutcome& container : outcome.containers) {
-    table.AddRow({container.name, RoleText(container.role), StateText(container),
+    table.AddRow({container.name, RoleText(container.role), OutcomeText(container),
                   HasExited(container) ? absl::StrCat(container.status.exit_code()) : "-",
                   absl::StrCat(container.restarts), RanFor(container.status)});
   }

@@ -30,7 +30,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr int kReadyFd = 3;  // in the daemon
-constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
+constexpr absl::Duration kSocketInterval = absl::Milliseconds(10);
 
 // flock with a deadline: the call itself has none.
 absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time deadline) {
@@ -40,7 +40,7 @@ absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time d
       return absl::DeadlineExceededError(
           absl::StrCat("lock ", path, ": another process holds it and does not let go"));
     }
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kSocketInterval);
   }
   return absl::OkStatus();
 }
@@ -218,7 +218,7 @@ void Standalone::Leave(absl::Duration patience) {
   }
   // Someone else's child: it removes the directory before it ends.
   while (MonotonicNow() < deadline && access(dirs_.run.c_str(), F_OK) == 0) {
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kSocketInterval);
   }
 }
 

@@ -38,7 +38,7 @@ constexpr char kSize = 4;
 constexpr char kClose = static_cast<char>(255);
 
 // The errno of what failed, or 0.
-int WriteAll(int fd, absl::string_view bytes) {
+int Deliver(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -155,8 +155,8 @@ asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
     if (message->empty()) continue;
     const absl::string_view data = absl::string_view(*message).substr(1);
     int error = 0;
-    if ((*message)[0] == kOutput) error = WriteAll(STDOUT_FILENO, data);
-    if ((*message)[0] == kErrors) error = WriteAll(STDERR_FILENO, data);
+    if ((*message)[0] == kOutput) error = Deliver(STDOUT_FILENO, data);
+    if ((*message)[0] == kErrors) error = Deliver(STDERR_FILENO, data);
     // As a program ends whose output nobody reads any more: without a word.
     if (error == EPIPE) co_return kSignalExit + SIGPIPE;
     if (error != 0) co_return ErrnoStatus(error, "write output");

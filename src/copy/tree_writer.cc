@@ -35,7 +35,7 @@ namespace {
 using image::ArchiveEntry;
 using Components = std::vector<std::string>;
 
-constexpr size_t kMaxDepth = 258;  // the reader's, with the top and a file in the last one
+constexpr size_t kMaxWrittenDepth = 258;  // the reader's, with the top and a file in the last one
 constexpr size_t kMaxPathBytes = PATH_MAX - 1;
 constexpr size_t kMaxRememberedBytes = 64 << 20;  // of directories' names
 constexpr mode_t kSetIds = S_ISUID | S_ISGID;
@@ -55,7 +55,7 @@ absl::StatusOr<Components> Clean(absl::string_view path) {
     if (part == "..") return Refuse("a name with \"..\" leads out of the target");
     components.emplace_back(part);
   }
-  if (components.size() > kMaxDepth) return Refuse("too many directories in one another");
+  if (components.size() > kMaxWrittenDepth) return Refuse("too many directories in one another");
   return components;
 }
 

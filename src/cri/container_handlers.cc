@@ -30,7 +30,7 @@ bool Matches(const runtime::ContainerRecord& record, const v1::ContainerFilter& 
          (!filter.has_state() || filter.state().state() == ToCri(record.state));
 }
 
-std::string VerboseInfo(const runtime::ContainerRecord& record) {
+std::string ContainerInfo(const runtime::ContainerRecord& record) {
   nlohmann::json json;
   json["sandboxID"] = record.sandbox_id;
   json["pid"] = record.init.pid;
@@ -207,7 +207,7 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   PLIMSOLL_RETURN_IF_ERROR(
       FillStatus(record, response->mutable_status(), request.verbose() ? &classes : nullptr));
   if (!request.verbose()) return absl::OkStatus();
-  (*response->mutable_info())["info"] = VerboseInfo(record);
+  (*response->mutable_info())["info"] = ContainerInfo(record);
   if (response->status().has_class_resources()) {
     (*response->mutable_info())["classes"] = ClassesJson(classes);
   }

@@ -17,7 +17,7 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-std::string VerboseInfo(const image::Image& image) {
+std::string ImageInfo(const image::Image& image) {
   nlohmann::json json;
   json["manifestDigest"] = image.record.manifest_digest;
   json["chainIDs"] = image.record.chain_ids;
@@ -113,7 +113,7 @@ absl::Status ImageHandlers::ImageStatus(const v1::ImageStatusRequest& request,
   if (absl::IsNotFound(image.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(image.status());
   FillImage(*image, response->mutable_image());
-  if (request.verbose()) (*response->mutable_info())["info"] = VerboseInfo(*image);
+  if (request.verbose()) (*response->mutable_info())["info"] = ImageInfo(*image);
   return absl::OkStatus();
 }
 

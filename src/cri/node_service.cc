@@ -18,18 +18,18 @@
 namespace plimsoll::cri {
 namespace {
 
-namespace v1 = ::plimsoll::v1;
+namespace node = ::plimsoll::v1;
 
-using EventStream = WriteStream<v1::Event>;
-using ProgressStream = WriteStream<v1::ImageProgress>;
+using EventStream = WriteStream<node::Event>;
+using ProgressStream = WriteStream<node::ImageProgress>;
 
 // More events than the log keeps, so that a whole backlog fits beside what happens meanwhile.
 constexpr size_t kMaxPendingEvents = 16384;
 // Progress that a slow reader doesn't take is left out.
 constexpr size_t kMaxPendingProgress = 64;
 
-v1::Event ToMessage(const runtime::Event& event) {
-  v1::Event message;
+node::Event ToMessage(const runtime::Event& event) {
+  node::Event message;
   message.set_sequence(event.sequence);
   message.set_timestamp(event.unix_nanos);
   message.set_type(runtime::EventTypeName(event.type));
@@ -83,8 +83,8 @@ class NodeHandlers {
  public:
   explicit NodeHandlers(NodeServiceOptions options) : options_(std::move(options)) {}
 
-  absl::Status DaemonStatus(const v1::DaemonStatusRequest&,
-                            v1::DaemonStatusResponse* response) const {
+  absl::Status DaemonStatus(const node::DaemonStatusRequest&,
+                            node::DaemonStatusResponse* response) const {
     const NodeInfo& info = options_.info;
     response->set_version(info.version);
     response->set_pid(getpid());
@@ -113,7 +113,7 @@ class NodeHandlers {
     return absl::OkStatus();
   }
 
-  absl::Status Inspect(const v1::InspectRequest&, v1::InspectResponse* response) const {
+  absl::Status Inspect(const node::InspectRequest&, node::InspectResponse* response) const {
     response->set_daemon_running(true);
     response->set_state_directory(options_.info.state_directory);
     response->set_run_directory(options_.info.run_directory);
@@ -124,14 +124,15 @@ class NodeHandlers {
     return absl::OkStatus();
   }
 
-  absl::Status ListClasses(const v1::ListClassesRequest&, v1::ListClassesResponse* response) const {
+  absl::Status ListClasses(const node::ListClassesRequest&,
+                           node::ListClassesResponse* response) const {
     if (options_.info.classes.registry == nullptr) return absl::OkStatus();
     AddClassTypes(options_.info.classes.registry->Describe(/*look=*/true), NamesById(), response);
     return absl::OkStatus();
   }
 
-  absl::Status ReloadClasses(const v1::ReloadClassesRequest&,
-                             v1::ReloadClassesResponse* response) const {
+  absl::Status ReloadClasses(const node::ReloadClassesRequest&,
+                             node::ReloadClassesResponse* response) const {
     if (options_.info.classes.registry == nullptr) {
       return absl::FailedPreconditionError(
           "QoS classes are switched off on this node (feature gate ClassResources)");
@@ -142,8 +143,8 @@ class NodeHandlers {
     return absl::OkStatus();
   }
 
-  absl::Status ListUsage(const v1::ListUsageRequest& request,
-                         v1::ListUsageResponse* response) const {
+  absl::Status ListUsage(const node::ListUsageRequest& request,
+                         node::ListUsageResponse* response) const {
     return options_.runtime->ListUsage(request, response);
   }
 
@@ -164,7 +165,7 @@ class NodeHandlers {
     return names;
   }
 
-  void Count(v1::DaemonStatusResponse* response) const {
+  void Count(node::DaemonStatusResponse* response) const {
     uint32_t ready = 0;
     uint32_t running = 0;
     const auto sandboxes = options_.engine->ListSandboxes();
@@ -184,7 +185,7 @@ class NodeHandlers {
   const NodeServiceOptions options_;
 };
 
-class NodeService final : public v1::NodeService::CallbackService {
+class NodeService final : public node::NodeService::CallbackService {
  public:
   NodeService(Calls* calls, NodeServiceOptions options)
       : calls_(calls), node_handlers_(std::move(options)), handlers_(&node_handlers_) {}
@@ -204,8 +205,8 @@ class NodeService final : public v1::NodeService::CallbackService {
   PLIMSOLL_CRI_UNARY(ListUsage, Lane::kLook)
   PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kWork)
 
-  grpc::ServerWriteReactor<v1::ImageProgress>* ImportImage(
-      grpc::CallbackServerContext*, const v1::ImportImageRequest* request) override {
+  grpc::ServerWriteReactor<node::ImageProgress>* ImportImage(
+      grpc::CallbackServerContext*, const node::ImportImageRequest* request) override {
     constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "ImportImage";
     calls_->Trace(kMethod, *request);
     return RunImageTask(
@@ -219,8 +220,8 @@ class NodeService final : public v1::NodeService::CallbackService {
         ObjectOf(*request));
   }
 
-  grpc::ServerWriteReactor<v1::ImageProgress>* PullImage(
-      grpc::CallbackServerContext* context, const v1::PullImageRequest* request) override {
+  grpc::ServerWriteReactor<node::ImageProgress>* PullImage(
+      grpc::CallbackServerContext* context, const node::PullImageRequest* request) override {
     constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "PullImage";
     calls_->Trace(kMethod, *request);
     return RunImageTask(
@@ -238,8 +239,8 @@ class NodeService final : public v1::NodeService::CallbackService {
         ObjectOf(*request));
   }
 
-  grpc::ServerWriteReactor<v1::Event>* ListEvents(grpc::CallbackServerContext*,
-                                                  const v1::ListEventsRequest* request) override {
+  grpc::ServerWriteReactor<node::Event>* ListEvents(
+      grpc::CallbackServerContext*, const node::ListEventsRequest* request) override {
     constexpr const char* kMethod = PLIMSOLL_CRI_SERVICE "ListEvents";
     calls_->Trace(kMethod, *request);
     const absl::Time start = absl::Now();
@@ -272,7 +273,7 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   static image::ProgressFn Reporter(std::shared_ptr<ProgressStream> stream) {
     return [stream](const image::Progress& progress) {
-      v1::ImageProgress message;
+      node::ImageProgress message;
       message.mutable_progress()->set_step(progress.step);
       message.mutable_progress()->set_done_bytes(progress.done_bytes);
       message.mutable_progress()->set_total_bytes(progress.total_bytes);
@@ -282,8 +283,8 @@ class NodeService final : public v1::NodeService::CallbackService {
 
   // Runs `task` on a worker and ends the stream with its image or error.
   template <typename Task>
-  grpc::ServerWriteReactor<v1::ImageProgress>* RunImageTask(const char* method, Task task,
-                                                            const std::string& object) {
+  grpc::ServerWriteReactor<node::ImageProgress>* RunImageTask(const char* method, Task task,
+                                                              const std::string& object) {
     const absl::Time start = absl::Now();
     std::shared_ptr<ProgressStream> stream = ProgressStream::Create(kMaxPendingProgress);
     const auto end = [this, method, start, stream, object](const absl::Status& status) {
@@ -300,9 +301,9 @@ class NodeService final : public v1::NodeService::CallbackService {
     return stream.get();
   }
 
-  static v1::ImageProgress DoneMessage(const image::Image& image) {
-    v1::ImageProgress message;
-    v1::ImageProgress::Done* done = message.mutable_done();
+  static node::ImageProgress DoneMessage(const image::Image& image) {
+    node::ImageProgress message;
+    node::ImageProgress::Done* done = message.mutable_done();
     done->set_image_id(image.record.id);
     for (const std::string& tag : image.record.repo_tags) done->add_repo_tags(tag);
     for (const std::string& digest : image.record.repo_digests) done->add_repo_digests(digest);

@@ -13,7 +13,7 @@
 namespace plimsoll::cri {
 namespace {
 
-namespace v1 = ::plimsoll::v1;
+namespace node = ::plimsoll::v1;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Invoke;
@@ -42,8 +42,8 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
       .WillByDefault(Return(std::vector<runtime::ContainerRecord>{running, {}, {}}));
   ON_CALL(images_, List()).WillByDefault(Return(std::vector<image::Image>(4)));
   Start();
-  v1::DaemonStatusResponse response;
-  ASSERT_TRUE(Call(node_, &NodeStub::DaemonStatus, v1::DaemonStatusRequest(), &response).ok());
+  node::DaemonStatusResponse response;
+  ASSERT_TRUE(Call(node_, &NodeStub::DaemonStatus, node::DaemonStatusRequest(), &response).ok());
   EXPECT_EQ(response.version(), "1.2.3");
   EXPECT_EQ(response.pid(), getpid());
   EXPECT_EQ(response.state_directory(), "/state");
@@ -69,8 +69,8 @@ TEST_F(NodeServiceTest, InspectGivesFindingsAndTroubles) {
   EXPECT_CALL(engine_, Inspect()).WillOnce(Return(std::vector<runtime::Finding>{finding}));
   EXPECT_CALL(engine_, RecoveryTroubles()).WillOnce(Return(std::vector<std::string>{"no space"}));
   Start();
-  v1::InspectResponse response;
-  ASSERT_TRUE(Call(node_, &NodeStub::Inspect, v1::InspectRequest(), &response).ok());
+  node::InspectResponse response;
+  ASSERT_TRUE(Call(node_, &NodeStub::Inspect, node::InspectRequest(), &response).ok());
   EXPECT_TRUE(response.daemon_running());
   EXPECT_THAT(response.troubles(), ElementsAre("no space"));
   ASSERT_EQ(response.findings_size(), 1);
@@ -87,11 +87,11 @@ TEST_F(NodeServiceTest, ListEventsGivesTheBacklogAndEnds) {
   AddEvent("three");
   Start();
   grpc::ClientContext context;
-  v1::ListEventsRequest request;
+  node::ListEventsRequest request;
   request.set_since(1);
   const auto reader = node_->ListEvents(&context, request);
   std::vector<std::string> messages;
-  v1::Event event;
+  node::Event event;
   while (reader->Read(&event)) messages.push_back(event.message());
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_THAT(messages, ElementsAre("two", "three"));
@@ -110,10 +110,10 @@ TEST_F(NodeServiceTest, FollowersSeeEveryEventOnceAndInOrder) {
   for (int i = 0; i < kReaders; ++i) {
     readers.emplace_back([&] {
       grpc::ClientContext context;
-      v1::ListEventsRequest request;
+      node::ListEventsRequest request;
       request.set_follow(true);
       const auto reader = node_->ListEvents(&context, request);
-      v1::Event event;
+      node::Event event;
       uint64_t expected = 1;
       while (expected <= kEvents && reader->Read(&event)) {
         ASSERT_EQ(event.sequence(), expected);
@@ -134,10 +134,10 @@ TEST_F(NodeServiceTest, ShutdownEndsFollowers) {
   AddEvent("one");
   Start();
   grpc::ClientContext context;
-  v1::ListEventsRequest request;
+  node::ListEventsRequest request;
   request.set_follow(true);
   const auto reader = node_->ListEvents(&context, request);
-  v1::Event event;
+  node::Event event;
   ASSERT_TRUE(reader->Read(&event));
   server_.reset();
   EXPECT_FALSE(reader->Read(&event));
@@ -156,11 +156,11 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
       }));
   Start();
   grpc::ClientContext context;
-  v1::ImportImageRequest request;
+  node::ImportImageRequest request;
   request.set_path("/tmp/x.tar");
   request.set_reference("hello");
   const auto reader = node_->ImportImage(&context, request);
-  v1::ImageProgress message;
+  node::ImageProgress message;
   ASSERT_TRUE(reader->Read(&message));
   EXPECT_EQ(message.progress().step(), "unpacking layer 1 of 1");
   EXPECT_EQ(message.progress().done_bytes(), 5u);
@@ -184,12 +184,12 @@ TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
   ON_CALL(images_, Pull(_, _, _)).WillByDefault(Return(absl::NotFoundError("gone")));
   Start();
   grpc::ClientContext importing;
-  v1::ImportImageRequest request;
+  node::ImportImageRequest request;
   request.set_path("/x");
   EXPECT_EQ(node_->ImportImage(&importing, request)->Finish().error_code(),
             grpc::StatusCode::NOT_FOUND);
   grpc::ClientContext pulling;
-  v1::PullImageRequest pull;
+  node::PullImageRequest pull;
   pull.set_reference("hello");
   EXPECT_EQ(node_->PullImage(&pulling, pull)->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
   const absl::MutexLock lock(&mutex);
@@ -200,10 +200,10 @@ TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
 TEST_F(NodeServiceTest, ImportWantsAnAbsolutePath) {
   Start();
   grpc::ClientContext context;
-  v1::ImportImageRequest request;
+  node::ImportImageRequest request;
   request.set_path("x.tar");
   const auto reader = node_->ImportImage(&context, request);
-  v1::ImageProgress message;
+  node::ImageProgress message;
   EXPECT_FALSE(reader->Read(&message));
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
@@ -222,7 +222,7 @@ TEST_F(NodeServiceTest, ImportIsGivenUpWhenTheClientGoes) {
       }));
   Start();
   grpc::ClientContext context;
-  v1::ImportImageRequest request;
+  node::ImportImageRequest request;
   request.set_path("/x");
   const auto reader = node_->ImportImage(&context, request);
   importing.WaitForNotification();
@@ -249,7 +249,7 @@ TEST_F(NodeServiceTest, PullIsGivenUpWhenTheClientGoes) {
       }));
   Start();
   grpc::ClientContext context;
-  v1::PullImageRequest request;
+  node::PullImageRequest request;
   request.set_reference("busybox");
   request.mutable_auth()->set_identity_token("t");
   const auto reader = node_->PullImage(&context, request);
@@ -269,10 +269,10 @@ TEST_F(NodeServiceTest, SlowReadersLoseProgressButNotTheImage) {
       }));
   Start();
   grpc::ClientContext context;
-  v1::ImportImageRequest request;
+  node::ImportImageRequest request;
   request.set_path("/x");
   const auto reader = node_->ImportImage(&context, request);
-  v1::ImageProgress message;
+  node::ImageProgress message;
   while (reader->Read(&message)) {
   }
   EXPECT_TRUE(reader->Finish().ok());

@@ -20,7 +20,7 @@ namespace v1 = ::runtime::v1;
 using Containers = std::vector<runtime::ContainerRecord>;
 
 // To make a thread costs less than to read the counters of so many pods.
-constexpr size_t kReadByOneThread = 5;
+constexpr size_t kPodsOfOneThread = 5;
 
 bool Matches(const runtime::SandboxRecord& record, const v1::PodSandboxStatsFilter& filter) {
   return record.state == runtime::SandboxState::kReady && absl::StartsWith(record.id, filter.id());
@@ -94,7 +94,7 @@ absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsR
   const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
   const Containers none;
   std::vector<std::optional<v1::PodSandboxStats>> listed(records.size());
-  ParallelFor(records.size(), kReadByOneThread, [&](size_t i) {
+  ParallelFor(records.size(), kPodsOfOneThread, [&](size_t i) {
     const auto own = containers.find(ids[i]);
     v1::PodSandboxStats stats;
     const absl::Status filled =

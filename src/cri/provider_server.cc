@@ -20,10 +20,10 @@
 namespace plimsoll::cri {
 namespace {
 
-namespace v1 = ::plimsoll::v1;
+namespace node = ::plimsoll::v1;
 
-constexpr size_t kMaxBufferBytes = 32 * 1024 * 1024;
-constexpr size_t kMaxNameBytes = 253;
+constexpr size_t kMaxProviderBufferBytes = 32 * 1024 * 1024;
+constexpr size_t kMaxProviderNameBytes = 253;
 // More calls than these wait: a provider's, and those that are told that there is one already.
 constexpr size_t kMaxCalls = 16;
 // After each request, so that a provider gone wild doesn't cost a whole CPU.
@@ -33,14 +33,14 @@ absl::Status CheckName(const std::string& name) {
   const bool printable = std::all_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
   });
-  if (!name.empty() && name.size() <= kMaxNameBytes && printable) return absl::OkStatus();
+  if (!name.empty() && name.size() <= kMaxProviderNameBytes && printable) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("provider: the first request must name the provider, in 1 to ", kMaxNameBytes,
-                   " bytes without spaces"));
+      absl::StrCat("provider: the first request must name the provider, in 1 to ",
+                   kMaxProviderNameBytes, " bytes without spaces"));
 }
 
 // One call. gRPC's until OnDone; one of read, request under way and write at a time.
-class Call final : public grpc::ServerBidiReactor<v1::ProvideRequest, v1::ProvideResponse> {
+class Call final : public grpc::ServerBidiReactor<node::ProvideRequest, node::ProvideResponse> {
  public:
   Call(std::shared_ptr<topology::ProviderSource> source, WorkerPool* worker)
       : source_(std::move(source)), worker_(worker) {
@@ -84,12 +84,12 @@ class Call final : public grpc::ServerBidiReactor<v1::ProvideRequest, v1::Provid
   const std::shared_ptr<topology::ProviderSource> source_;
   WorkerPool* const worker_;
   std::unique_ptr<topology::ProviderSource::Session> session_;
-  v1::ProvideRequest request_;
-  v1::ProvideResponse response_;
+  node::ProvideRequest request_;
+  node::ProvideResponse response_;
 };
 
 class GrpcProviderServer final : public ProviderServer,
-                                 private v1::TopologyProviderService::CallbackService {
+                                 private node::TopologyProviderService::CallbackService {
  public:
   explicit GrpcProviderServer(ProviderServerOptions options) : options_(std::move(options)) {}
   ~GrpcProviderServer() override {
@@ -107,7 +107,7 @@ class GrpcProviderServer final : public ProviderServer,
     PLIMSOLL_ASSIGN_OR_RETURN(const SocketAddress address, SocketAddressOf(unfinished));
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("plimsoll-topology");
-    quota.Resize(kMaxBufferBytes);
+    quota.Resize(kMaxProviderBufferBytes);
     builder.SetResourceQuota(quota);
     builder.SetMaxReceiveMessageSize(options_.max_message_bytes);
     const int patience_ms = static_cast<int>(absl::ToInt64Milliseconds(options_.patience / 2));
@@ -133,7 +133,7 @@ class GrpcProviderServer final : public ProviderServer,
   }
 
  private:
-  grpc::ServerBidiReactor<v1::ProvideRequest, v1::ProvideResponse>* Provide(
+  grpc::ServerBidiReactor<node::ProvideRequest, node::ProvideResponse>* Provide(
       grpc::CallbackServerContext* /*context*/) override {
     return new Call(options_.source, &worker_);
   }

@@ -22,7 +22,7 @@
 namespace plimsoll::cri {
 namespace {
 
-namespace v1 = ::plimsoll::v1;
+namespace node = ::plimsoll::v1;
 using ::testing::HasSubstr;
 
 topology::Machine TwoCpus() {
@@ -31,8 +31,8 @@ topology::Machine TwoCpus() {
   return machine;
 }
 
-v1::ProvideRequest OneZone(const std::string& cpus, const std::string& capacity = "1") {
-  v1::ProvideRequest request;
+node::ProvideRequest OneZone(const std::string& cpus, const std::string& capacity = "1") {
+  node::ProvideRequest request;
   auto* zone = request.mutable_topology()->add_zones();
   zone->set_name("a");
   (*zone->mutable_attributes())["cpu-ids"] = cpus;
@@ -48,7 +48,7 @@ class Provider {
   explicit Provider(const std::string& socket) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    stub_ = v1::TopologyProviderService::NewStub(
+    stub_ = node::TopologyProviderService::NewStub(
         grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
     stream_ = stub_->Provide(&context_);
   }
@@ -57,9 +57,9 @@ class Provider {
     if (!finished_) static_cast<void>(stream_->Finish());
   }
   // "ok", or why not.
-  std::string Push(v1::ProvideRequest request, const std::string& name = "p") {
+  std::string Push(node::ProvideRequest request, const std::string& name = "p") {
     request.set_provider(name);
-    v1::ProvideResponse response;
+    node::ProvideResponse response;
     if (!stream_->Write(request) || !stream_->Read(&response)) return "the call has ended";
     EXPECT_EQ(response.accepted(), response.reason().empty());
     return response.accepted() ? "ok" : response.reason();
@@ -70,9 +70,9 @@ class Provider {
   }
 
  private:
-  std::unique_ptr<v1::TopologyProviderService::Stub> stub_;
+  std::unique_ptr<node::TopologyProviderService::Stub> stub_;
   grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::ProvideRequest, v1::ProvideResponse>> stream_;
+  std::unique_ptr<grpc::ClientReaderWriter<node::ProvideRequest, node::ProvideResponse>> stream_;
   bool finished_ = false;
 };
 
@@ -115,7 +115,7 @@ TEST_F(ProviderServerTest, ABadOneIsAnsweredAndTheCallGoesOn) {
   EXPECT_THAT(provider.Push(OneZone("2")), HasSubstr("zone \"a\" has CPUs 2"));
   EXPECT_THAT(provider.Push(OneZone("0", "many")), HasSubstr("zone \"a\", resource \"cpu\""));
   EXPECT_THAT(provider.Push(OneZone("0", "-1")), HasSubstr("less than nothing"));
-  v1::ProvideRequest empty;
+  node::ProvideRequest empty;
   empty.mutable_topology();
   EXPECT_THAT(provider.Push(empty), HasSubstr("without zones"));
   EXPECT_EQ(Cpus(), "0");
@@ -193,7 +193,7 @@ TEST_F(ProviderServerTest, WhatIsTooLargeIsNotTaken) {
   server_ = *ProviderServer::Start(
       {.socket = {.path = socket_, .mode = 0600}, .source = source_, .max_message_bytes = 10000});
   Provider provider(socket_);
-  v1::ProvideRequest large = OneZone("0");
+  node::ProvideRequest large = OneZone("0");
   large.mutable_topology()->mutable_zones(0)->set_type(std::string(20000, 'x'));
   EXPECT_EQ(provider.Push(large), "the call has ended");
   EXPECT_FALSE(provider.Finish().ok());

@@ -25,7 +25,7 @@ bool Matches(const runtime::SandboxRecord& record, const v1::PodSandboxFilter& f
          (!filter.has_state() || filter.state().state() == ToCri(record.state));
 }
 
-std::string VerboseInfo(const runtime::SandboxRecord& record) {
+std::string SandboxInfo(const runtime::SandboxRecord& record) {
   nlohmann::json json;
   json["cgroupPath"] = record.cgroup_path;
   json["bootId"] = record.boot_id;
@@ -145,7 +145,7 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
     PLIMSOLL_RETURN_IF_ERROR(FillStatus(container, response->add_containers_statuses()));
   }
   if (!request.verbose()) return absl::OkStatus();
-  (*response->mutable_info())["info"] = VerboseInfo(record);
+  (*response->mutable_info())["info"] = SandboxInfo(record);
   const auto held = engine_->ReadSandboxResources(record.id);
   if (held.ok()) (*response->mutable_info())["resources"] = ResourcesInfo(record, *held);
   if (response->status().has_class_resources()) {

@@ -24,7 +24,7 @@ namespace plimsoll::cri {
 namespace {
 
 // kubelet's own limit in both directions.
-constexpr int kMaxMessageBytes = 16 * 1024 * 1024;
+constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 // What all calls together may hold in gRPC's buffers.
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
 // By these names grpc.health.v1.Health tells of them.
@@ -67,7 +67,7 @@ class GrpcServer final : public Server {
     grpc::ResourceQuota quota("plimsoll");
     quota.Resize(kMaxBufferBytes);
     builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
     int bound = 0;
     PLIMSOLL_ASSIGN_OR_RETURN(const SocketAddress address, SocketAddressOf(unfinished));
     builder.AddListeningPort(address.uri, grpc::InsecureServerCredentials(), &bound);

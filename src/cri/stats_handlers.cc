@@ -27,7 +27,7 @@ using LayersOrError = absl::StatusOr<std::shared_ptr<const runtime::WritableLaye
 constexpr size_t kMaxUnreadable = 1000;
 
 // To make a thread costs less than to read the counters of so many containers.
-constexpr size_t kReadByOneThread = 10;
+constexpr size_t kContainersOfOneThread = 10;
 
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
   return runtime::HasProcess(record) && absl::StartsWith(record.id, filter.id()) &&
@@ -169,7 +169,7 @@ absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsReq
                                                  v1::ListContainerStatsResponse* response) {
   const std::vector<runtime::ContainerRecord> records = LiveContainers(request.filter());
   std::vector<absl::StatusOr<std::optional<v1::ContainerStats>>> listed(records.size());
-  ParallelFor(records.size(), kReadByOneThread,
+  ParallelFor(records.size(), kContainersOfOneThread,
               [&](size_t i) { listed[i] = ListedStats(records[i], /*leave_out=*/true); });
   for (auto& one : listed) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto stats, std::move(one));

@@ -46,7 +46,7 @@ runtime::KubernetesResources Translate(bool is_there, const v1::KubernetesResour
   return resources;
 }
 
-absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount, absl::string_view field) {
+absl::StatusOr<runtime::Mount> AnnouncedMountFrom(const v1::Mount& mount, absl::string_view field) {
   if (!v1::MountPropagation_IsValid(mount.propagation())) {
     return Invalid(absl::StrCat(field, ".propagation"), static_cast<int64_t>(mount.propagation()),
                    "must be one of the values of MountPropagation");
@@ -98,7 +98,7 @@ absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerRes
       Translate(config.has_kubernetes_resources(), config.kubernetes_resources());
   for (const v1::Mount& mount : config.mounts()) {
     PLIMSOLL_ASSIGN_OR_RETURN(runtime::Mount announced,
-                              MountFrom(mount, absl::StrCat(field, ".mounts")));
+                              AnnouncedMountFrom(mount, absl::StrCat(field, ".mounts")));
     container.mounts.push_back(std::move(announced));
   }
   for (const v1::Device& device : config.devices()) {

@@ -11,7 +11,7 @@ namespace plimsoll::cri {
 namespace {
 
 constexpr char kMethod[] = "/unknown/unknown";
-constexpr size_t kMaxNameBytes = 200;  // of what a message repeats
+constexpr size_t kMaxMethodBytes = 200;  // of what a message repeats
 
 class Refusal : public grpc::ServerGenericBidiReactor {
  public:
@@ -27,7 +27,7 @@ class UnknownMethods : public grpc::CallbackGenericService {
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    const std::string name = absl::CEscape(context->method().substr(0, kMaxNameBytes));
+    const std::string name = absl::CEscape(context->method().substr(0, kMaxMethodBytes));
     const absl::Status status = absl::UnimplementedError(
         absl::StrCat("there is no method ", name, " in this version of Plimsoll"));
     calls_->Observe(kMethod, absl::Now(), status);

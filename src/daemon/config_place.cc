@@ -19,7 +19,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-constexpr size_t kMaxFileBytes = 1024 * 1024;
+constexpr size_t kMaxPlacedFileBytes = 1024 * 1024;
 
 bool IsKey(absl::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -83,7 +83,7 @@ absl::Status WithPlaces(const absl::Status& fault, const std::string& path) {
   if (fault.ok() || path.empty()) return fault;
   const auto host = FsRoot::Open("/");
   const std::string absolute = std::filesystem::absolute(path).string();
-  const auto text = host.ok() ? ReadRegularFile(*host, absolute, kMaxFileBytes)
+  const auto text = host.ok() ? ReadRegularFile(*host, absolute, kMaxPlacedFileBytes)
                               : absl::StatusOr<std::string>(host.status());
   return text.ok() ? WithPlaces(fault, *text, path) : fault;
 }

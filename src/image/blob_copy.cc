@@ -9,7 +9,7 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
+constexpr absl::Duration kCopyLookInterval = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -44,7 +44,7 @@ absl::StatusOr<UniqueFd> BlobCopy::Open(absl::string_view path) const {
   absl::Duration wait = absl::ZeroDuration();
   while (true) {
     // Asked first: a file may have come just before the end.
-    const bool ended = AwaitEnd(std::exchange(wait, kLookInterval));
+    const bool ended = AwaitEnd(std::exchange(wait, kCopyLookInterval));
     absl::StatusOr<UniqueFd> file = files_.Open(path);
     if (file.ok() || !absl::IsNotFound(file.status())) return file;
     if (!ended) continue;

@@ -13,7 +13,7 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+constexpr absl::Duration kStreamLookInterval = absl::Milliseconds(50);
 constexpr size_t kTakeBytes = size_t{1} << 20;  // as a pipe holds
 
 std::atomic<int> extra_proxies = 0;  // of all objects
@@ -194,7 +194,7 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> BlobStreams::Take() const {
     absl::MutexLock lock(&mutex_);
     while (idle_.empty() && !MayStartOne()) {
       if (stopped_) return absl::CancelledError("cancelled");
-      mutex_.AwaitWithTimeout(absl::Condition(&one_is_idle), kLookInterval);
+      mutex_.AwaitWithTimeout(absl::Condition(&one_is_idle), kStreamLookInterval);
     }
     if (!idle_.empty()) {
       std::unique_ptr<SkopeoProxy> proxy = std::move(idle_.back());

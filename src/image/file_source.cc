@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kMaxArchiveBytes = uint64_t{128} * 1024 * 1024 * 1024;
 constexpr size_t kMaxMembers = 100'000;
-constexpr int kMaxLinks = 8;
+constexpr int kMaxFileLinks = 8;
 
 absl::StatusOr<std::string> CleanPath(absl::string_view path) {
   absl::StatusOr<std::vector<std::string>> components = LayerTree::Clean(path);
@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(
 
 absl::StatusOr<UniqueFd> ArchiveSource::Open(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string clean, CleanPath(path));
-  for (int links = 0; links < kMaxLinks; ++links) {
+  for (int links = 0; links < kMaxFileLinks; ++links) {
     if (const auto file = files_.find(clean); file != files_.end()) {
       return work_.OpenFile(file->second, O_RDONLY);
     }

@@ -19,7 +19,7 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr uint64_t kMaxArchiveBytes = uint64_t{128} * 1024 * 1024 * 1024;
+constexpr uint64_t kMaxImportBytes = uint64_t{128} * 1024 * 1024 * 1024;
 constexpr absl::string_view kRootfsTar = "rootfs.tar";
 
 enum class ArchiveKind { kOciLayout, kDockerArchive, kRootfs };
@@ -48,7 +48,7 @@ class SingleFileSource : public FileSource {
 absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path,
                                      const std::function<bool()>& cancelled) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
-                            ArchiveReader::Open(std::move(fd), path, kMaxArchiveBytes, cancelled));
+                            ArchiveReader::Open(std::move(fd), path, kMaxImportBytes, cancelled));
   ArchiveLook look;
   ArchiveEntry entry;
   size_t entries = 0;

@@ -20,7 +20,7 @@ namespace plimsoll::image {
 namespace {
 
 // How soon one who waits for another's unpacking sees that nobody wants the layer any more.
-constexpr absl::Duration kAskInterval = absl::Milliseconds(100);
+constexpr absl::Duration kLockAskInterval = absl::Milliseconds(100);
 
 std::string LayerPath(const std::string& chain_id) {
   return absl::StrCat("layers/", DigestHex(chain_id));
@@ -129,7 +129,7 @@ absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
     const auto it = layers_.find(chain_id);
     return it == layers_.end() || it->second.state != State::kUnpacking;
   };
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&settled), kAskInterval)) {
+  if (!mutex_.AwaitWithTimeout(absl::Condition(&settled), kLockAskInterval)) {
     return absl::UnavailableError(absl::StrCat("layer ", chain_id, " is being unpacked"));
   }
   const auto it = layers_.find(chain_id);

@@ -23,8 +23,8 @@ namespace {
 
 constexpr char kOpaqueXattr[] = "trusted.overlay.opaque";
 constexpr size_t kMaxPathBytes = 4096;
-constexpr size_t kMaxDepth = 256;  // of a tree that can be removed again with few descriptors
-constexpr int kMaxLinks = 40;      // as the kernel, path_resolution(7)
+constexpr size_t kMaxTreeDepth = 256;  // of a tree that can be removed again with few descriptors
+constexpr int kMaxPathLinks = 40;      // as the kernel, path_resolution(7)
 
 // Opens without following any link and without leaving `dir`.
 UniqueFd OpenBeneath(int dir, const std::string& path, int flags) {
@@ -113,9 +113,9 @@ absl::StatusOr<std::vector<std::string>> LayerTree::Clean(absl::string_view path
     }
     components.pop_back();
   }
-  if (components.size() > kMaxDepth) {
+  if (components.size() > kMaxTreeDepth) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the path is ", components.size(), " deep; valid is ", kMaxDepth));
+        absl::StrCat("the path is ", components.size(), " deep; valid is ", kMaxTreeDepth));
   }
   for (size_t i = 0; i + 1 < components.size(); ++i) {
     if (absl::StartsWith(components[i], ".wh.")) {
@@ -157,9 +157,9 @@ absl::Status LayerTree::Descend(const std::string& name, std::vector<std::string
 
 absl::Status LayerTree::Follow(absl::string_view target, int* links, std::vector<std::string>* real,
                                std::vector<std::string>* todo, Directory* current) {
-  if (++*links > kMaxLinks) {
+  if (++*links > kMaxPathLinks) {
     return absl::InvalidArgumentError(
-        absl::StrCat("leads through more than ", kMaxLinks, " symbolic links"));
+        absl::StrCat("leads through more than ", kMaxPathLinks, " symbolic links"));
   }
   if (absl::StartsWith(target, "/")) {
     real->clear();
@@ -194,7 +194,7 @@ absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* link
         absl::StrCat("\"", absl::CEscape(Join(current->path, name)), "\" is not a directory"));
   }
   if (must_exist) return absl::NotFoundError("there is no such directory in the layer");
-  if (real->size() >= kMaxDepth) return absl::InvalidArgumentError("the path is too deep");
+  if (real->size() >= kMaxTreeDepth) return absl::InvalidArgumentError("the path is too deep");
   std::optional<Lower> below;
   if (exists) {  // Whited out before: what is made now must not show what is below.
     if (unlinkat(current->fd.get(), name.c_str(), 0) != 0) return ErrnoStatus(errno, "unlink");

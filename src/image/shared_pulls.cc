@@ -15,7 +15,7 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr absl::Duration kAskInterval = absl::Milliseconds(100);
+constexpr absl::Duration kCallerAskInterval = absl::Milliseconds(100);
 constexpr size_t kMaxNews = 64;  // a caller that reads none more slowly misses some
 
 }  // namespace
@@ -107,8 +107,8 @@ bool SharedPulls::NextNews(const Flight& flight, Listener* listener, absl::Durat
 absl::Status SharedPulls::Await(const Flight& flight, const Caller& caller, Listener* listener) {
   while (true) {
     std::vector<Progress> news;
-    const bool done =
-        NextNews(flight, listener, std::min(caller.deadline - MonotonicNow(), kAskInterval), &news);
+    const bool done = NextNews(
+        flight, listener, std::min(caller.deadline - MonotonicNow(), kCallerAskInterval), &news);
     if (caller.progress) {
       for (const Progress& progress : news) caller.progress(progress);
     }

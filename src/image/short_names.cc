@@ -15,12 +15,13 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr size_t kMaxFileBytes = 1024 * 1024;
+constexpr size_t kMaxShortNamesBytes = 1024 * 1024;
 constexpr size_t kMaxFiles = 1000;
 constexpr char kDefaultFile[] = "etc/containers/registries.conf";
 constexpr char kDirectory[] = "etc/containers/registries.conf.d";
 
-absl::Status Wrong(absl::string_view file, absl::string_view key, absl::string_view expected) {
+absl::Status WrongShortName(absl::string_view file, absl::string_view key,
+                            absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", key, ": expected ", expected));
 }
 
@@ -28,11 +29,11 @@ absl::Status ReadSearch(const toml::node* node, absl::string_view file, absl::st
                         ShortNameConfig* config) {
   if (node == nullptr) return absl::OkStatus();
   const toml::array* list = node->as_array();
-  if (list == nullptr) return Wrong(file, key, "a list of registries");
+  if (list == nullptr) return WrongShortName(file, key, "a list of registries");
   std::vector<std::string> search;
   for (const toml::node& element : *list) {
     const toml::value<std::string>* text = element.as_string();
-    if (text == nullptr) return Wrong(file, key, "a list of registries");
+    if (text == nullptr) return WrongShortName(file, key, "a list of registries");
     search.push_back(text->get());
   }
   config->search = std::move(search);
@@ -44,7 +45,7 @@ absl::Status ReadMode(const toml::node* node, absl::string_view file, ShortNameC
   const toml::value<std::string>* mode = node->as_string();
   const std::string value = mode == nullptr ? "?" : mode->get();
   if (value != "" && value != "enforcing" && value != "permissive" && value != "disabled") {
-    return Wrong(file, "short-name-mode", "enforcing, permissive or disabled");
+    return WrongShortName(file, "short-name-mode", "enforcing, permissive or disabled");
   }
   if (!value.empty()) config->mode = value;
   return absl::OkStatus();
@@ -53,11 +54,12 @@ absl::Status ReadMode(const toml::node* node, absl::string_view file, ShortNameC
 absl::Status ReadAliases(const toml::node* node, absl::string_view file, ShortNameConfig* config) {
   if (node == nullptr) return absl::OkStatus();
   const toml::table* table = node->as_table();
-  if (table == nullptr) return Wrong(file, "aliases", "a table of names");
+  if (table == nullptr) return WrongShortName(file, "aliases", "a table of names");
   for (const auto& [key, element] : *table) {
     const toml::value<std::string>* value = element.as_string();
     const std::string name(key.str().data(), key.str().size());
-    if (value == nullptr) return Wrong(file, absl::StrCat("aliases.", name), "a full image name");
+    if (value == nullptr)
+      return WrongShortName(file, absl::StrCat("aliases.", name), "a full image name");
     if (value->get().empty()) {
       config->aliases.erase(name);
     } else {
@@ -149,7 +151,7 @@ absl::StatusOr<std::vector<Reference>> ShortNameCandidates(const ShortNameConfig
 absl::Status ShortNames::Read() {
   ShortNameConfig config;
   const std::string main = file_.empty() ? kDefaultFile : file_;
-  const absl::StatusOr<std::string> text = host_.Read(main, kMaxFileBytes);
+  const absl::StatusOr<std::string> text = host_.Read(main, kMaxShortNamesBytes);
   if (text.ok()) {
     PLIMSOLL_RETURN_IF_ERROR(AddShortNames(*text, host_.PathOf(main), &config));
   } else if (!absl::IsNotFound(text.status()) || !file_.empty()) {
@@ -163,7 +165,7 @@ absl::Status ShortNames::Read() {
   if (names->size() > kMaxFiles) names->resize(kMaxFiles);
   for (const std::string& name : *names) {
     const std::string path = absl::StrCat(kDirectory, "/", name);
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string added, host_.Read(path, kMaxFileBytes));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string added, host_.Read(path, kMaxShortNamesBytes));
     PLIMSOLL_RETURN_IF_ERROR(AddShortNames(added, host_.PathOf(path), &config));
   }
   absl::MutexLock lock(&mutex_);

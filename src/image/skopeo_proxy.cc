@@ -20,12 +20,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kTickMs = 100;
+constexpr int kProxyTickMs = 100;
 constexpr int kSocketNumber = 3;
 constexpr size_t kMaxReplyBytes = 64 * 1024;
-constexpr size_t kMaxErrorBytes = 64 * 1024;
+constexpr size_t kMaxProxyErrorBytes = 64 * 1024;
 constexpr int kPipeBytes = 1024 * 1024;
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);  // after SIGKILL
+constexpr absl::Duration kProxyEndTimeout = absl::Seconds(5);  // after SIGKILL
 
 std::string Request(const char* method, Json arguments) {
   const Json request = {{"method", method}, {"args", std::move(arguments)}};
@@ -40,7 +40,7 @@ absl::Status NoStreams() {
 // beyond its end is refused.
 absl::StatusOr<UniqueFd> MakeErrorFile() {
   UniqueFd file(memfd_create("skopeo-errors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file.valid() || ftruncate(file.get(), kMaxErrorBytes) != 0 ||
+  if (!file.valid() || ftruncate(file.get(), kMaxProxyErrorBytes) != 0 ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     return ErrnoStatus(errno, "make a file in memory");
   }
@@ -87,7 +87,7 @@ absl::Status SkopeoProxy::Initialize() {
 }
 
 SkopeoProxy::~SkopeoProxy() {
-  child_.KillGroup(MonotonicNow() + kEndTimeout).IgnoreError();
+  child_.KillGroup(MonotonicNow() + kProxyEndTimeout).IgnoreError();
 }
 
 absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
@@ -95,7 +95,8 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
     return absl::CancelledError(absl::StrCat(waiting_.what, ": cancelled"));
   }
   struct pollfd wanted = {fd, POLLIN, 0};
-  if (poll(&wanted, 1, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
+  if (poll(&wanted, 1, kProxyTickMs) < 0 && errno != EINTR)
+    return ErrnoStatus(errno, "poll skopeo");
   if (wanted.revents == 0 && MonotonicNow() - last > waiting_.stall_timeout) {
     return absl::UnavailableError(absl::StrCat(waiting_.what, ": nothing has come from registry ",
                                                waiting_.registry, " for ",
@@ -107,9 +108,9 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
 // What a process that has ended has said. One without the subcommand ends at once by itself, before
 // or after the first request is sent.
 absl::Status SkopeoProxy::Gone() {
-  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kEndTimeout);
+  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kProxyEndTimeout);
   if (!is_proxy_ && (!exit.ok() || exit->signal == 0)) return NoStreams();
-  std::string words(kMaxErrorBytes, '\0');
+  std::string words(kMaxProxyErrorBytes, '\0');
   const ssize_t n = pread(errors_.get(), words.data(), words.size(), 0);
   words.resize(n > 0 ? std::min(words.find('\0'), static_cast<size_t>(n)) : 0);
   return waiting_.ended(exit.ok() ? exit->ToString() : "its socket is closed", words);

@@ -33,18 +33,18 @@ namespace plimsoll::image {
 namespace {
 
 constexpr absl::string_view kAuthFile = "auth.json";
-constexpr int kTickMs = 100;
+constexpr int kCopyTickMs = 100;
 constexpr size_t kMaxOutputBytes = kMaxDocumentBytes + 1;
-constexpr size_t kMaxErrorBytes = 64 * 1024;
-constexpr int kMaxIndexDepth = 4;
+constexpr size_t kMaxCopyErrorBytes = 64 * 1024;
+constexpr int kMaxCopiedIndexDepth = 4;
 // What skopeo writes beside layers and config: manifest, index, the layout's own files.
 constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);   // after SIGKILL
-constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
-constexpr int kGoCrash = 2;                                // the exit code of a panic
+constexpr absl::Duration kCopyEndTimeout = absl::Seconds(5);  // after SIGKILL
+constexpr absl::Duration kLongestWait = absl::Minutes(1);     // that skopeo obeys a Retry-After
+constexpr int kGoCrash = 2;                                   // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
@@ -123,7 +123,8 @@ void EndStraySkopeos(const std::vector<std::string>& works) {
     const bool is_stray = environment.ok() && absl::c_any_of(works, [&](const std::string& work) {
                             return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
                           });
-    if (is_stray) linux::KillAndAwait(*host, entry.id, MonotonicNow() + kEndTimeout).IgnoreError();
+    if (is_stray)
+      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kCopyEndTimeout).IgnoreError();
   }
 }
 
@@ -204,7 +205,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
     };
     const auto take_err = [&](absl::string_view part) {
       err_bytes += part.size();
-      KeepEnd(part, kMaxErrorBytes, &err);
+      KeepEnd(part, kMaxCopyErrorBytes, &err);
     };
     absl::Time last_seen = MonotonicNow();
     while (out_open || err_open) {
@@ -213,7 +214,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
       }
       struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
                               {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
-      if (poll(fds, 2, kTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
+      if (poll(fds, 2, kCopyTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
       if (out_open) out_open = Drain(out_pipe.read_end.get(), take_out);
       if (err_open) err_open = Drain(err_pipe.read_end.get(), take_err);
       PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(err));
@@ -229,11 +230,11 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
             reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
       }
     }
-    return child.Wait(MonotonicNow() + kEndTimeout);
+    return child.Wait(MonotonicNow() + kCopyEndTimeout);
   };
   const absl::StatusOr<ExitStatus> exit = await();
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(MonotonicNow() + kEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kCopyEndTimeout);
     if (killed.ok()) return exit.status();
     return absl::Status(exit.status().code(),
                         absl::StrCat(exit.status().message(), "; ", killed.message()));
@@ -273,7 +274,7 @@ absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
   }
   image.manifest_digest = image.digest;
   const std::string what = absl::StrCat("pull ", name);
-  for (int depth = 0; depth < kMaxIndexDepth; ++depth) {
+  for (int depth = 0; depth < kMaxCopiedIndexDepth; ++depth) {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool is_index, IsIndex(image.manifest, what));
     if (!is_index) return image;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Descriptor> manifests,
@@ -289,7 +290,7 @@ absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
     }
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("pull ", name, ": has indexes more than ", kMaxIndexDepth, " deep"));
+      absl::StrCat("pull ", name, ": has indexes more than ", kMaxCopiedIndexDepth, " deep"));
 }
 
 absl::StatusOr<std::string> SkopeoTransport::ReadConfig(const RegistryImage& image,

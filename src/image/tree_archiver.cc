@@ -25,7 +25,7 @@ namespace plimsoll::image {
 namespace {
 
 constexpr size_t kMaxXattrListBytes = 64 * 1024;
-constexpr int kMaxDepth = 256;  // as the unpacker
+constexpr int kMaxArchivedDepth = 256;  // as the unpacker
 
 // libarchive's text is "Write error"; its number is the errno of the write, where there was one.
 absl::Status ArchiveError(struct archive* archive, const std::string& path) {
@@ -41,9 +41,9 @@ class Archiver {
       : tree_(tree), archive_(archive), cancelled_(cancelled) {}
 
   absl::Status AddDirectory(const std::string& path, int depth) {
-    if (depth > kMaxDepth) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(tree_.PathOf(path), " is more than ", kMaxDepth, " directories deep"));
+    if (depth > kMaxArchivedDepth) {
+      return absl::InvalidArgumentError(absl::StrCat(tree_.PathOf(path), " is more than ",
+                                                     kMaxArchivedDepth, " directories deep"));
     }
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, tree_.Sub(path));
     struct stat info = {};

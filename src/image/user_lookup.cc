@@ -18,7 +18,7 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr size_t kMaxFileBytes = 16 * 1024 * 1024;
+constexpr size_t kMaxUsersBytes = 16 * 1024 * 1024;
 constexpr size_t kMaxGroups = 65536;  // NGROUPS_MAX, limits.h: setgroups(2) takes no more
 constexpr uint32_t kMaxId = std::numeric_limits<uint32_t>::max() - 1;  // -1 means "leave as it is"
 
@@ -173,9 +173,9 @@ absl::StatusOr<std::string> ReadUserFile(const FsRoot& rootfs, absl::string_view
     if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", rootfs.PathOf(path)));
     if (n == 0) return text;
     text.append(buffer, static_cast<size_t>(n));
-    if (text.size() > kMaxFileBytes) {
+    if (text.size() > kMaxUsersBytes) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("read ", rootfs.PathOf(path), ": larger than ", kMaxFileBytes, " bytes"));
+          absl::StrCat("read ", rootfs.PathOf(path), ": larger than ", kMaxUsersBytes, " bytes"));
     }
   }
 }

@@ -11,7 +11,7 @@
 namespace plimsoll::linux {
 namespace {
 
-constexpr absl::Duration kPause = absl::Microseconds(100);
+constexpr absl::Duration kFreezePause = absl::Microseconds(100);
 
 // Waits for `is_frozen`; thaws by `thaw` when that doesn't come in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
@@ -28,7 +28,7 @@ absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
           absl::StrCat("cgroup ", group, " could not be frozen in time; it runs again"));
       break;
     }
-    absl::SleepFor(kPause);
+    absl::SleepFor(kFreezePause);
   }
   const absl::Status thawed = thaw();
   return thawed.ok() || absl::IsNotFound(thawed)

@@ -24,7 +24,7 @@ namespace {
 constexpr absl::Duration kFreezePatience = absl::Milliseconds(50);
 // A new look at the group at least this often, for what forked meanwhile.
 constexpr absl::Duration kRound = absl::Milliseconds(100);
-constexpr absl::Duration kPause = absl::Milliseconds(1);
+constexpr absl::Duration kKillPause = absl::Milliseconds(1);
 
 absl::StatusOr<std::vector<Member>> OpenMembers(const CgroupTrees& trees,
                                                 const std::string& group) {
@@ -44,7 +44,7 @@ void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
     }
   }
   // All were dead before and still listed: on their way out, or nothing could be opened.
-  if (!waited) absl::SleepFor(kPause);
+  if (!waited) absl::SleepFor(kKillPause);
 }
 
 void Freeze(CgroupTree& freezer, const std::string& group, absl::Time deadline) {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr char kQuota[] = "cpu.cfs_quota_us";
 constexpr char kPeriod[] = "cpu.cfs_period_us";
-constexpr char kMemory[] = "memory.limit_in_bytes";
+constexpr char kMemoryLimit[] = "memory.limit_in_bytes";
 constexpr char kMemoryAndSwap[] = "memory.memsw.limit_in_bytes";
-constexpr char kHugetlbSuffix[] = ".limit_in_bytes";
+constexpr char kV1HugetlbSuffix[] = ".limit_in_bytes";
 
 absl::StatusOr<int64_t> ReadLimit(const CgroupTree& tree, const std::string& group,
                                   absl::string_view file) {
@@ -157,12 +157,12 @@ absl::Status CgroupV1::PlanMemory(const std::string& group, const CgroupSettings
   const auto& wanted_both = settings.memory_swap_limit_bytes;
   if (!wanted_memory.has_value() && !wanted_both.has_value()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * tree, Need("memory", "memory_limit"));
-  PLIMSOLL_RETURN_IF_ERROR(NeedFile(*tree, group, kMemory, "memory_limit"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t old_memory, ReadLimit(*tree, group, kMemory));
+  PLIMSOLL_RETURN_IF_ERROR(NeedFile(*tree, group, kMemoryLimit, "memory_limit"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t old_memory, ReadLimit(*tree, group, kMemoryLimit));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto old_both, ReadOptional(*tree, group, kMemoryAndSwap));
   const int64_t memory = wanted_memory.value_or(old_memory);
   if (wanted_memory.has_value()) PLIMSOLL_RETURN_IF_ERROR(CheckUse(*tree, group, memory));
-  const CgroupWrite set_memory = {tree, group, kMemory, absl::StrCat(memory)};
+  const CgroupWrite set_memory = {tree, group, kMemoryLimit, absl::StrCat(memory)};
 
   if (!old_both.has_value()) {
     if (wanted_both.has_value() && *wanted_both != -1 && *wanted_both != memory) {
@@ -207,7 +207,7 @@ absl::Status CgroupV1::PlanHugetlb(const std::string& group, const CgroupSetting
   for (const auto& [size, bytes] : settings.hugetlb_limits) {
     const std::string field = absl::StrCat("hugepage limit of size ", size);
     PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * tree, Need("hugetlb", field));
-    const std::string file = absl::StrCat("hugetlb.", size, kHugetlbSuffix);
+    const std::string file = absl::StrCat("hugetlb.", size, kV1HugetlbSuffix);
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(*tree, group, file, field));
     out.push_back({tree, group, file, absl::StrCat(bytes)});
   }
@@ -264,7 +264,7 @@ absl::StatusOr<CgroupSettings> CgroupV1::Read(absl::string_view path) const {
   PLIMSOLL_RETURN_IF_ERROR(limit("cpu", "cpu.shares", settings.cpu_shares));
   PLIMSOLL_RETURN_IF_ERROR(limit("cpu", kQuota, settings.cpu_quota_us));
   PLIMSOLL_RETURN_IF_ERROR(limit("cpu", kPeriod, settings.cpu_period_us));
-  PLIMSOLL_RETURN_IF_ERROR(limit("memory", kMemory, settings.memory_limit_bytes));
+  PLIMSOLL_RETURN_IF_ERROR(limit("memory", kMemoryLimit, settings.memory_limit_bytes));
   PLIMSOLL_RETURN_IF_ERROR(limit("memory", kMemoryAndSwap, settings.memory_swap_limit_bytes));
   PLIMSOLL_RETURN_IF_ERROR(limit("pids", "pids.max", settings.pids_limit));
   PLIMSOLL_ASSIGN_OR_RETURN(const bool has_cpuset, ReadCpuset(group, settings));
@@ -295,7 +295,7 @@ absl::StatusOr<bool> CgroupV1::ReadHugetlb(const std::string& group,
   if (absl::IsNotFound(files.status())) return false;
   PLIMSOLL_RETURN_IF_ERROR(files.status());
   for (const std::string& file : *files) {
-    const auto size = HugetlbPageSize(file, kHugetlbSuffix);
+    const auto size = HugetlbPageSize(file, kV1HugetlbSuffix);
     if (!size.has_value()) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const int64_t limit, ReadLimit(*tree, group, file));
     if (limit >= 0) settings.hugetlb_limits[*size] = static_cast<uint64_t>(limit);

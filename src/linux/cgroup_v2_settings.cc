@@ -13,7 +13,7 @@
 namespace plimsoll::linux {
 namespace {
 
-constexpr char kHugetlbSuffix[] = ".max";
+constexpr char kV2HugetlbSuffix[] = ".max";
 
 }  // namespace
 
@@ -140,7 +140,7 @@ absl::Status CgroupV2::PlanOthers(const std::string& group, const CgroupSettings
     out.push_back({tree_.get(), group, "pids.max", FormatLimit(*settings.pids_limit)});
   }
   for (const auto& [size, bytes] : settings.hugetlb_limits) {
-    const std::string file = absl::StrCat("hugetlb.", size, kHugetlbSuffix);
+    const std::string file = absl::StrCat("hugetlb.", size, kV2HugetlbSuffix);
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, file, absl::StrCat("hugepage limit of size ", size)));
     out.push_back({tree_.get(), group, file, absl::StrCat(bytes)});
   }
@@ -193,7 +193,7 @@ absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSetting
   PLIMSOLL_ASSIGN_OR_RETURN(settings.pids_limit, ReadLimit(group, "pids.max"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto files, tree_->Files(group));
   for (const std::string& file : files) {
-    const auto size = HugetlbPageSize(file, kHugetlbSuffix);
+    const auto size = HugetlbPageSize(file, kV2HugetlbSuffix);
     if (!size.has_value()) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto limit, ReadLimit(group, file));
     if (limit.value_or(-1) >= 0) settings.hugetlb_limits[*size] = static_cast<uint64_t>(*limit);

@@ -30,7 +30,7 @@ constexpr int kHeadings = 2;
 // packets errs drop fifo colls carrier compressed".
 constexpr size_t kColumns = 16;
 
-absl::StatusOr<LinkCounters> ParseLine(absl::string_view line) {
+absl::StatusOr<LinkCounters> ParseCounters(absl::string_view line) {
   const auto wrong = [line] {
     return absl::InternalError(absl::StrCat("net/dev: no line of an interface: ", line));
   };
@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<LinkCounters>> ParseLinkCounters(absl::string_view te
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
   std::vector<LinkCounters> links;
   for (size_t i = kHeadings; i < lines.size() && links.size() < kMostLinks; ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(LinkCounters link, ParseLine(lines[i]));
+    PLIMSOLL_ASSIGN_OR_RETURN(LinkCounters link, ParseCounters(lines[i]));
     links.push_back(std::move(link));
   }
   return links;

@@ -38,7 +38,7 @@ std::string Unescape(absl::string_view text) {
 
 // 36 35 98:0 /root /mnt/point rw,noatime master:1 - ext4 /dev/root rw,errors=continue
 // id parent dev root mount_point options [optional...] - type source super_options
-absl::StatusOr<MountInfo> ParseLine(absl::string_view line) {
+absl::StatusOr<MountInfo> ParseMount(absl::string_view line) {
   const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
   const auto dash = absl::c_find(fields, "-");
   MountInfo mount;
@@ -65,7 +65,7 @@ absl::StatusOr<MountInfo> ParseLine(absl::string_view line) {
 absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text) {
   std::vector<MountInfo> mounts;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    PLIMSOLL_ASSIGN_OR_RETURN(MountInfo mount, ParseLine(line));
+    PLIMSOLL_ASSIGN_OR_RETURN(MountInfo mount, ParseMount(line));
     mounts.push_back(std::move(mount));
   }
   return mounts;

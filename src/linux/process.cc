@@ -22,7 +22,7 @@ namespace plimsoll::linux {
 namespace {
 
 constexpr char kOomScoreAdj[] = "oom_score_adj";
-constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2)
+constexpr absl::Duration kLongestPoll = absl::Hours(1);  // of one poll(2)
 
 absl::Status NoSuchProcess(pid_t pid) {
   return absl::NotFoundError(absl::StrCat("no process ", pid));
@@ -108,7 +108,7 @@ bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline) {
   while (true) {
     struct pollfd exited = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
     const absl::Duration left =
-        std::clamp(deadline - MonotonicNow(), absl::ZeroDuration(), kLongest);
+        std::clamp(deadline - MonotonicNow(), absl::ZeroDuration(), kLongestPoll);
     const int ready = poll(&exited, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
     if (ready > 0) return true;
     if (ready == 0 && MonotonicNow() >= deadline) return false;

@@ -16,9 +16,9 @@
 namespace plimsoll::linux {
 namespace {
 
-constexpr size_t kLongest = 16 * 1024;  // the kernel's own is 2 KiB and the path
-constexpr uint32_t kKernelsGroup = 1;   // udevd's is 2
-constexpr absl::Duration kAfterError = absl::Seconds(1);
+constexpr size_t kLongestEvent = 16 * 1024;  // the kernel's own is 2 KiB and the path
+constexpr uint32_t kKernelsGroup = 1;        // udevd's is 2
+constexpr absl::Duration kPauseAfterError = absl::Seconds(1);
 
 }  // namespace
 
@@ -62,7 +62,7 @@ absl::StatusOr<UeventSocket> UeventSocket::Open(Options options) {
 }
 
 absl::Status UeventSocket::Read(UeventNews* news) {
-  std::string buffer(kLongest, '\0');
+  std::string buffer(kLongestEvent, '\0');
   while (true) {
     struct sockaddr_nl from = {};
     socklen_t from_size = sizeof(from);
@@ -120,7 +120,7 @@ bool UeventWatcher::Read() {
   if (!socket_.Read(&news_).ok()) {
     // It can't be told what is missed meanwhile.
     news_.overrun = true;
-    absl::SleepFor(std::min(kAfterError, options_.quiet));
+    absl::SleepFor(std::min(kPauseAfterError, options_.quiet));
   }
   const bool heard = news_.events.size() != before || news_.overrun != overrun_before;
   if (news_.events.size() > options_.most_events) {

@@ -28,7 +28,7 @@ constexpr unsigned long kStageFlags = 2 | 4;  // MS_NOSUID, MS_NODEV
 // Whether programs in it may run is for the OCI spec's mount to say.
 constexpr uint64_t kImageAttributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr size_t kMaxPath = 4096;
-constexpr size_t kMaxLayers = 500;  // overlayfs's own limit
+constexpr size_t kMaxVolumeLayers = 500;  // overlayfs's own limit
 
 struct Path {
   char bytes[kMaxPath];
@@ -252,7 +252,7 @@ int MapLayers(const LaunchPlan& plan) {
   MakeDirectory(layers.bytes);
   int count = 0;
   for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
-    if (static_cast<size_t>(count) == kMaxLayers) {
+    if (static_cast<size_t>(count) == kMaxVolumeLayers) {
       errno = E2BIG;
       Fail("map the layers for", plan.Get("target"));
     }

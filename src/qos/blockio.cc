@@ -11,7 +11,7 @@
 namespace plimsoll::qos {
 namespace {
 
-std::string LevelName(Level level) {
+std::string LimitName(Level level) {
   return level == Level::kPod ? "pod" : "container";
 }
 
@@ -190,7 +190,7 @@ std::vector<std::string> BlockioType::WarningsOf(const BlockioConfig& config,
   for (const BlockioClass& each : config.classes) {
     for (const std::string& warning : PlanBlockio(each, machine).warnings) {
       lines.push_back(
-          absl::StrCat("blockio class ", each.name, " of a ", LevelName(level()), ": ", warning));
+          absl::StrCat("blockio class ", each.name, " of a ", LimitName(level()), ": ", warning));
     }
   }
   return lines;

@@ -20,7 +20,7 @@
 namespace plimsoll::qos {
 namespace {
 
-using Parser = absl::StatusOr<std::string> (*)(absl::string_view text);
+using ValueParser = absl::StatusOr<std::string> (*)(absl::string_view text);
 
 absl::Status Expected(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("expected ", what));
@@ -95,7 +95,7 @@ struct Allowed {
   const char* controller;
   const char* name;
   const char* reset;
-  Parser parse;
+  ValueParser parse;
 };
 
 // cpu.idle comes before cpu.weight: while a group is idle it takes no weight.

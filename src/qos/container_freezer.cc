@@ -10,7 +10,7 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr char kKind[] = "frozen";
+constexpr char kFrozenKind[] = "frozen";
 constexpr absl::Duration kFreezeTime = absl::Milliseconds(20);
 constexpr absl::Duration kBetweenTries = absl::Milliseconds(100);
 
@@ -32,7 +32,7 @@ ContainerFreezer::~ContainerFreezer() {
 
 absl::Status ContainerFreezer::Recover() {
   if (owned_ == nullptr) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> paths, owned_->ListOwned(kKind));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> paths, owned_->ListOwned(kFrozenKind));
   absl::Status status;
   for (const std::string& path : paths) {
     Group group = Take(path);
@@ -87,7 +87,7 @@ void ContainerFreezer::Thaw(const std::string& path) {
 
 bool ContainerFreezer::Hold(const std::string& path, Group& group) {
   if (owned_ != nullptr) {
-    if (!owned_->AddOwned(kKind, path).ok()) return false;
+    if (!owned_->AddOwned(kFrozenKind, path).ok()) return false;
     group.marked = true;
   }
   const absl::StatusOr<bool> froze = cgroups_.Freeze(path, MonotonicNow() + kFreezeTime);
@@ -111,7 +111,7 @@ bool ContainerFreezer::LetGo(const std::string& path, Group& group) {
     group.frozen = false;
   }
   if (group.marked) {
-    group.why = owned_->RemoveOwned(kKind, path);
+    group.why = owned_->RemoveOwned(kFrozenKind, path);
     group.marked = !group.why.ok();
   }
   return !group.marked;

@@ -18,7 +18,7 @@ constexpr double kRoundingToTell = 5.0;  // percent of what was asked
 
 // One of l2Allocation, l3Allocation, mbAllocation; the same checks hold for all.
 template <typename Allocations>
-struct Kind {
+struct RdtKind {
   const char* resource;  // "L3"
   const char* key;       // "l3Allocation"
   const char* option;    // "l3"
@@ -31,7 +31,7 @@ struct Kind {
 
 // A class can have a part only of what its partition has.
 template <typename Allocations>
-void CheckClassesHaveAPartition(const RdtConfig& config, const Kind<Allocations>& kind,
+void CheckClassesHaveAPartition(const RdtConfig& config, const RdtKind<Allocations>& kind,
                                 RdtFaults& faults) {
   for (const auto& [name, partition] : config.partitions) {
     if (partition.allocations.*kind.member) continue;
@@ -59,7 +59,7 @@ void WarnOfUnknownIds(const std::string& who, const Allocations& allocations,
 }
 
 template <typename Allocations>
-void WarnOfAllUnknownIds(const RdtConfig& config, const Kind<Allocations>& kind,
+void WarnOfAllUnknownIds(const RdtConfig& config, const RdtKind<Allocations>& kind,
                          RdtCompiled& compiled) {
   for (const auto& [name, partition] : config.partitions) {
     if (const auto& allocations = partition.allocations.*kind.member) {
@@ -76,7 +76,7 @@ void WarnOfAllUnknownIds(const RdtConfig& config, const Kind<Allocations>& kind,
 // Somebody asks for what the machine lacks. As for containerd and CRI-O, it is an error only where
 // a class does, and the file doesn't call it optional.
 template <typename Allocations>
-void TellOfLack(const RdtConfig& config, const Kind<Allocations>& kind, RdtCompiled& compiled,
+void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                 RdtFaults& faults) {
   if (!kind.optional) {
     for (const auto& [name, partition] : config.partitions) {
@@ -97,7 +97,7 @@ void TellOfLack(const RdtConfig& config, const Kind<Allocations>& kind, RdtCompi
 
 // Whether the kind is to be compiled: somebody asks for it and the machine has it.
 template <typename Allocations>
-bool IsInForce(const RdtConfig& config, const Kind<Allocations>& kind, RdtCompiled& compiled,
+bool IsInForce(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                RdtFaults& faults) {
   CheckClassesHaveAPartition(config, kind, faults);
   const bool asked =
@@ -180,7 +180,7 @@ void CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& machine,
   const auto compile = [&](const char* level, const char* key, const char* option, bool optional,
                            const std::optional<linux::ResctrlCacheInfo>& cache,
                            std::optional<RdtCacheAllocations> RdtAllocations::*member) {
-    const Kind<RdtCacheAllocations> kind = {
+    const RdtKind<RdtCacheAllocations> kind = {
         level,
         key,
         option,
@@ -201,7 +201,7 @@ void CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& machine,
 void CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo& machine,
                       RdtCompiled& compiled, RdtFaults& faults) {
   const bool usable = machine.mb && !machine.mb->vendor_steps;
-  const Kind<RdtBandwidthAllocations> kind = {
+  const RdtKind<RdtBandwidthAllocations> kind = {
       "MB",
       "mbAllocation",
       "mb",

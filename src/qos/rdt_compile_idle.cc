@@ -13,7 +13,7 @@
 namespace plimsoll::qos {
 namespace {
 
-using Kind = RdtCacheShare::Kind;
+using ShareKind = RdtCacheShare::Kind;
 using Shares = std::vector<std::pair<std::string, const RdtCacheShare*>>;
 
 // Of one kind of share, as the file has it.
@@ -32,7 +32,7 @@ constexpr IdleKind kData = {"data", [](const RdtCacheAllocation& one) -> const R
                               return one.data ? &*one.data : nullptr;
                             }};
 
-std::string List(const Shares& shares) {
+std::string ListShares(const Shares& shares) {
   return absl::StrJoin(shares, ", ", [](std::string* out, const auto& share) {
     absl::StrAppend(out, share.first, " ", share.second->text);
   });
@@ -45,7 +45,7 @@ std::string WhyNot(const Shares& shares) {
   size_t masks = 0;
   bool overlap = false;
   for (const auto& [name, share] : shares) {
-    if (share->kind == Kind::kMask) {
+    if (share->kind == ShareKind::kMask) {
       ++masks;
       overlap = overlap || (taken & share->mask) != 0;
       taken |= share->mask;
@@ -80,7 +80,7 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
       }
       if (!is_unified && !shares.empty() && !without.empty()) {
         found[absl::StrCat("\"", kind.name, "\" is missing of ", absl::StrJoin(without, ", "),
-                           ", others have it: ", List(shares))]
+                           ", others have it: ", ListShares(shares))]
             .push_back(id);
       }
       // What counts on the machine is an error elsewhere.
@@ -88,7 +88,7 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
       const std::string why = WhyNot(shares);
       if (why.empty()) continue;
       found[absl::StrCat("the shares of \"", kind.name, "\" don't add up (", why,
-                         "), without effect on the machine: ", List(shares))]
+                         "), without effect on the machine: ", ListShares(shares))]
           .push_back(id);
     }
   }

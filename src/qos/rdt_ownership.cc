@@ -17,7 +17,7 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr char kKind[] = "resctrl";
+constexpr char kResctrlKind[] = "resctrl";
 constexpr char kInodeKind[] = "resctrl-inode";
 
 // "12/gold".
@@ -72,7 +72,7 @@ absl::StatusOr<bool> RdtOwnership::IsTheOneMade(const std::string& group,
 }
 
 absl::Status RdtOwnership::Load() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> records, owned_.ListOwned(kKind));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> records, owned_.ListOwned(kResctrlKind));
   PLIMSOLL_ASSIGN_OR_RETURN(Inodes inodes, LoadInodes());
   std::set<std::string> groups;
   const std::string this_boot = RecordOf("");
@@ -85,7 +85,7 @@ absl::Status RdtOwnership::Load() {
     if (ours) {
       groups.emplace(group);
     } else {
-      PLIMSOLL_RETURN_IF_ERROR(owned_.RemoveOwned(kKind, record));
+      PLIMSOLL_RETURN_IF_ERROR(owned_.RemoveOwned(kResctrlKind, record));
     }
   }
   absl::MutexLock lock(&mutex_);
@@ -179,14 +179,14 @@ absl::Status RdtOwnership::Remove(const std::string& group) {
 }
 
 absl::Status RdtOwnership::Claim(const std::string& group) {
-  PLIMSOLL_RETURN_IF_ERROR(owned_.AddOwned(kKind, RecordOf(group)));
+  PLIMSOLL_RETURN_IF_ERROR(owned_.AddOwned(kResctrlKind, RecordOf(group)));
   absl::MutexLock lock(&mutex_);
   groups_.insert(group);
   return absl::OkStatus();
 }
 
 absl::Status RdtOwnership::Disclaim(const std::string& group) {
-  PLIMSOLL_RETURN_IF_ERROR(owned_.RemoveOwned(kKind, RecordOf(group)));
+  PLIMSOLL_RETURN_IF_ERROR(owned_.RemoveOwned(kResctrlKind, RecordOf(group)));
   {
     absl::MutexLock lock(&mutex_);
     groups_.erase(group);

@@ -12,7 +12,7 @@
 namespace plimsoll::qos {
 namespace {
 
-using Kind = RdtPictureRow::Kind;
+using RowKind = RdtPictureRow::Kind;
 
 const linux::ResctrlCacheInfo* CacheOf(const linux::ResctrlInfo& machine,
                                        const std::string& resource) {
@@ -27,11 +27,11 @@ std::vector<RdtPictureRow> ShareRows(const RdtCompiled& compiled, const std::str
   std::vector<RdtPictureRow> rows;
   for (size_t i = 0; i < compiled.partitions.size(); ++i) {
     const RdtCompiledPartition& partition = compiled.partitions[i];
-    rows.push_back(
-        {Kind::kPartition, Printable(partition.name), partition.schemata.at(resource).at(id), i});
+    rows.push_back({RowKind::kPartition, Printable(partition.name),
+                    partition.schemata.at(resource).at(id), i});
     for (const auto& [name, one] : compiled.classes) {
       if (one.partition != partition.name) continue;
-      rows.push_back({Kind::kClass, name, one.schemata.at(resource).at(id), i});
+      rows.push_back({RowKind::kClass, name, one.schemata.at(resource).at(id), i});
     }
   }
   return rows;
@@ -41,7 +41,7 @@ std::vector<RdtPictureRow> CacheRows(const RdtCompiled& compiled, const std::str
                                      uint64_t id, const linux::ResctrlCacheInfo& cache) {
   std::vector<RdtPictureRow> rows;
   if (cache.shareable_bits != 0) {
-    rows.push_back({Kind::kDevices, "devices too", cache.shareable_bits});
+    rows.push_back({RowKind::kDevices, "devices too", cache.shareable_bits});
   }
   uint64_t taken = 0;
   for (const RdtPictureRow& row : ShareRows(compiled, resource, id)) {
@@ -49,9 +49,9 @@ std::vector<RdtPictureRow> CacheRows(const RdtCompiled& compiled, const std::str
     rows.push_back(row);
   }
   if (compiled.classes.count(kRdtRootClass) == 0) {
-    rows.push_back({Kind::kNoClass, "without a class", cache.cbm_mask});
+    rows.push_back({RowKind::kNoClass, "without a class", cache.cbm_mask});
   }
-  if (taken != cache.cbm_mask) rows.push_back({Kind::kFree, "free", cache.cbm_mask & ~taken});
+  if (taken != cache.cbm_mask) rows.push_back({RowKind::kFree, "free", cache.cbm_mask & ~taken});
   return rows;
 }
 
@@ -67,7 +67,7 @@ std::string Ways(int count) {
 
 std::string PanelText(const RdtPicturePanel& panel) {
   const auto label = [](const RdtPictureRow& row) {
-    return absl::StrCat(row.kind == Kind::kClass ? "    " : "  ", row.label);
+    return absl::StrCat(row.kind == RowKind::kClass ? "    " : "  ", row.label);
   };
   size_t label_width = 0;
   size_t value_width = 0;

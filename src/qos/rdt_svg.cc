@@ -11,7 +11,7 @@
 namespace plimsoll::qos {
 namespace {
 
-using Kind = RdtPictureRow::Kind;
+using RowKind = RdtPictureRow::Kind;
 
 constexpr int kMargin = 20;      // around everything, and between cards
 constexpr int kPadding = 18;     // in a card
@@ -88,15 +88,15 @@ std::string Text(int x, int y, const char* style, const std::string& text) {
 // What a bar is filled with.
 std::string FillOf(const RdtPictureRow& row) {
   switch (row.kind) {
-    case Kind::kDevices:
+    case RowKind::kDevices:
       return "fill=\"url(#devices)\"";
-    case Kind::kFree:
+    case RowKind::kFree:
       return "fill=\"url(#free)\"";
-    case Kind::kNoClass:
+    case RowKind::kNoClass:
       return "class=\"all\"";
-    case Kind::kPartition:
+    case RowKind::kPartition:
       return absl::StrCat("class=\"p", row.partition % kColours, "\"");
-    case Kind::kClass:
+    case RowKind::kClass:
       return absl::StrCat("class=\"p", row.partition % kColours, "\" fill-opacity=\"0.6\"");
   }
   return "";
@@ -137,7 +137,7 @@ Columns ColumnsOf(const std::vector<RdtPicturePanel>& panels) {
     strip = std::max(strip, StripWidth(panel));
     for (const RdtPictureRow& row : panel.rows) {
       label = std::max(label, std::min(row.label.size(), kLongest) +
-                                  (row.kind == Kind::kClass ? kIndent / 7 : 0));
+                                  (row.kind == RowKind::kClass ? kIndent / 7 : 0));
       value = std::max(value, panel.ValueText(row.value).size());
       if (panel.ways > 0) count = std::max(count, CountText(panel, row.value).size());
     }
@@ -200,7 +200,7 @@ std::string Ways(const RdtPicturePanel& panel, const RdtPictureRow& row, int x, 
 
 std::string RowDrawing(const RdtPicturePanel& panel, const RdtPictureRow& row,
                        const Columns& columns, int y) {
-  const bool is_class = row.kind == Kind::kClass;
+  const bool is_class = row.kind == RowKind::kClass;
   const int height = is_class ? kClassBar : kBar;
   const int top = y + ((is_class ? kClassRow : kRow) - height) / 2;
   const int base = top + height / 2 + 5;  // of the text
@@ -227,7 +227,7 @@ std::string RowDrawing(const RdtPicturePanel& panel, const RdtPictureRow& row,
 int HeightOf(const RdtPicturePanel& panel) {
   int height = kTitle + kAxis + kPadding;
   for (const RdtPictureRow& row : panel.rows) {
-    height += row.kind == Kind::kClass ? kClassRow : kRow;
+    height += row.kind == RowKind::kClass ? kClassRow : kRow;
   }
   return height;
 }
@@ -241,7 +241,7 @@ std::string Card(const RdtPicturePanel& panel, const Columns& columns, int y) {
   svg += Axis(panel, columns, y - 2);
   for (const RdtPictureRow& row : panel.rows) {
     svg += RowDrawing(panel, row, columns, y);
-    y += row.kind == Kind::kClass ? kClassRow : kRow;
+    y += row.kind == RowKind::kClass ? kClassRow : kRow;
   }
   return svg;
 }

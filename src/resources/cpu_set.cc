@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kWordBits = 64;
 
-absl::Status Invalid(absl::string_view item, absl::string_view why) {
+absl::Status InvalidCpuSet(absl::string_view item, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
       "CPU list item \"", item.substr(0, 40), "\": ", why, "; a list is numbers and ranges below ",
       CpuSet::kMaxCpus, ", for example 0-3,8"));
@@ -37,22 +37,24 @@ bool TakeNumber(absl::string_view& rest, uint32_t& number) {
 absl::Status AddItem(absl::string_view item, CpuSet& set) {
   absl::string_view rest = item;
   uint32_t first = 0;
-  if (!TakeNumber(rest, first)) return Invalid(item, "no number");
+  if (!TakeNumber(rest, first)) return InvalidCpuSet(item, "no number");
   uint32_t last = first;
   uint32_t used = 1;
   uint32_t group = 1;
   if (absl::ConsumePrefix(&rest, "-")) {
-    if (!TakeNumber(rest, last)) return Invalid(item, "the range has no end");
+    if (!TakeNumber(rest, last)) return InvalidCpuSet(item, "the range has no end");
     if (absl::ConsumePrefix(&rest, ":")) {
       if (!TakeNumber(rest, used) || !absl::ConsumePrefix(&rest, "/") || !TakeNumber(rest, group)) {
-        return Invalid(item, "after \":\" follows used/group");
+        return InvalidCpuSet(item, "after \":\" follows used/group");
       }
-      if (used == 0 || used > group) return Invalid(item, "used must be 1 to the group's size");
+      if (used == 0 || used > group)
+        return InvalidCpuSet(item, "used must be 1 to the group's size");
     }
   }
-  if (!rest.empty()) return Invalid(item, absl::StrCat("unexpected \"", rest.substr(0, 16), "\""));
-  if (last < first) return Invalid(item, "the range ends before it begins");
-  if (last >= CpuSet::kMaxCpus) return Invalid(item, "number too large");
+  if (!rest.empty())
+    return InvalidCpuSet(item, absl::StrCat("unexpected \"", rest.substr(0, 16), "\""));
+  if (last < first) return InvalidCpuSet(item, "the range ends before it begins");
+  if (last >= CpuSet::kMaxCpus) return InvalidCpuSet(item, "number too large");
   for (uint32_t cpu = first; cpu <= last; ++cpu) {
     if ((cpu - first) % group < used) set.Add(cpu);
   }

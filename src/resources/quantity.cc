@@ -159,7 +159,7 @@ bool IsTooLarge(const Limbs& nanos) {
   return CompareMagnitude(nanos, limit) >= 0;
 }
 
-absl::Status Invalid(absl::string_view text, absl::string_view why) {
+absl::Status InvalidQuantity(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
       "quantity \"", text.substr(0, 64), text.size() > 64 ? "..." : "", "\": ", why,
       "; a quantity is a number and a suffix of n u m k M G T P E, Ki Mi Gi Ti Pi Ei or an "
@@ -169,8 +169,8 @@ absl::Status Invalid(absl::string_view text, absl::string_view why) {
 }  // namespace
 
 absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
-  if (text.empty()) return Invalid(text, "empty");
-  if (text.size() > kMaxTextBytes) return Invalid(text, "too long");
+  if (text.empty()) return InvalidQuantity(text, "empty");
+  if (text.size() > kMaxTextBytes) return InvalidQuantity(text, "too long");
   absl::string_view rest = text;
   Quantity quantity;
   quantity.text_ = std::string(text);
@@ -192,9 +192,10 @@ absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
     digits.append(fraction.data(), fraction.size());
     fraction_digits = fraction.size();
   }
-  if (digits.empty()) return Invalid(text, "no digits");
+  if (digits.empty()) return InvalidQuantity(text, "no digits");
   const std::optional<Scale> scale = ReadSuffix(rest);
-  if (!scale) return Invalid(text, absl::StrCat("unknown suffix \"", rest.substr(0, 16), "\""));
+  if (!scale)
+    return InvalidQuantity(text, absl::StrCat("unknown suffix \"", rest.substr(0, 16), "\""));
 
   quantity.format_ = scale->format;
   int shift = kNanoDigits - static_cast<int>(fraction_digits);
@@ -207,7 +208,7 @@ absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
   }
   quantity.nanos_ = Shifted(std::move(digits), shift);
   if (IsTooLarge(quantity.nanos_)) {
-    return Invalid(text, absl::StrCat("too large: 10^", kMaxExponent, " or more"));
+    return InvalidQuantity(text, absl::StrCat("too large: 10^", kMaxExponent, " or more"));
   }
   if (quantity.nanos_.empty()) quantity.negative_ = false;
   if (quantity.format_ == Format::kBinarySi) {

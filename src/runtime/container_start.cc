@@ -14,8 +14,8 @@ namespace plimsoll::runtime {
 namespace {
 
 // An init that was let run executes its program within a millisecond, on a busy machine later.
-constexpr absl::Duration kFirstLook = absl::Microseconds(50);
-constexpr absl::Duration kLastLook = absl::Milliseconds(5);
+constexpr absl::Duration kFirstStartLook = absl::Microseconds(50);
+constexpr absl::Duration kLastStartLook = absl::Milliseconds(5);
 // From the end of an init to the record of its exit, some milliseconds.
 constexpr absl::Duration kRecordTakes = absl::Seconds(5);
 
@@ -47,7 +47,7 @@ void EngineImpl::EndRefused(Container& container) {
 absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
   const linux::ProcessId init = container->Snapshot().init;
   const absl::Time deadline = MonotonicNow() + options_.program_wait;
-  for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+  for (absl::Duration pause = kFirstStartLook;; pause = std::min(2 * pause, kLastStartLook)) {
     const absl::StatusOr<bool> executed = linux::HasExecuted(options_.host, init);
     if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();
     if (!executed.ok()) break;  // it has ended, and its exit says whether it ever ran

@@ -18,8 +18,8 @@ namespace {
 // How often a monitor is looked for by whoever waits for an exit.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
 // How often an init that would not get the stop signal yet is looked at: at first, and later on.
-constexpr absl::Duration kFirstLook = absl::Milliseconds(1);
-constexpr absl::Duration kLastLook = absl::Milliseconds(50);
+constexpr absl::Duration kFirstStopLook = absl::Milliseconds(1);
+constexpr absl::Duration kLastStopLook = absl::Milliseconds(50);
 
 // What becomes of a signal that is sent to a container's init.
 enum class Reception { kTaken, kBlocked, kDropped };
@@ -96,7 +96,7 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
   const auto sandbox = FindSandbox(record.sandbox_id);
   const bool executes = sandbox.ok() && InitExecutes(HandlerOf((*sandbox)->Snapshot()));
   bool was_blocked = false;
-  for (absl::Duration pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+  for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
     const Reception now = ReceptionOf(options_.host, record.init, record.stop_signal, executes);
     // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them so. The C library
     // blocks all for the moment of a fork, and what comes then is dropped after it.

@@ -10,7 +10,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-using Json = nlohmann::json;
+using DeviceJson = nlohmann::json;
 
 std::string KeyOf(const std::vector<std::string>& cdi_devices) {
   return absl::StrJoin(cdi_devices, ",");
@@ -36,13 +36,13 @@ absl::StatusOr<KeptDevices> KeptDevices::FromJson(absl::string_view json) {
   const auto bad = [] {
     return absl::InvalidArgumentError("no lists of device nodes by CDI name");
   };
-  const Json parsed = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const DeviceJson parsed = DeviceJson::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object()) return bad();
   KeptDevices kept;
   for (const auto& [names, nodes] : parsed.items()) {
     if (!nodes.is_array()) return bad();
     std::vector<std::string>& list = kept.nodes_[names];
-    for (const Json& node : nodes) {
+    for (const DeviceJson& node : nodes) {
       if (!node.is_string()) return bad();
       list.push_back(node.get<std::string>());
     }
@@ -51,7 +51,7 @@ absl::StatusOr<KeptDevices> KeptDevices::FromJson(absl::string_view json) {
 }
 
 std::string KeptDevices::ToJson() const {
-  return Json(nodes_).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DeviceJson(nodes_).dump(-1, ' ', false, DeviceJson::error_handler_t::replace);
 }
 
 void KeptDevices::Set(const std::vector<std::string>& cdi_devices,

@@ -61,7 +61,7 @@ Requirements Guess(const linux::CgroupSettings& settings) {
   return resources::WithDefaults(std::move(guess));
 }
 
-KubernetesResources Written(const Requirements& requirements) {
+KubernetesResources WrittenResources(const Requirements& requirements) {
   KubernetesResources written;
   for (const auto& [name, amount] : requirements.requests) {
     written.requests[name] = amount.Canonical();
@@ -74,7 +74,7 @@ KubernetesResources Written(const Requirements& requirements) {
 AnnouncedContainer Announce(const ContainerSpec& spec) {
   AnnouncedContainer container = {.name = spec.name, .type = AnnouncedContainer::Type::kContainer};
   container.kubernetes_resources = spec.kubernetes_resources.empty()
-                                       ? Written(Guess(spec.resources))
+                                       ? WrittenResources(Guess(spec.resources))
                                        : spec.kubernetes_resources;
   for (const Mount& mount : spec.mounts) container.mounts.push_back(mount);
   container.devices = spec.devices;
@@ -121,8 +121,8 @@ PictureIs HowMuch(const SandboxSpec& pod, const std::vector<ContainerSpec>& cont
   if (!pod.pod_resources.containers.empty() && !TypesAreUnknown(pod.pod_resources)) {
     return PictureIs::kComplete;
   }
-  const bool knows =
-      !pod.pod_resources.empty() || !containers.empty() || !Written(Guess(pod.resources)).empty();
+  const bool knows = !pod.pod_resources.empty() || !containers.empty() ||
+                     !WrittenResources(Guess(pod.resources)).empty();
   return knows ? PictureIs::kPartial : PictureIs::kAbsent;
 }
 

@@ -13,7 +13,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // As in recovery.cc.
-constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
+constexpr absl::Duration kSecondNetworkLook = absl::Milliseconds(300);
 
 }  // namespace
 
@@ -114,7 +114,7 @@ void EngineImpl::CheckNetworks(std::vector<Finding>* findings) {
     if (record.state != SandboxState::kReady) continue;
     absl::Status status = options_.network->Check(record.id);
     if (!status.ok() && !absl::IsDeadlineExceeded(status)) {
-      absl::SleepFor(kSecondLook);  // it may just be being stopped
+      absl::SleepFor(kSecondNetworkLook);  // it may just be being stopped
       status = options_.network->Check(record.id);
     }
     const auto now = GetSandbox(record.id);

@@ -14,7 +14,7 @@
 namespace plimsoll::streaming {
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;
+constexpr size_t kOutputBytes = 64 * 1024;
 // Of what a command had written when it ended: the most that a pipe holds. Whoever it left behind
 // may go on writing.
 constexpr size_t kMaxRest = 1024 * 1024;
@@ -133,7 +133,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
 }
 
 asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kOutputBytes, '\0');
   size_t rest = kMaxRest;
   while (rest > 0) {
     const bool room = co_await link().RoomToSend();

@@ -19,7 +19,7 @@
 namespace plimsoll::streaming {
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;
+constexpr size_t kForwardBytes = 64 * 1024;
 // A listener in the pod that is up answers at once, one that doesn't accept lets us wait.
 constexpr absl::Duration kConnect = absl::Seconds(20);
 // Nothing tells that a socket has sent everything: it is looked at again, later each time.
@@ -339,7 +339,7 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
 
 asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
                                                             std::shared_ptr<Port> state) {
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kForwardBytes, '\0');
   std::string trouble;
   while (!state->given_up) {
     const bool room = co_await link_->RoomToSend();

@@ -11,7 +11,7 @@ namespace {
 
 // Half of the window that each stream begins with.
 constexpr uint32_t kAcknowledgedBytes = 32 * 1024;
-constexpr uint32_t kIdMask = 0x7fffffff;
+constexpr uint32_t kStreamIdMask = 0x7fffffff;
 constexpr uint16_t kFirstStreamOfClient = 1;
 
 absl::Status Broken(absl::string_view what) {
@@ -76,7 +76,7 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
       return OnHeaders(header.flags, payload);
     case SpdyType::kRstStream:
       if (payload.size() != 8) return Broken("RST_STREAM of a wrong length");
-      OnReset(ReadUint32(payload) & kIdMask);
+      OnReset(ReadUint32(payload) & kStreamIdMask);
       return absl::OkStatus();
     case SpdyType::kPing: {
       if (payload.size() != 4) return Broken("PING of a wrong length");
@@ -98,7 +98,7 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
 
 absl::Status SpdySession::OnSynStream(uint8_t flags, absl::string_view payload) {
   if (payload.size() < 10) return Broken("SYN_STREAM of a wrong length");
-  const uint32_t id = ReadUint32(payload) & kIdMask;
+  const uint32_t id = ReadUint32(payload) & kStreamIdMask;
   // Read in any case: the next block builds on it.
   PLIMSOLL_ASSIGN_OR_RETURN(const SpdyHeaders headers, reader_.Read(payload.substr(10)));
   if (id % 2 != kFirstStreamOfClient || id <= last_id_) {
@@ -125,7 +125,7 @@ absl::Status SpdySession::OnSynStream(uint8_t flags, absl::string_view payload) 
 absl::Status SpdySession::OnHeaders(uint8_t flags, absl::string_view payload) {
   if (payload.size() < 4) return Broken("HEADERS of a wrong length");
   PLIMSOLL_RETURN_IF_ERROR(reader_.Read(payload.substr(4)).status());
-  if ((flags & kSpdyFlagFin) != 0) EndOfClient(ReadUint32(payload) & kIdMask);
+  if ((flags & kSpdyFlagFin) != 0) EndOfClient(ReadUint32(payload) & kStreamIdMask);
   return absl::OkStatus();
 }
 

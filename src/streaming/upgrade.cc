@@ -19,7 +19,7 @@ namespace {
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
-constexpr size_t kReadBytes = 32 * 1024;
+constexpr size_t kMaxUpgradeBytes = 32 * 1024;
 
 absl::Status EndOf(const ErrorCode& error) {
   if (error == asio::error::eof || error == websocket::error::closed ||
@@ -32,7 +32,7 @@ absl::Status EndOf(const ErrorCode& error) {
 class ByteTransport final : public Transport {
  public:
   ByteTransport(Socket socket, std::string first)
-      : socket_(std::move(socket)), first_(std::move(first)), buffer_(kReadBytes, '\0') {}
+      : socket_(std::move(socket)), first_(std::move(first)), buffer_(kMaxUpgradeBytes, '\0') {}
 
   asio::awaitable<absl::StatusOr<std::string>> Receive() override {
     if (!first_.empty()) co_return std::exchange(first_, std::string());
@@ -97,7 +97,7 @@ class MessageTransport final : public Transport {
     if (options_.tunnel) {
       // A stream knows no messages: it takes the pieces as they come.
       co_await stream_.async_read_some(
-          buffer, kReadBytes,
+          buffer, kMaxUpgradeBytes,
           asio::bind_cancellation_slot(cancels_->reading.slot(),
                                        asio::redirect_error(asio::use_awaitable, error)));
     } else {

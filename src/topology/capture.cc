@@ -25,7 +25,7 @@ namespace plimsoll::topology {
 namespace {
 
 constexpr char kDax[] = "sys/bus/dax";
-constexpr size_t kMaxBytes = 64 * 1024 * 1024;
+constexpr size_t kMaxCaptureBytes = 64 * 1024 * 1024;
 
 class Capturer {
  public:
@@ -47,7 +47,8 @@ class Capturer {
   }
   // A file that is not there, or that this machine doesn't tell, is none there either.
   absl::Status Copy(const std::string& file) const {
-    PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(host_, file, kMaxBytes));
+    PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read,
+                              ReadMachineFile(host_, file, kMaxCaptureBytes));
     if (read.text.empty() && (!read.why_not.empty() || !host_.Exists(file))) {
       return absl::OkStatus();
     }

@@ -66,7 +66,7 @@ std::string Rectangle(int x, int y, int width, int height, absl::string_view sty
   return absl::StrCat("<rect class=\"", style, "\" x=\"", x, "\" y=\"", y, "\" width=\"", width,
                       "\" height=\"", height, "\"/>\n");
 }
-std::string Text(int x, int y, absl::string_view text, absl::string_view style = "") {
+std::string TextElement(int x, int y, absl::string_view text, absl::string_view style = "") {
   return absl::StrCat("<text x=\"", x, "\" y=\"", y, "\"",
                       style.empty() ? "" : absl::StrCat(" class=\"", style, "\""), ">",
                       Escaped(text), "</text>\n");
@@ -104,7 +104,7 @@ std::string Summary(const ZoneTree& tree) {
 }
 
 // Drawn with its upper left corner at 0, 0.
-struct Box {
+struct BoxArea {
   int width = 0;
   int height = 0;
   std::string body;
@@ -116,12 +116,12 @@ class Picture {
       : tree_(tree), theirs_(theirs), workloads_(workloads) {}
 
   std::string Draw() const {
-    std::vector<Box> tops;
+    std::vector<BoxArea> tops;
     for (size_t i = 0; i < tree_.topology().zones.size(); ++i) {
       if (!tree_.Parent(i)) tops.push_back(Zone(i));
     }
-    const Box zones = Grid(tops);
-    const Box legend = Legend();
+    const BoxArea zones = Grid(tops);
+    const BoxArea legend = Legend();
     const std::string title = absl::StrCat("Topology: ", Summary(tree_));
     const int width =
         std::max({zones.width, legend.width, WidthOf(title) * 5 / 4, kLeast}) + 2 * kMargin;
@@ -131,18 +131,18 @@ class Picture {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"", Escaped(title),
         "\" width=\"", width, "\" height=\"", height, "\" viewBox=\"0 0 ", width, " ", height,
         "\">\n", kStyle, Rectangle(0, 0, width, height, "page"),
-        Text(kMargin, kMargin + 12, title, "title"), At(kMargin, kMargin + kHead, zones),
+        TextElement(kMargin, kMargin + 12, title, "title"), At(kMargin, kMargin + kHead, zones),
         At(kMargin, kHead + zones.height + 2 * kMargin, legend), "</svg>\n");
   }
 
  private:
-  static std::string At(int x, int y, const Box& box) {
+  static std::string At(int x, int y, const BoxArea& box) {
     return absl::StrCat("<g transform=\"translate(", x, ",", y, ")\">\n", box.body, "</g>\n");
   }
 
   // Row by row, about as high as wide.
-  static Box Grid(const std::vector<Box>& boxes) {
-    Box grid;
+  static BoxArea Grid(const std::vector<BoxArea>& boxes) {
+    BoxArea grid;
     const auto columns = static_cast<size_t>(std::ceil(std::sqrt(boxes.size())));
     int x = 0;
     int y = 0;
@@ -161,22 +161,22 @@ class Picture {
     return grid;
   }
 
-  Box Zone(size_t index) const {
+  BoxArea Zone(size_t index) const {
     const topology::Zone& zone = tree_.zone(index);
-    std::vector<Box> parts;
+    std::vector<BoxArea> parts;
     for (const uint32_t cpu : tree_.OwnCpus(index).ToVector()) parts.push_back(Cpu(cpu));
-    const Box cells = parts.empty() ? Box() : Grid(parts);
+    const BoxArea cells = parts.empty() ? BoxArea() : Grid(parts);
     parts.clear();
     for (const size_t child : tree_.Children(index)) parts.push_back(Zone(child));
-    const Box children = parts.empty() ? Box() : Grid(parts);
+    const BoxArea children = parts.empty() ? BoxArea() : Grid(parts);
     const std::string title = Title(zone);
     const int gap = cells.height > 0 && children.height > 0 ? kPad : 0;
-    Box box;
+    BoxArea box;
     box.width = std::max({cells.width, children.width, WidthOf(title)}) + 2 * kPad;
     box.height = kTitle + cells.height + gap + children.height + kPad;
     box.body =
         absl::StrCat("<g>", Tip(Attributes(zone)), Rectangle(0, 0, box.width, box.height, "zone"),
-                     "</g>", Text(kPad, kTitle - 7, title, "head"), At(kPad, kTitle, cells),
+                     "</g>", TextElement(kPad, kTitle - 7, title, "head"), At(kPad, kTitle, cells),
                      At(kPad, kTitle + cells.height + gap, children));
     return box;
   }
@@ -195,12 +195,12 @@ class Picture {
     return absl::StrReplaceAll(text, {{"\n", ", "}});
   }
 
-  Box Cpu(uint32_t cpu) const {
+  BoxArea Cpu(uint32_t cpu) const {
     std::vector<size_t> users;
     for (size_t i = 0; i < workloads_.size() && users.size() < kMostStripes; ++i) {
       if (IsPinned(workloads_[i]) && workloads_[i].cpus.Contains(cpu)) users.push_back(i);
     }
-    Box box = {.width = kCell, .height = kCellHeight, .body = ""};
+    BoxArea box = {.width = kCell, .height = kCellHeight, .body = ""};
     const bool is_theirs = theirs_.Contains(cpu);
     std::string tip = absl::StrCat("CPU ", cpu, is_theirs ? "" : ", not pods'");
     for (const size_t user : users) absl::StrAppend(&tip, ", ", workloads_[user].name);
@@ -211,20 +211,20 @@ class Picture {
       box.body += Rectangle(static_cast<int>(i) * stripe, 0, stripe, kCellHeight, Colour(users[i]));
     }
     box.body += Rectangle(0, 0, kCell, kCellHeight, "edge");
-    box.body +=
-        Text(kCell / 2, kCellHeight - 8, absl::StrCat(cpu), users.empty() ? "cpu" : "cpu used");
+    box.body += TextElement(kCell / 2, kCellHeight - 8, absl::StrCat(cpu),
+                            users.empty() ? "cpu" : "cpu used");
     box.body += "</g>\n";
     return box;
   }
 
-  Box Legend() const {
-    Box legend;
-    legend.body = Text(0, 12, "Who has which CPUs", "head");
+  BoxArea Legend() const {
+    BoxArea legend;
+    legend.body = TextElement(0, 12, "Who has which CPUs", "head");
     legend.height = kLine;
     const auto line = [&](absl::string_view style, const std::string& text) {
       legend.body += Rectangle(0, legend.height, 14, 14, style);
       legend.body += Rectangle(0, legend.height, 14, 14, style == "none" ? "none" : "edge");
-      legend.body += Text(22, legend.height + 11, text);
+      legend.body += TextElement(22, legend.height + 11, text);
       legend.width = std::max(legend.width, 22 + WidthOf(text));
       legend.height += kLine;
     };

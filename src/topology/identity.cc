@@ -68,7 +68,7 @@ CpuFeatures ParseCpuInfo(absl::string_view text) {
 }
 
 // To what all CPUs have: of which one each is, is not known.
-void Level(CpuFeatures& found) {
+void X86Level(CpuFeatures& found) {
   bool is_first = found.of_all.empty();
   for (const auto& [cpu, features] : found.by_cpu) {
     found.of_all = is_first ? features : Common(found.of_all, features);
@@ -106,7 +106,7 @@ absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine) {
   CpuFeatures found = ParseCpuInfo(info.text);
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_by_lxcfs, IsByLxcfs(root, "/proc/cpuinfo"));
   if (is_by_lxcfs) {
-    Level(found);
+    X86Level(found);
     machine.missing.emplace_back(
         "LXCFS numbers the CPUs of /proc/cpuinfo anew: of each package those features are shown "
         "that all CPUs there have");

@@ -17,12 +17,12 @@ constexpr char kBoot[] = "boot ";
 constexpr char kProvider[] = "provider ";
 constexpr char kGone[] = "gone ";
 // Larger than what a message of 4 MiB becomes.
-constexpr size_t kMaxBytes = 64 * 1024 * 1024;
+constexpr size_t kMaxKeptBytes = 64 * 1024 * 1024;
 
 }  // namespace
 
 std::optional<KeptTopology> TopologyKeeper::Load() const {
-  const auto text = directory_.Read(kFile, kMaxBytes);
+  const auto text = directory_.Read(kFile, kMaxKeptBytes);
   if (!text.ok()) return std::nullopt;
   const std::vector<absl::string_view> lines = absl::StrSplit(*text, absl::MaxSplits('\n', 3));
   if (lines.size() != 4 || lines[0] != absl::StrCat(kBoot, boot_id_)) return std::nullopt;

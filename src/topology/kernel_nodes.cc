@@ -23,7 +23,7 @@ using resources::CpuSet;
 
 constexpr char kGpus[] = "proc/driver/nvidia/gpus";
 
-std::string DirectoryOf(uint32_t node) {
+std::string NodeDirectory(uint32_t node) {
   return absl::StrCat(kNodeFiles, "/node", node);
 }
 
@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<uint32_t>> OnlineNodes(const FsRoot& root) {
 }
 
 absl::Status ReadHugepages(const FsRoot& root, NumaNode& node) {
-  const std::string pools = DirectoryOf(node.id) + "/hugepages";
+  const std::string pools = NodeDirectory(node.id) + "/hugepages";
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListMachineFiles(root, pools));
   for (const std::string& name : names) {
     absl::string_view size = name;
@@ -61,7 +61,7 @@ absl::Status ReadHugepages(const FsRoot& root, NumaNode& node) {
 absl::Status ReadDistances(const FsRoot& root, const std::vector<uint32_t>& online,
                            NumaNode& node) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile row,
-                            ReadMachineFile(root, DirectoryOf(node.id) + "/distance"));
+                            ReadMachineFile(root, NodeDirectory(node.id) + "/distance"));
   std::map<uint32_t, uint32_t> distances;
   size_t column = 0;
   const absl::string_view text = absl::string_view(row.text).substr(0, row.text.find('\0'));
@@ -86,7 +86,7 @@ absl::StatusOr<NumaNode> ReadNode(const FsRoot& root, uint32_t id,
     node.hugepages.clear();
   }
   node.id = id;
-  const std::string directory = DirectoryOf(id);
+  const std::string directory = NodeDirectory(id);
   PLIMSOLL_ASSIGN_OR_RETURN(std::optional<CpuSet> cpus, ReadMask(root, directory + "/cpumap"));
   if (!cpus) {
     PLIMSOLL_ASSIGN_OR_RETURN(cpus, ReadList(root, directory + "/cpulist"));

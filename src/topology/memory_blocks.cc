@@ -15,18 +15,18 @@ namespace {
 constexpr char kBlocks[] = "sys/devices/system/memory";
 
 // Empty where there is none.
-std::string Line(const FsRoot& host, absl::string_view file) {
+std::string FirstLine(const FsRoot& host, absl::string_view file) {
   const auto text = host.Read(absl::StrCat(kBlocks, "/", file));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
 bool IsInState(const FsRoot& host, uint32_t block, absl::string_view state) {
-  return Line(host, absl::StrCat("memory", block, "/state")) == state;
+  return FirstLine(host, absl::StrCat("memory", block, "/state")) == state;
 }
 
 // "offline": whether and when a block goes online is somebody else's affair.
 bool KernelPutsThemOnline(const FsRoot& host) {
-  const std::string policy = Line(host, "auto_online_blocks");
+  const std::string policy = FirstLine(host, "auto_online_blocks");
   return !policy.empty() && policy != "offline";
 }
 

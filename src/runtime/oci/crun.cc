@@ -19,7 +19,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
-constexpr char kMemfdName[] = "plimsoll-crun";
+constexpr char kCrunMemfdName[] = "plimsoll-crun";
 
 // A container whose init is gone has nobody who reads the FIFO.
 absl::Status NotCreated(absl::string_view id) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
     return absl::FailedPreconditionError(
         absl::StrCat(program, " is not crun: its --version says \"", *version, "\""));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kMemfdName));
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kCrunMemfdName));
   return std::unique_ptr<Crun>(
       new Crun(absl::StrCat("crun ", words[2]), std::move(copy), std::move(state)));
 }
@@ -93,7 +93,7 @@ Crun::Crun(std::string version, UniqueFd program, FsRoot state)
 
 const std::string& Crun::executable() const {
   // What can't be renewed tells its error when it is executed.
-  RenewIfTouched(program_.get(), kMemfdName).IgnoreError();
+  RenewIfTouched(program_.get(), kCrunMemfdName).IgnoreError();
   return executable_;
 }
 
@@ -146,7 +146,7 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
     PLIMSOLL_ASSIGN_OR_RETURN(const bool runs, linux::IsRunning(host, init));
     if (!runs) return std::nullopt;
     PLIMSOLL_RETURN_IF_ERROR(program.status());
-    if (absl::StrContains(*program, kMemfdName)) return std::nullopt;
+    if (absl::StrContains(*program, kCrunMemfdName)) return std::nullopt;
     // Another crun, a runtime handler's, has no such name. It holds the FIFO until it is let run.
     const absl::StatusOr<struct stat> fifo = state_.Stat(absl::StrCat(id, "/exec.fifo"));
     if (!fifo.ok() && !absl::IsNotFound(fifo.status())) return fifo.status();

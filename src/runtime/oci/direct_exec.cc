@@ -23,9 +23,9 @@ namespace plimsoll::runtime {
 namespace {
 
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-exec (deleted)".
-constexpr char kMemfdName[] = "plimsoll-exec";
+constexpr char kExecMemfdName[] = "plimsoll-exec";
 
-constexpr char kMount[] = "sys/fs/cgroup";
+constexpr char kCgroupRoot[] = "sys/fs/cgroup";
 constexpr size_t kMaxTemplate = 8 << 20;
 
 // Descriptors of plimsoll-exec.
@@ -40,14 +40,15 @@ absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
                        const std::optional<ExecGroup>& group, LaunchPlan* plan) {
   if (tools.layout == linux::CgroupLayout::kV2) {
     plan->Add("into", group ? group->directory()
-                            : tools.host.PathOf(absl::StrCat(kMount, "/", cgroup_path)));
+                            : tools.host.PathOf(absl::StrCat(kCgroupRoot, "/", cgroup_path)));
     return absl::OkStatus();
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> hierarchies, tools.host.List(kMount));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> hierarchies,
+                            tools.host.List(kCgroupRoot));
   bool any = false;
   for (const std::string& hierarchy : hierarchies) {
     // "cpu" leads to "cpu,cpuacct".
-    const std::string mount = absl::StrCat(kMount, "/", hierarchy);
+    const std::string mount = absl::StrCat(kCgroupRoot, "/", hierarchy);
     if (tools.host.ReadLink(mount).ok()) continue;
     const std::string container = absl::StrCat(mount, "/", cgroup_path);
     PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, tools.host.Has(container));
@@ -87,7 +88,7 @@ bool Has(absl::string_view plan, absl::string_view beginning) {
 
 absl::StatusOr<std::unique_ptr<DirectExec>> DirectExec::Load(const std::string& program,
                                                              FsRoot bundles) {
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kMemfdName));
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kExecMemfdName));
   return std::unique_ptr<DirectExec>(new DirectExec(std::move(copy), std::move(bundles)));
 }
 
@@ -164,7 +165,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text() + *text));
   PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
   Command command;
-  PLIMSOLL_RETURN_IF_ERROR(RenewIfTouched(program_.get(), kMemfdName));
+  PLIMSOLL_RETURN_IF_ERROR(RenewIfTouched(program_.get(), kExecMemfdName));
   command.executable = executable_;
   command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {"plimsoll-exec", std::string(id)};

@@ -12,7 +12,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr absl::Duration kEntryPatience = absl::Seconds(1);
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool LaunchSignal::Await(absl::Span<const int> cancel_fds, SteadyTime deadline) 
   writer_.Reset();
   std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
   for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
-  const SteadyTime end = std::min(SteadyAfter(kPatience), deadline);
+  const SteadyTime end = std::min(SteadyAfter(kEntryPatience), deadline);
   while (reader_.valid()) {
     const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(TimeUntil(end)), 0);
     if (poll(polls.data(), polls.size(), static_cast<int>(wait)) < 0 && errno == EINTR) continue;

@@ -16,7 +16,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr size_t kDigits = 16;
+constexpr size_t kPathDigits = 16;
 
 // The directory's own path may be too long for an address.
 absl::StatusOr<UniqueFd> ListenAt(const FsRoot& directory, const std::string& name) {
@@ -78,7 +78,7 @@ ExecTerminal::~ExecTerminal() {
 }
 
 absl::Status ExecTerminal::Prepare() {
-  console_ = absl::StrCat("exec-", RandomId().substr(0, kDigits), ".sock");
+  console_ = absl::StrCat("exec-", RandomId().substr(0, kPathDigits), ".sock");
   PLIMSOLL_ASSIGN_OR_RETURN(listener_, ListenAt(bundle_, console_));
   return absl::OkStatus();
 }

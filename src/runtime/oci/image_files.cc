@@ -10,7 +10,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr size_t kMaxCached = 256;
+constexpr size_t kMaxCachedImages = 256;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ absl::StatusOr<std::shared_ptr<const UserFiles>> ImageFiles::Read(
   PLIMSOLL_ASSIGN_OR_RETURN(files.group, image::ReadUserFile(root, "etc/group"));
   auto shared = std::make_shared<const UserFiles>(std::move(files));
   absl::MutexLock lock(&mutex_);
-  if (files_.size() >= kMaxCached) files_.clear();
+  if (files_.size() >= kMaxCachedImages) files_.clear();
   files_[key] = shared;
   return shared;
 }

@@ -14,7 +14,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr size_t kMaxCached = 64;
+constexpr size_t kMaxCachedFilters = 64;
 constexpr size_t kMaxProfileBytes = 1024 * 1024;
 
 // A client names the file: whatever else it names must neither keep the reader waiting nor be
@@ -54,7 +54,7 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
     const auto found = defaults_.find(capabilities);
     if (found != defaults_.end()) return found->second;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileDefaultSeccomp(capabilities));
-    if (defaults_.size() >= kMaxCached) defaults_.clear();
+    if (defaults_.size() >= kMaxCachedFilters) defaults_.clear();
     return defaults_[capabilities] = absl::Base64Escape(bpf);
   }
   if (!absl::StartsWith(profile.localhost_path, "/")) {
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
   if (found != files_.end()) return found->second;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf,
                             CompileSeccompProfile(*json, profile.localhost_path));
-  if (files_.size() >= kMaxCached) files_.clear();
+  if (files_.size() >= kMaxCachedFilters) files_.clear();
   return files_[*json] = absl::Base64Escape(bpf);
 }
 

@@ -23,7 +23,7 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
 }
 
 // `damage`: the first column that can't be read; the record has the others.
-ContainerRecord ReadRow(const Statement& row, absl::Status* damage) {
+ContainerRecord ContainerFromRow(const Statement& row, absl::Status* damage) {
   ContainerRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
   damaged_.clear();
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     absl::Status damage;
-    records.push_back(ReadRow(load_, &damage));
+    records.push_back(ContainerFromRow(load_, &damage));
     if (!damage.ok()) damaged_.push_back({records.back().id, std::string(damage.message())});
     return absl::OkStatus();
   }));

@@ -13,7 +13,7 @@ absl::StatusOr<std::vector<std::string>> ReadList(const Statement& row, int colu
   return list;
 }
 
-absl::StatusOr<image::ImageRecord> ReadRow(const Statement& row) {
+absl::StatusOr<image::ImageRecord> ImageFromRow(const Statement& row) {
   image::ImageRecord record;
   record.id = row.Bytes(0);
   record.manifest_digest = row.Bytes(1);
@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<image::ImageRecord>> ImageTable::Load() {
   std::vector<image::ImageRecord> records;
   damaged_.clear();
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
-    absl::StatusOr<image::ImageRecord> record = ReadRow(load_);
+    absl::StatusOr<image::ImageRecord> record = ImageFromRow(load_);
     if (record.ok()) {
       records.push_back(*std::move(record));
     } else {

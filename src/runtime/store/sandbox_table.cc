@@ -7,7 +7,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // `damage`: the first column that can't be read; the record has the others.
-SandboxRecord ReadRow(const Statement& row, absl::Status* damage) {
+SandboxRecord SandboxFromRow(const Statement& row, absl::Status* damage) {
   SandboxRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
   damaged_.clear();
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     absl::Status damage;
-    records.push_back(ReadRow(load_, &damage));
+    records.push_back(SandboxFromRow(load_, &damage));
     if (!damage.ok()) damaged_.push_back({records.back().id, std::string(damage.message())});
     return absl::OkStatus();
   }));
