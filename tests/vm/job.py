@@ -19,8 +19,8 @@ def read_programs(build):
 
 
 def read_filters(build):
-    """{name: filter of GoogleTest's} of the suite's programs."""
-    return {line[1]: line[3] for line in _lines(build) if line[0] in SUITE}
+    """{name: filter of GoogleTest's} of the suite's programs of which something runs there."""
+    return {line[1]: line[3] for line in _lines(build) if line[0] in SUITE and line[3] != "-"}
 
 
 def _lines(build):

@@ -4,7 +4,7 @@
     tests/vm/suite.py --build build/dev [--only NAME]... [--filter GTEST_FILTER] [--show]
 
 Makes the disk anew, boots, runs the programs that CMake wrote into BUILD/vm/programs. Exits with 0
-when the machine ran them, whatever came out: each test's result is CTest's to tell (result.sh), or
+when the machine ran them, whatever came out: each test's result is CTest's to tell (test_result.sh), or
 --show's.
 """
 
@@ -23,21 +23,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--filter", help="of GoogleTest; also runs what left_out names")
+    parser.add_argument("--filter", help="of GoogleTest, in the place of what the file `runs` says")
     parser.add_argument("--show", action="store_true", help="print what the programs wrote")
     parser.add_argument("--timeout", type=float, default=3600)
     arguments = parser.parse_args()
 
     build = arguments.build.resolve()
     directory = build / "vm"
-    tests = [entry for entry in job.read_programs(build)
-             if entry[0] in job.SUITE and (not arguments.only or entry[1] in arguments.only)]
-    unknown = set(arguments.only) - {name for _, name, _ in tests}
+    filters = job.read_filters(build)
+    suite = [entry for entry in job.read_programs(build) if entry[0] in job.SUITE]
+    unknown = set(arguments.only) - {name for _, name, _ in suite}
     if unknown:
         parser.error(f"no test program {', '.join(sorted(unknown))} in {directory / 'programs'}")
-    filters = job.read_filters(build)
     if arguments.filter:
-        filters = dict.fromkeys(filters, arguments.filter)
+        filters = {name: arguments.filter for _, name, _ in suite}
+    tests = [entry for entry in suite
+             if entry[1] in filters and (not arguments.only or entry[1] in arguments.only)]
+    if not tests:
+        parser.error(f"nothing of {', '.join(arguments.only)} runs there (tests/vm/runs); give --filter")
     kernel = job.make_disk(build, directory, [path for _, _, path in tests], ["docker-registry", "apparmor_parser"])
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "suite_job", timeout=arguments.timeout,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of result.sh, and of what vm.py tells QEMU; nothing is booted."""
+"""Tests of test_result.sh, and of what vm.py tells QEMU; nothing is booted."""
 
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 import vm
 
-RESULT = pathlib.Path(__file__).resolve().parent / "result.sh"
+RESULT = pathlib.Path(__file__).resolve().parents[2] / "cmake/test_result.sh"
 LOG = """[ RUN      ] A.Passes
 [       OK ] A.Passes (1 ms)
 [ RUN      ] A.PassesAlso

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Tells CTest how one test went in the virtual machine: result.sh LOG TEST
+# Tells CTest how one test of a GoogleTest program went: test_result.sh LOG TEST
 #
-# Prints what the test wrote there, from its RUN line to its end, and exits with 0 if it passed or was
+# Prints what the test wrote, from its RUN line to its end, and exits with 0 if it passed or was
 # skipped (CTest knows by the line SKIPPED), 1 if it failed, did not end or was not run.
 set -eu
-[ -r "$1" ] || { echo "not run: the virtual machine left no $1"; exit 1; }
+[ -r "$1" ] || { echo "not run: there is no $1"; exit 1; }
 awk -v test="$2" '
   $0 == "[ RUN      ] " test { inside = 1; begun = 1 }
   inside { print }
-  inside && /^\[( +OK| +FAILED| +SKIPPED) +\] / && index($0, "] " test " (") {
-    inside = 0; ended = 1
-    if (/FAILED/) failed = 1
+  inside && /^\[( +OK| +FAILED| +SKIPPED) +\] / &&
+      (index($0, "] " test " (") || index($0, "] " test ", where ")) {
+    ended = 1
+    failed = /FAILED/
+    exit
   }
   inside && /^suite_job: / { exit }
   END {

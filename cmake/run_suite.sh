@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs a GoogleTest program for CTest, with its output in LOG: run_suite.sh LOG PROGRAM
+#
+# Failed tests are told by test_result.sh. This fails when the program ended otherwise than by them:
+# by a crash, or by what a sanitizer found at its end.
+set -eu
+log=$1
+shift
+mkdir -p "$(dirname "$log")"
+status=0
+"$@" --gtest_color=no >"$log" 2>&1 || status=$?
+[ "$status" -eq 0 ] && exit 0
+[ "$status" -eq 1 ] && grep -q '^\[  FAILED  \] .* ms)$' "$log" && exit 0
+tail -n 100 "$log"
+echo "$* ended with status $status; all it wrote is in $log"
+exit 1
