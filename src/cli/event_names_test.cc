@@ -5,8 +5,8 @@
 namespace plimsoll::cli {
 namespace {
 
-node::Event Of(const std::string& type, const std::string& sandbox, const std::string& container,
-               const std::string& message) {
+node::Event EventOf(const std::string& type, const std::string& sandbox,
+                    const std::string& container, const std::string& message) {
   node::Event event;
   event.set_type(type);
   event.set_sandbox_id(sandbox);
@@ -25,27 +25,27 @@ TEST(EventNames, AreOfListsAndOfMakingAndRemoval) {
   container.mutable_metadata()->set_name("app");
   EventNames names;
   names.Add({pod}, {container});
-  names.Learn(Of("SandboxRemoved", "q", "", "shop/old"));
-  names.Learn(Of("ContainerCreated", "q", "d", "log"));
-  names.Learn(Of("ContainerStopped", "q", "e", "exit code 1"));
-  EXPECT_EQ(names.PodOf(Of("", "p", "c", "")), "shop/web");
-  EXPECT_EQ(names.ContainerOf(Of("", "p", "c", "")), "app");
-  EXPECT_EQ(names.PodOf(Of("", "q", "d", "")), "shop/old");
-  EXPECT_EQ(names.ContainerOf(Of("", "q", "d", "")), "log");
-  EXPECT_EQ(names.ContainerOf(Of("", "q", "e", "")), "");
+  names.Learn(EventOf("SandboxRemoved", "q", "", "shop/old"));
+  names.Learn(EventOf("ContainerCreated", "q", "d", "log"));
+  names.Learn(EventOf("ContainerStopped", "q", "e", "exit code 1"));
+  EXPECT_EQ(names.PodOf(EventOf("", "p", "c", "")), "shop/web");
+  EXPECT_EQ(names.ContainerOf(EventOf("", "p", "c", "")), "app");
+  EXPECT_EQ(names.PodOf(EventOf("", "q", "d", "")), "shop/old");
+  EXPECT_EQ(names.ContainerOf(EventOf("", "q", "d", "")), "log");
+  EXPECT_EQ(names.ContainerOf(EventOf("", "q", "e", "")), "");
 }
 
 TEST(EventNames, WhatIsRemovedIsForgotten) {
   EventNames names;
-  names.Learn(Of("SandboxStarted", "p", "", "shop/web"));
-  names.Learn(Of("ContainerCreated", "p", "c", "app"));
-  names.Forget(Of("ContainerStopped", "p", "c", ""));
-  EXPECT_EQ(names.ContainerOf(Of("", "p", "c", "")), "app");
-  names.Forget(Of("ContainerRemoved", "p", "c", "app"));
-  EXPECT_EQ(names.ContainerOf(Of("", "p", "c", "")), "");
-  EXPECT_EQ(names.PodOf(Of("", "p", "c", "")), "shop/web");
-  names.Forget(Of("SandboxRemoved", "p", "", "shop/web"));
-  EXPECT_EQ(names.PodOf(Of("", "p", "c", "")), "");
+  names.Learn(EventOf("SandboxStarted", "p", "", "shop/web"));
+  names.Learn(EventOf("ContainerCreated", "p", "c", "app"));
+  names.Forget(EventOf("ContainerStopped", "p", "c", ""));
+  EXPECT_EQ(names.ContainerOf(EventOf("", "p", "c", "")), "app");
+  names.Forget(EventOf("ContainerRemoved", "p", "c", "app"));
+  EXPECT_EQ(names.ContainerOf(EventOf("", "p", "c", "")), "");
+  EXPECT_EQ(names.PodOf(EventOf("", "p", "c", "")), "shop/web");
+  names.Forget(EventOf("SandboxRemoved", "p", "", "shop/web"));
+  EXPECT_EQ(names.PodOf(EventOf("", "p", "c", "")), "");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr char kRdt[] = R"(partitions:
     classes: {bronze: {l3Allocation: 50%}, system/default: {}}
 )";
 
-nlohmann::json Parse(const std::string& text) {
+nlohmann::json ParseRdt(const std::string& text) {
   auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   EXPECT_TRUE(document.is_object()) << text;
   return document;
@@ -99,7 +99,7 @@ TEST_F(ExplainTest, JsonHasTheSame) {
   const Printed result =
       Run({"explain", File("rdt.yaml", kRdt), "--resctrl", tree(), "-o", "json"});
   ASSERT_EQ(result.code, kExitOk) << result.err;
-  auto document = Parse(result.out);
+  auto document = ParseRdt(result.out);
   EXPECT_EQ(document["type"], "rdt");
   EXPECT_EQ(document["machine"]["l3"]["ways"], 11);
   EXPECT_EQ(document["partitions"][0]["schemata"]["L3"]["1"], "0x7f");
@@ -197,7 +197,7 @@ TEST_F(ExplainTest, GroupsCanHaveAPrefix) {
   const auto warnings = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"explain", file, "--resctrl", tree(), "-o", "json"};
     words.insert(words.end(), more.begin(), more.end());
-    return Parse(Run(words).out)["warnings"].dump();
+    return ParseRdt(Run(words).out)["warnings"].dump();
   };
   EXPECT_THAT(warnings({}), HasSubstr("use up CLOSIDs too: k8s.gold, theirs"));
   EXPECT_THAT(warnings({"--group-prefix", "k8s."}),
@@ -214,7 +214,8 @@ TEST_F(ExplainTest, TheUnitOfBandwidthIsOne) {
   EXPECT_THAT(text.out, AllOf(HasSubstr("MB: caches 0-1, in MBps"), HasSubstr("1000 MBps")))
       << text.err;
   EXPECT_EQ(
-      Parse(Run({"explain", file, "--resctrl", tree(), "-o", "json"}).out)["machine"]["mb"]["unit"],
+      ParseRdt(
+          Run({"explain", file, "--resctrl", tree(), "-o", "json"}).out)["machine"]["mb"]["unit"],
       "MBps");
 }
 
@@ -264,8 +265,8 @@ TEST_F(ExplainTest, ACaptureSaysTheSameElsewhere) {
   const std::string file = File("rdt.yaml", kRdt);
   const auto there = Run({"explain", file, "--resctrl", tree(), "-o", "json"});
   const auto here = Run({"explain", file, "--resctrl", copy, "-o", "json"});
-  auto first = Parse(there.out);
-  auto second = Parse(here.out);
+  auto first = ParseRdt(there.out);
+  auto second = ParseRdt(here.out);
   first["machine"].erase("resctrl");
   second["machine"].erase("resctrl");
   EXPECT_EQ(first, second);
@@ -290,7 +291,7 @@ TEST_F(ExplainTest, BlockioByDisk) {
   EXPECT_EQ(
       absl::StrContains(result.out, "throttles of writes reach direct and synchronous ones only"),
       v1);
-  auto document = Parse(Run({"explain", file, "-o", "json"}).out);
+  auto document = ParseRdt(Run({"explain", file, "-o", "json"}).out);
   EXPECT_EQ(document["type"], "blockio");
   EXPECT_EQ(document["classes"][1]["weight"], 50);
   EXPECT_THAT(document["warnings"].dump(), HasSubstr("nothing matches"));

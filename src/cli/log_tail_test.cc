@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
-std::string Entry(int second, const char* stream, const char* tag, const std::string& text) {
+std::string LogEntry(int second, const char* stream, const char* tag, const std::string& text) {
   const absl::Time time = kStart + absl::Seconds(second);
   return absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E9SZ", time, absl::UTCTimeZone()), " ",
                       stream, " ", tag, " ", text, "\n");
@@ -76,18 +76,18 @@ TEST_F(LogTailTest, NoFileAndAnEmptyOneHaveNoLines) {
 }
 
 TEST_F(LogTailTest, TheReaderGoesOnBehindTheTail) {
-  Append(Entry(1, "stdout", "F", "one") + Entry(2, "stdout", "F", "two"));
+  Append(LogEntry(1, "stdout", "F", "one") + LogEntry(2, "stdout", "F", "two"));
   EXPECT_THAT(Last(1), ElementsAre("two"));
-  Append(Entry(3, "stdout", "F", "three"));
+  Append(LogEntry(3, "stdout", "F", "three"));
   std::vector<std::string> lines;
   ASSERT_TRUE(reader_.Poll([&](const LogLine& line) { lines.push_back(line.text); }).ok());
   EXPECT_THAT(lines, ElementsAre("three"));
 }
 
 TEST_F(LogTailTest, ALineThatBeganLongAgoIsCountedByItsBeginning) {
-  Append(Entry(1, "stdout", "F", "first") + Entry(2, "stderr", "P", "long-"));
-  for (int i = 0; i < 20; ++i) Append(Entry(10 + i, "stdout", "F", absl::StrCat(i)));
-  Append(Entry(40, "stderr", "F", "line"));
+  Append(LogEntry(1, "stdout", "F", "first") + LogEntry(2, "stderr", "P", "long-"));
+  for (int i = 0; i < 20; ++i) Append(LogEntry(10 + i, "stdout", "F", absl::StrCat(i)));
+  Append(LogEntry(40, "stderr", "F", "line"));
   const auto early = [](absl::Time time) { return time < kStart + absl::Seconds(12); };
   EXPECT_THAT(Last(1, early), ElementsAre("long-line"));
   EXPECT_THAT(Last(4, early), ElementsAre("first", "0", "1", "long-line"));
@@ -102,9 +102,9 @@ TEST_F(LogTailTest, IsTheEndOfTheWhole) {
     const std::string text =
         absl::StrCat(i, std::string(below(10) == 0 ? below(40'000) : below(40), 'x'));
     if (below(50) == 0) Append(text + "\n");  // no record
-    Append(Entry(i / 10, stream, below(4) == 0 ? "P" : "F", text));
+    Append(LogEntry(i / 10, stream, below(4) == 0 ? "P" : "F", text));
   }
-  Append(Entry(400, "stdout", "F", "cut").substr(0, 45));
+  Append(LogEntry(400, "stdout", "F", "cut").substr(0, 45));
   const auto some = [](absl::Time time) {
     return time > kStart + absl::Seconds(20) && time < kStart + absl::Seconds(200);
   };
@@ -128,7 +128,7 @@ TEST_F(LogTailTest, WhatIsLongBeforeIsNotRead) {
   std::vector<std::string> lines;
   for (int i = 0; i < 1000; ++i) {
     lines.push_back(absl::StrCat("line ", i));
-    Append(Entry(i, "stdout", "F", lines.back()));
+    Append(LogEntry(i, "stdout", "F", lines.back()));
   }
   EXPECT_THAT(Last(2), ElementsAre("line 998", "line 999"));
   EXPECT_GT(begin_, kHole);

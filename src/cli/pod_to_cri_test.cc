@@ -39,7 +39,7 @@ spec:
       securityContext: {runAsUser: 0, runAsGroup: 5, allowPrivilegeEscalation: false}
 )yaml";
 
-PodManifest Parse(const std::string& text) {
+PodManifest ParsePod(const std::string& text) {
   const auto pods = ParseManifests(text, "pod.yaml");
   EXPECT_TRUE(pods.ok()) << pods.status();
   return pods.ok() ? pods->front() : PodManifest();
@@ -72,7 +72,7 @@ TEST(PodToCri, APodWeighsAsItsContainersTogether) {
 }
 
 TEST(PodToCri, PortsOfTheHostAreThePods) {
-  const PodManifest pod = Parse(R"yaml(apiVersion: v1
+  const PodManifest pod = ParsePod(R"yaml(apiVersion: v1
 kind: Pod
 metadata: {name: web}
 spec:
@@ -95,15 +95,15 @@ spec:
 
 TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
   PodContext context = Context();
-  EXPECT_FALSE(ToCri(Parse(kPod), context)->sandbox.has_class_resources());
+  EXPECT_FALSE(ToCri(ParsePod(kPod), context)->sandbox.has_class_resources());
   context.pod_class_types = {"blockio", "pod-qos"};
-  const auto configs = ToCri(Parse(kPod), context);
+  const auto configs = ToCri(ParsePod(kPod), context);
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_THAT(configs->sandbox.class_resources().class_(),
               ElementsAre(Pair("pod-qos", "Burstable")));
   EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
   // Beside a message no annotation is read: what those name is in it.
-  PodManifest annotated = Parse(kPod);
+  PodManifest annotated = ParsePod(kPod);
   annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
   EXPECT_THAT(ToCri(annotated, context)->sandbox.class_resources().class_(),
               UnorderedElementsAre(Pair("pod-qos", "Burstable"), Pair("blockio", "slow")));
@@ -131,7 +131,7 @@ TEST(ResourceReport, AnUpdateKeepsTheOrder) {
 }
 
 TEST(PodToCri, SelinuxOptionsAreThePodsOrTheContainers) {
-  const auto configs = ToCri(Parse(R"yaml(apiVersion: v1
+  const auto configs = ToCri(ParsePod(R"yaml(apiVersion: v1
 kind: Pod
 metadata: {name: web}
 spec:
@@ -164,7 +164,7 @@ spec:
 }
 
 TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
-  PodManifest pod = Parse(kPod);
+  PodManifest pod = ParsePod(kPod);
   EXPECT_EQ(ToCri(pod, Context())->containers[1].cdi_devices_size(), 0);
   pod.annotations["plimsoll.dev/cdi"] = "vendor.com/gpu=0, vendor.com/gpu=1";
   pod.annotations["plimsoll.dev/cdi.app"] = "vendor.com/net=a";
@@ -180,7 +180,7 @@ TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
 }
 
 TEST(PodToCri, TranslatesAsKubeletDoes) {
-  const auto configs = ToCri(Parse(kPod), Context());
+  const auto configs = ToCri(ParsePod(kPod), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.metadata().name(), "web");
   EXPECT_EQ(configs->sandbox.hostname(), "web");
@@ -229,7 +229,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 TEST(PodToCri, HostNamespacesAndPrivilege) {
   std::string text = Replaced(kPod, "spec:\n", "spec:\n  hostNetwork: true\n  hostPID: true\n");
   text = Replaced(text, "allowPrivilegeEscalation: false", "privileged: true");
-  const auto configs = ToCri(Parse(text), Context());
+  const auto configs = ToCri(ParsePod(text), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.hostname(), "");
   EXPECT_TRUE(configs->sandbox.linux().security_context().privileged());
@@ -243,7 +243,7 @@ TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
   PodContext context = Context();
   context.first_id = 700000;
   const auto configs =
-      ToCri(Parse(Replaced(kPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
+      ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
   ASSERT_TRUE(configs.ok()) << configs.status();
   cri::IDMapping expected;
   expected.set_host_id(700000);
@@ -261,7 +261,7 @@ TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
   }
   EXPECT_TRUE(is_range(app.mounts(0).uidmappings()));
   EXPECT_TRUE(is_range(app.mounts(0).gidmappings()));
-  const auto without = ToCri(Parse(kPod), context);
+  const auto without = ToCri(ParsePod(kPod), context);
   EXPECT_FALSE(
       without->sandbox.linux().security_context().namespace_options().has_userns_options());
   EXPECT_EQ(without->containers[1].mounts(0).uidmappings_size(), 0);
@@ -269,7 +269,7 @@ TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
 
 TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
   const auto pid = [](const std::string& text) {
-    return ToCri(Parse(text), Context())
+    return ToCri(ParsePod(text), Context())
         ->containers[1]
         .linux()
         .security_context()
@@ -282,7 +282,7 @@ TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
 
 TEST(PodToCri, DnsOnTopOfTheHosts) {
   const auto with = [](const std::string& dns) {
-    return ToCri(Parse(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())
+    return ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())
         ->sandbox.dns_config();
   };
   const auto added = with("  dnsConfig: {nameservers: [1.1.1.1], searches: [local, x]}\n");
@@ -295,14 +295,14 @@ TEST(PodToCri, DnsOnTopOfTheHosts) {
 
 TEST(PodToCri, ContradictionsNameTheContainer) {
   const auto root = ToCri(
-      Parse(Replaced(kPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")), Context());
+      ParsePod(Replaced(kPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")), Context());
   EXPECT_THAT(std::string(root.status().message()),
               HasSubstr("container app: runAsNonRoot contradicts runAsUser: 0"));
 }
 
 TEST(PodToCri, LongNamesBecomeValidHostnames) {
   const std::string name(80, 'a');
-  const auto configs = ToCri(Parse(Replaced(kPod, "name: web", "name: " + name)), Context());
+  const auto configs = ToCri(ParsePod(Replaced(kPod, "name: web", "name: " + name)), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.hostname().size(), 63);
 }
@@ -310,7 +310,7 @@ TEST(PodToCri, LongNamesBecomeValidHostnames) {
 TEST(PodDir, MakesVolumesAndRemovesThem) {
   TestDir dir;
   const FsRoot root = *FsRoot::Open("/");
-  PodManifest pod = Parse(kPod);
+  PodManifest pod = ParsePod(kPod);
   pod.volumes.push_back({"made", false, dir.path() + "/made", "DirectoryOrCreate"});
   const auto made = MakePodDir(root, dir.path(), "uid-1", pod);
   ASSERT_TRUE(made.ok()) << made.status();
@@ -328,7 +328,7 @@ TEST(PodDir, MakesVolumesAndRemovesThem) {
 TEST(PodDir, AMissingHostPathLeavesNothing) {
   TestDir dir;
   const FsRoot root = *FsRoot::Open("/");
-  PodManifest pod = Parse(kPod);
+  PodManifest pod = ParsePod(kPod);
   pod.volumes.push_back({"gone", false, dir.path() + "/gone", ""});
   EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
               HasSubstr("volume gone: hostPath"));
@@ -339,7 +339,7 @@ TEST(PodDir, AMissingHostPathLeavesNothing) {
 }
 
 TEST(ResourceReport, MarksWhatDiffers) {
-  const cri::ContainerConfig config = ToCri(Parse(kPod), Context())->containers[1];
+  const cri::ContainerConfig config = ToCri(ParsePod(kPod), Context())->containers[1];
   cri::ContainerResources held;
   *held.mutable_linux() = config.linux().resources();
   // What a weight of cgroup v2 gives back.

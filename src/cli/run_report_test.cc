@@ -38,7 +38,7 @@ PodOutcome Outcome() {
   return outcome;
 }
 
-PodManifest Pod() {
+PodManifest ReportedPod() {
   PodManifest pod;
   pod.name = "web";
   pod.pod_namespace = "shop";
@@ -46,7 +46,7 @@ PodManifest Pod() {
 }
 
 TEST(RunReport, JsonHasWhatAProgramAsksFor) {
-  const auto document = nlohmann::json::parse(RunJson({Pod()}, {Outcome()}, 3));
+  const auto document = nlohmann::json::parse(RunJson({ReportedPod()}, {Outcome()}, 3));
   EXPECT_EQ(document["exitCode"], 3);
   const auto& pod = document["pods"][0];
   EXPECT_EQ(pod["name"], "web");
@@ -80,7 +80,7 @@ TEST(RunReport, JsonHasWhatAProgramAsksFor) {
 TEST(RunReport, JsonOfAPodThatCouldNotBeMade) {
   PodOutcome failed;
   failed.status = absl::AlreadyExistsError("pod shop/web is running already\xff");
-  const auto document = nlohmann::json::parse(RunJson({Pod()}, {failed}, 125));
+  const auto document = nlohmann::json::parse(RunJson({ReportedPod()}, {failed}, 125));
   const auto& pod = document["pods"][0];
   EXPECT_THAT(pod["error"].get<std::string>(), HasSubstr("is running already"));
   EXPECT_EQ(pod["exitCode"], kExitOwnFailure);
@@ -89,7 +89,7 @@ TEST(RunReport, JsonOfAPodThatCouldNotBeMade) {
 }
 
 TEST(RunReport, TheTableSaysTheSame) {
-  EXPECT_THAT(RunSummary(Pod(), Outcome()),
+  EXPECT_THAT(RunSummary(ReportedPod(), Outcome()),
               AllOf(HasSubstr("pod shop/web: did not start, gave up after 12 ms"),
                     HasSubstr("250 ms"), HasSubstr("not created")));
   EXPECT_THAT(ResourceTable(Outcome()), HasSubstr("64 MiB"));

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kNanosOfASecond = 1'000'000'000;
 
 // A container that has used `cpu_ms` of CPU time at `second`.
 node::ContainerUsage Usage(const std::string& name, int second, uint64_t cpu_ms) {
@@ -24,13 +24,13 @@ node::ContainerUsage Usage(const std::string& name, int second, uint64_t cpu_ms)
   cri::ContainerStats* stats = usage.mutable_stats();
   stats->mutable_attributes()->set_id("id of " + name);
   stats->mutable_attributes()->mutable_metadata()->set_name(name);
-  stats->mutable_cpu()->set_timestamp(second * kSecond);
+  stats->mutable_cpu()->set_timestamp(second * kNanosOfASecond);
   stats->mutable_cpu()->mutable_usage_core_nano_seconds()->set_value(cpu_ms * 1'000'000);
   stats->mutable_memory()->mutable_working_set_bytes()->set_value(10 << 20);
   return usage;
 }
 
-node::ListUsageResponse Of(const std::vector<node::ContainerUsage>& usages) {
+node::ListUsageResponse UsageOf(const std::vector<node::ContainerUsage>& usages) {
   node::ListUsageResponse response;
   for (const auto& usage : usages) *response.add_containers() = usage;
   return response;
@@ -54,8 +54,9 @@ node::ContainerUsage Limited(const std::string& name, int second, uint64_t perio
 }
 
 TEST(TopRows, RatesAreOfTheTimeBetween) {
-  const auto rows = TopRows(Of({Usage("a", 10, 1000), Limited("b", 10, 100, 50)}),
-                            Of({Usage("a", 12, 1500), Limited("b", 12, 120, 55)}), TopOrder::kName);
+  const auto rows =
+      TopRows(UsageOf({Usage("a", 10, 1000), Limited("b", 10, 100, 50)}),
+              UsageOf({Usage("a", 12, 1500), Limited("b", 12, 120, 55)}), TopOrder::kName);
   ASSERT_THAT(Names(rows), ElementsAre("web/a", "web/b"));
   EXPECT_DOUBLE_EQ(rows[0].cpu_millis.value(), 250);
   EXPECT_FALSE(rows[0].throttled_percent.has_value()) << "it has no quota";
@@ -65,15 +66,17 @@ TEST(TopRows, RatesAreOfTheTimeBetween) {
 
 TEST(TopRows, WhatCannotBeKnownIsAbsent) {
   // New, started again with counters that began anew, and gone.
-  const auto rows = TopRows(Of({Usage("again", 10, 1000), Usage("gone", 10, 0)}),
-                            Of({Usage("new", 12, 1500), Usage("again", 12, 3)}), TopOrder::kCpu);
+  const auto rows =
+      TopRows(UsageOf({Usage("again", 10, 1000), Usage("gone", 10, 0)}),
+              UsageOf({Usage("new", 12, 1500), Usage("again", 12, 3)}), TopOrder::kCpu);
   ASSERT_THAT(Names(rows), ElementsAre("web/again", "web/new"));
   EXPECT_FALSE(rows[0].cpu_millis.has_value());
   EXPECT_FALSE(rows[1].cpu_millis.has_value());
   // A container that was idle ran in no period.
-  EXPECT_EQ(TopRows(Of({Limited("b", 1, 5, 5)}), Of({Limited("b", 2, 5, 5)}), TopOrder::kCpu)[0]
-                .throttled_percent,
-            0);
+  EXPECT_EQ(
+      TopRows(UsageOf({Limited("b", 1, 5, 5)}), UsageOf({Limited("b", 2, 5, 5)}), TopOrder::kCpu)[0]
+          .throttled_percent,
+      0);
 }
 
 TEST(TopRows, EachOrder) {
@@ -83,8 +86,10 @@ TEST(TopRows, EachOrder) {
   a.mutable_stats()->mutable_memory()->mutable_working_set_bytes()->set_value(20 << 20);
   a.mutable_stats()->mutable_memory()->mutable_psi()->mutable_some()->set_avg10(3);
   b.mutable_stats()->mutable_cpu()->mutable_psi()->mutable_some()->set_avg10(5);
-  const auto before = Of({Usage("a", 10, 0), Usage("b", 10, 0), Limited("c", 10, 0, 0)});
-  const auto names = [&](TopOrder order) { return Names(TopRows(before, Of({c, b, a}), order)); };
+  const auto before = UsageOf({Usage("a", 10, 0), Usage("b", 10, 0), Limited("c", 10, 0, 0)});
+  const auto names = [&](TopOrder order) {
+    return Names(TopRows(before, UsageOf({c, b, a}), order));
+  };
   EXPECT_THAT(names(TopOrder::kName), ElementsAre("web/a", "web/b", "web/c"));
   EXPECT_THAT(names(TopOrder::kCpu), ElementsAre("web/b", "web/a", "web/c"));
   EXPECT_THAT(names(TopOrder::kMemory), ElementsAre("web/a", "web/b", "web/c"));
@@ -102,7 +107,7 @@ TEST(TopTable, ShowsFromRequestToUse) {
   (*usage.mutable_classes())["blockio"] = "";
   node::ContainerUsage before = Limited("a", 10, 0, 0);
   before.mutable_stats()->mutable_cpu()->mutable_usage_core_nano_seconds()->set_value(0);
-  const auto rows = TopRows(Of({before}), Of({usage}), TopOrder::kCpu);
+  const auto rows = TopRows(UsageOf({before}), UsageOf({usage}), TopOrder::kCpu);
   EXPECT_EQ(TopTable(rows, /*wide=*/false),
             "CONTAINER  CPU ASKED  ALLOTTED  USED  THROTTLED  MEM ASKED  MEM ALLOTTED  MEM USED  "
             "PRESSURE  CLASS\n"
@@ -112,13 +117,13 @@ TEST(TopTable, ShowsFromRequestToUse) {
 }
 
 TEST(TopTable, ATextThatWouldDriveTheTerminalDoesNot) {
-  EXPECT_THAT(TopTable(TopRows({}, Of({Usage("\x1b[2J", 1, 0)}), TopOrder::kCpu), false),
+  EXPECT_THAT(TopTable(TopRows({}, UsageOf({Usage("\x1b[2J", 1, 0)}), TopOrder::kCpu), false),
               Not(HasSubstr("\x1b")));
 }
 
 TEST(TopJson, NullIsWhatIsNotThere) {
   const auto plain =
-      nlohmann::json::parse(TopJson(TopRows({}, Of({Usage("a", 1, 0)}), TopOrder::kCpu),
+      nlohmann::json::parse(TopJson(TopRows({}, UsageOf({Usage("a", 1, 0)}), TopOrder::kCpu),
                                     absl::UnixEpoch(), absl::Milliseconds(1500)));
   EXPECT_EQ(plain["time"], "1970-01-01T00:00:00+00:00");
   EXPECT_EQ(plain["intervalSeconds"], 1.5);
@@ -137,9 +142,9 @@ TEST(TopJson, NullIsWhatIsNotThere) {
   (*usage.mutable_asked()->mutable_requests())["cpu"].set_string("250m");
   usage.mutable_stats()->mutable_io()->mutable_psi()->mutable_full()->set_avg10(2.5);
   (*usage.mutable_classes())["rdt"] = "gold";
-  const auto full = nlohmann::json::parse(
-                        TopJson(TopRows(Of({Limited("a", 10, 0, 0)}), Of({usage}), TopOrder::kCpu),
-                                absl::UnixEpoch(), absl::Seconds(2)))["containers"]
+  const auto full = nlohmann::json::parse(TopJson(
+      TopRows(UsageOf({Limited("a", 10, 0, 0)}), UsageOf({usage}), TopOrder::kCpu),
+      absl::UnixEpoch(), absl::Seconds(2)))["containers"]
                         .at(0);
   EXPECT_EQ(full["asked"]["requests"]["cpu"], "250m");
   EXPECT_EQ(full["allotted"]["cpuMillis"], 500);

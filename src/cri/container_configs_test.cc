@@ -12,7 +12,7 @@ namespace {
 namespace v1 = ::runtime::v1;
 using google::protobuf::util::MessageDifferencer;
 
-runtime::ContainerRecord Record(const std::string& id) {
+runtime::ContainerRecord ContainerRecordOf(const std::string& id) {
   v1::ContainerConfig config;
   config.mutable_metadata()->set_name("main");
   config.mutable_metadata()->set_attempt(2);
@@ -41,7 +41,7 @@ TEST(ContainerConfigsTest, AListInBytesIsTheListInMessages) {
   v1::ListContainersResponse messages;
   for (const auto state : {runtime::ContainerState::kCreated, runtime::ContainerState::kRunning,
                            runtime::ContainerState::kExited, runtime::ContainerState::kUnknown}) {
-    runtime::ContainerRecord record = Record(runtime::StateName(state));
+    runtime::ContainerRecord record = ContainerRecordOf(runtime::StateName(state));
     record.state = state;
     const size_t before = bytes.size();
     AddListed(*configs.GetListed(record), ToCri(state), &bytes);
@@ -58,7 +58,7 @@ TEST(ContainerConfigsTest, AListInBytesIsTheListInMessages) {
 
 TEST(ContainerConfigsTest, ItsStateIsThatOfTheMoment) {
   ContainerConfigs configs;
-  runtime::ContainerRecord record = Record("a");
+  runtime::ContainerRecord record = ContainerRecordOf("a");
   record.state = runtime::ContainerState::kRunning;
   const auto listed = configs.GetListed(record);
   record.state = runtime::ContainerState::kExited;
@@ -73,7 +73,7 @@ TEST(ContainerConfigsTest, ItsStateIsThatOfTheMoment) {
 
 TEST(ContainerConfigsTest, WhatHasGoneIsForgotten) {
   ContainerConfigs configs;
-  for (const char* id : {"a", "b", "c"}) configs.GetListed(Record(id));
+  for (const char* id : {"a", "b", "c"}) configs.GetListed(ContainerRecordOf(id));
   configs.Forget("a");
   EXPECT_EQ(configs.FindListed("a"), nullptr);
   EXPECT_EQ(configs.size(), 2u);
@@ -85,7 +85,7 @@ TEST(ContainerConfigsTest, WhatHasGoneIsForgotten) {
 
 TEST(ContainerConfigsTest, ADamagedMessageIsListedAllTheSame) {
   ContainerConfigs configs;
-  runtime::ContainerRecord record = Record("a");
+  runtime::ContainerRecord record = ContainerRecordOf("a");
   record.client_config = "\x0a\xff";
   std::string bytes;
   AddListed(*configs.GetListed(record), v1::CONTAINER_EXITED, &bytes);

@@ -26,7 +26,7 @@ using ::testing::Return;
 // Before every event of the log's clock.
 constexpr int64_t kLongAgo = 1'000'000'000;
 
-SandboxRecord Pod(runtime::SandboxState state = runtime::SandboxState::kReady) {
+SandboxRecord EventPod(runtime::SandboxState state = runtime::SandboxState::kReady) {
   SandboxRecord record;
   record.id = "pod";
   record.state = state;
@@ -36,7 +36,7 @@ SandboxRecord Pod(runtime::SandboxState state = runtime::SandboxState::kReady) {
   return record;
 }
 
-ContainerRecord Container(const std::string& id, ContainerState state) {
+ContainerRecord EventContainer(const std::string& id, ContainerState state) {
   ContainerRecord record;
   record.id = id;
   record.sandbox_id = "pod";
@@ -58,7 +58,7 @@ class ContainerEventsTest : public ServerFixture {
   };
 
   void SetUp() override {
-    ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod()));
+    ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(EventPod()));
     ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(absl::NotFoundError("gone")));
   }
 
@@ -93,14 +93,14 @@ class ContainerEventsTest : public ServerFixture {
 TEST_F(ContainerEventsTest, ASandboxesAndAContainersLife) {
   Start();
   const auto stream = Open();
-  events_.Add(EventType::kSandboxStarted, Pod(), "");
+  events_.Add(EventType::kSandboxStarted, EventPod(), "");
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_CREATED_EVENT pod: ");
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STARTED_EVENT pod: ");
-  Tell(EventType::kContainerCreated, Container("a", ContainerState::kCreated));
+  Tell(EventType::kContainerCreated, EventContainer("a", ContainerState::kCreated));
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_CREATED_EVENT a: a CREATED");
-  Tell(EventType::kContainerStarted, Container("a", ContainerState::kRunning));
+  Tell(EventType::kContainerStarted, EventContainer("a", ContainerState::kRunning));
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STARTED_EVENT a: a RUNNING");
-  ContainerRecord exited = Container("a", ContainerState::kExited);
+  ContainerRecord exited = EventContainer("a", ContainerState::kExited);
   exited.exit_code = 3;
   exited.reason = "Error";
   Tell(EventType::kContainerStopped, exited);
@@ -114,9 +114,9 @@ TEST_F(ContainerEventsTest, ASandboxesAndAContainersLife) {
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_DELETED_EVENT a: ");
   // Its sandbox, which the engine doesn't know any more.
   ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(absl::NotFoundError("gone")));
-  events_.Add(EventType::kSandboxStopped, Pod(runtime::SandboxState::kNotReady), "");
+  events_.Add(EventType::kSandboxStopped, EventPod(runtime::SandboxState::kNotReady), "");
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STOPPED_EVENT pod: ");
-  events_.Add(EventType::kSandboxRemoved, Pod(runtime::SandboxState::kRemoving), "");
+  events_.Add(EventType::kSandboxRemoved, EventPod(runtime::SandboxState::kRemoving), "");
   const v1::ContainerEventResponse deleted = Next(*stream);
   EXPECT_EQ(Text(deleted), "CONTAINER_DELETED_EVENT pod: ");
   EXPECT_EQ(deleted.pod_sandbox_status().id(), "pod");
@@ -128,33 +128,33 @@ TEST_F(ContainerEventsTest, WhatIsNoLifeIsNotTold) {
   Start();
   const auto stream = Open();
   events_.Add(EventType::kImagePulled, "", "", "");
-  Tell(EventType::kContainerUpdated, Container("a", ContainerState::kRunning));
-  Tell(EventType::kContainerOom, Container("a", ContainerState::kRunning));
-  Tell(EventType::kContainerStopped, Container("a", ContainerState::kExited));
+  Tell(EventType::kContainerUpdated, EventContainer("a", ContainerState::kRunning));
+  Tell(EventType::kContainerOom, EventContainer("a", ContainerState::kRunning));
+  Tell(EventType::kContainerStopped, EventContainer("a", ContainerState::kExited));
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STOPPED_EVENT a: a EXITED");
 }
 
 // However late a message is made, it says what was.
 TEST_F(ContainerEventsTest, StatesAreThoseOfTheMoment) {
-  ContainerRecord running = Container("running", ContainerState::kRunning);
-  ContainerRecord since_exited = Container("since exited", ContainerState::kExited);
+  ContainerRecord running = EventContainer("running", ContainerState::kRunning);
+  ContainerRecord since_exited = EventContainer("since exited", ContainerState::kExited);
   since_exited.created_unix_nanos = kLongAgo + 1;
   since_exited.finished_unix_nanos = absl::GetCurrentTimeNanos() + int64_t{3600} * 1'000'000'000;
   since_exited.exit_code = 1;
-  ContainerRecord since_started = Container("since started", ContainerState::kRunning);
+  ContainerRecord since_started = EventContainer("since started", ContainerState::kRunning);
   since_started.created_unix_nanos = kLongAgo + 2;
   since_started.started_unix_nanos = since_exited.finished_unix_nanos;
-  ContainerRecord since_created = Container("since created", ContainerState::kCreated);
+  ContainerRecord since_created = EventContainer("since created", ContainerState::kCreated);
   since_created.created_unix_nanos = since_exited.finished_unix_nanos;
-  ContainerRecord others = Container("another pod's", ContainerState::kRunning);
+  ContainerRecord others = EventContainer("another pod's", ContainerState::kRunning);
   others.sandbox_id = "other";
   ON_CALL(engine_, ListContainers)
       .WillByDefault(Return(
           std::vector<ContainerRecord>{running, since_exited, since_started, since_created, others,
-                                       Container("half made", ContainerState::kCreating)}));
+                                       EventContainer("half made", ContainerState::kCreating)}));
   Start();
   const auto stream = Open();
-  ContainerRecord about = Container("a", ContainerState::kCreated);
+  ContainerRecord about = EventContainer("a", ContainerState::kCreated);
   about.created_unix_nanos = kLongAgo + 3;
   Tell(EventType::kContainerCreated, about);
   const v1::ContainerEventResponse message = Next(*stream);
@@ -175,13 +175,13 @@ TEST_F(ContainerEventsTest, WhatWasRemovedSinceIsThere) {
   });
   Start();
   const auto stream = Open();
-  Tell(EventType::kContainerStarted, Container("a", ContainerState::kRunning));
-  ContainerRecord removed = Container("b", ContainerState::kRemoving);
+  Tell(EventType::kContainerStarted, EventContainer("a", ContainerState::kRunning));
+  ContainerRecord removed = EventContainer("b", ContainerState::kRemoving);
   removed.created_unix_nanos = kLongAgo + 1;
   removed.finished_unix_nanos = absl::GetCurrentTimeNanos();
   Tell(EventType::kContainerRemoved, removed);
-  events_.Add(EventType::kSandboxStopped, Pod(runtime::SandboxState::kNotReady), "");
-  events_.Add(EventType::kSandboxRemoved, Pod(runtime::SandboxState::kRemoving), "");
+  events_.Add(EventType::kSandboxStopped, EventPod(runtime::SandboxState::kNotReady), "");
+  events_.Add(EventType::kSandboxRemoved, EventPod(runtime::SandboxState::kRemoving), "");
   go.Notify();
   const v1::ContainerEventResponse started = Next(*stream);
   EXPECT_EQ(Text(started), "CONTAINER_STARTED_EVENT a: b RUNNING, a RUNNING");
@@ -198,7 +198,7 @@ TEST_F(ContainerEventsTest, ResourcesAreWhatTheKernelHolds) {
   ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(resources));
   Start();
   const auto stream = Open();
-  Tell(EventType::kContainerStarted, Container("a", ContainerState::kRunning));
+  Tell(EventType::kContainerStarted, EventContainer("a", ContainerState::kRunning));
   EXPECT_EQ(Next(*stream).containers_statuses(0).resources().linux().memory_limit_in_bytes(),
             64 << 20);
 }
@@ -206,9 +206,9 @@ TEST_F(ContainerEventsTest, ResourcesAreWhatTheKernelHolds) {
 TEST_F(ContainerEventsTest, AStreamTellsOfWhatComesAfterIt) {
   Start();
   const auto first = Open();
-  Tell(EventType::kContainerCreated, Container("a", ContainerState::kCreated));
+  Tell(EventType::kContainerCreated, EventContainer("a", ContainerState::kCreated));
   const auto second = Open();
-  Tell(EventType::kContainerCreated, Container("b", ContainerState::kCreated));
+  Tell(EventType::kContainerCreated, EventContainer("b", ContainerState::kCreated));
   EXPECT_EQ(Next(*second).container_id(), "b");
   EXPECT_EQ(Next(*first).container_id(), "a");
   EXPECT_EQ(Next(*first).container_id(), "b");
@@ -225,7 +225,7 @@ TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   const auto slow = Open();
   const auto other = Open();
   constexpr int kEvents = 100;
-  ContainerRecord large = Container("a", ContainerState::kRunning);
+  ContainerRecord large = EventContainer("a", ContainerState::kRunning);
   large.message = std::string(200000, 'x');
   for (int i = 0; i < kEvents; ++i) {
     Tell(EventType::kContainerStarted, large);
@@ -247,9 +247,9 @@ TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
   absl::Notification go;
   ON_CALL(engine_, GetSandbox(_)).WillByDefault([&](absl::string_view) {
     go.WaitForNotification();
-    return absl::StatusOr<SandboxRecord>(Pod());
+    return absl::StatusOr<SandboxRecord>(EventPod());
   });
-  ContainerRecord record = Container("a", ContainerState::kRunning);
+  ContainerRecord record = EventContainer("a", ContainerState::kRunning);
   const auto name_of_it = [&] {
     ON_CALL(engine_, GetContainer(_)).WillByDefault(Return(record));
     v1::ContainerStatusRequest request;
@@ -260,14 +260,14 @@ TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
   };
   Start();
   EXPECT_EQ(name_of_it(), "a");
-  record.client_config = Container("another", ContainerState::kRunning).client_config;
+  record.client_config = EventContainer("another", ContainerState::kRunning).client_config;
   EXPECT_EQ(name_of_it(), "a") << "nothing is kept, and the test shows nothing";
   const auto stream = Open();
   // The first is being told, and more come than can wait.
-  Tell(EventType::kContainerStarted, Container("b", ContainerState::kRunning));
-  Tell(EventType::kContainerRemoved, Container("a", ContainerState::kRemoving));
+  Tell(EventType::kContainerStarted, EventContainer("b", ContainerState::kRunning));
+  Tell(EventType::kContainerRemoved, EventContainer("a", ContainerState::kRemoving));
   for (int i = 0; i < 9000; ++i) {
-    Tell(EventType::kContainerStarted, Container("b", ContainerState::kRunning));
+    Tell(EventType::kContainerStarted, EventContainer("b", ContainerState::kRunning));
   }
   go.Notify();
   v1::ContainerEventResponse message;
@@ -283,14 +283,14 @@ TEST_F(ContainerEventsTest, WhoGoesCostsNothing) {
   Start();
   for (int i = 0; i < 50; ++i) {
     const auto stream = Open();
-    Tell(EventType::kContainerCreated, Container("a", ContainerState::kCreated));
+    Tell(EventType::kContainerCreated, EventContainer("a", ContainerState::kCreated));
     if (i % 2 == 0) {
       EXPECT_EQ(Next(*stream).container_id(), "a");
     }
     stream->context.TryCancel();
   }
   const auto stream = Open();
-  Tell(EventType::kContainerCreated, Container("b", ContainerState::kCreated));
+  Tell(EventType::kContainerCreated, EventContainer("b", ContainerState::kCreated));
   EXPECT_EQ(Next(*stream).container_id(), "b");
 }
 
@@ -299,7 +299,7 @@ TEST_F(ContainerEventsTest, ManyStreams) {
   std::vector<std::unique_ptr<Stream>> streams;
   for (int i = 0; i < 100; ++i) streams.push_back(Open());
   for (int i = 0; i < 20; ++i) {
-    Tell(EventType::kContainerCreated, Container(absl::StrCat(i), ContainerState::kCreated));
+    Tell(EventType::kContainerCreated, EventContainer(absl::StrCat(i), ContainerState::kCreated));
   }
   for (const auto& stream : streams) {
     for (int i = 0; i < 20; ++i) EXPECT_EQ(Next(*stream).container_id(), absl::StrCat(i));

@@ -12,7 +12,7 @@ namespace {
 namespace v1 = ::runtime::v1;
 using google::protobuf::util::MessageDifferencer;
 
-runtime::SandboxRecord Record(const std::string& id) {
+runtime::SandboxRecord SandboxRecordOf(const std::string& id) {
   v1::PodSandboxConfig config;
   config.mutable_metadata()->set_name("web");
   config.mutable_metadata()->set_uid("1234");
@@ -38,7 +38,7 @@ TEST(SandboxConfigsTest, AListInBytesIsTheListInMessages) {
   std::string bytes;
   v1::ListPodSandboxResponse messages;
   for (const auto state : {runtime::SandboxState::kReady, runtime::SandboxState::kNotReady}) {
-    runtime::SandboxRecord record = Record(runtime::StateName(state));
+    runtime::SandboxRecord record = SandboxRecordOf(runtime::StateName(state));
     record.state = state;
     const size_t before = bytes.size();
     AddListed(*configs.GetListed(record), ToCri(state), &bytes);
@@ -55,7 +55,7 @@ TEST(SandboxConfigsTest, AListInBytesIsTheListInMessages) {
 
 TEST(SandboxConfigsTest, ItsStateIsThatOfTheMoment) {
   SandboxConfigs configs;
-  runtime::SandboxRecord record = Record("a");
+  runtime::SandboxRecord record = SandboxRecordOf("a");
   record.state = runtime::SandboxState::kReady;
   const auto listed = configs.GetListed(record);
   record.state = runtime::SandboxState::kNotReady;
@@ -70,7 +70,7 @@ TEST(SandboxConfigsTest, ItsStateIsThatOfTheMoment) {
 
 TEST(SandboxConfigsTest, WhatHasGoneIsForgotten) {
   SandboxConfigs configs;
-  for (const char* id : {"a", "b", "c"}) configs.GetListed(Record(id));
+  for (const char* id : {"a", "b", "c"}) configs.GetListed(SandboxRecordOf(id));
   configs.Forget("a");
   EXPECT_EQ(configs.FindListed("a"), nullptr);
   configs.Retain({"c"});

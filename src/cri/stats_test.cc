@@ -20,7 +20,8 @@ using ::testing::SizeIs;
 
 constexpr uint64_t kMiB = 1 << 20;
 
-ContainerRecord Container(const std::string& id, const std::string& pod, ContainerState state) {
+ContainerRecord CountedContainer(const std::string& id, const std::string& pod,
+                                 ContainerState state) {
   ContainerRecord record;
   record.id = id;
   record.sandbox_id = pod;
@@ -32,7 +33,7 @@ ContainerRecord Container(const std::string& id, const std::string& pod, Contain
   return record;
 }
 
-runtime::SandboxRecord Pod(const std::string& id, runtime::SandboxState state) {
+runtime::SandboxRecord CountedPod(const std::string& id, runtime::SandboxState state) {
   runtime::SandboxRecord record;
   record.id = id;
   record.state = state;
@@ -61,19 +62,19 @@ linux::CgroupStats Counted() {
 class StatsTest : public ServerFixture {
  protected:
   void SetUp() override {
-    ContainerRecord limited = Container("a1", "pod1", ContainerState::kRunning);
+    ContainerRecord limited = CountedContainer("a1", "pod1", ContainerState::kRunning);
     limited.spec.resources.memory_limit_bytes = 64 * kMiB;
-    containers_ = {limited, Container("a2", "pod1", ContainerState::kCreated),
-                   Container("b1", "pod2", ContainerState::kRunning),
-                   Container("ended", "pod1", ContainerState::kExited)};
+    containers_ = {limited, CountedContainer("a2", "pod1", ContainerState::kCreated),
+                   CountedContainer("b1", "pod2", ContainerState::kRunning),
+                   CountedContainer("ended", "pod1", ContainerState::kExited)};
     ON_CALL(engine_, ListContainers).WillByDefault(Return(containers_));
     ON_CALL(engine_, GetContainer(_)).WillByDefault(Return(limited));
     ON_CALL(engine_, ListSandboxes)
-        .WillByDefault(Return(std::vector{Pod("pod1", runtime::SandboxState::kReady),
-                                          Pod("pod2", runtime::SandboxState::kReady),
-                                          Pod("pod3", runtime::SandboxState::kNotReady)}));
+        .WillByDefault(Return(std::vector{CountedPod("pod1", runtime::SandboxState::kReady),
+                                          CountedPod("pod2", runtime::SandboxState::kReady),
+                                          CountedPod("pod3", runtime::SandboxState::kNotReady)}));
     ON_CALL(engine_, GetSandbox(_))
-        .WillByDefault(Return(Pod("pod1", runtime::SandboxState::kReady)));
+        .WillByDefault(Return(CountedPod("pod1", runtime::SandboxState::kReady)));
     ON_CALL(engine_, Stats(_)).WillByDefault(Return(Counted()));
     ON_CALL(engine_, SandboxStats(_)).WillByDefault(Return(Counted()));
     runtime::EffectiveResources now;

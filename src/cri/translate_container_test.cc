@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-runtime::SandboxSpec Pod() {
+runtime::SandboxSpec TranslatedPod() {
   runtime::SandboxSpec pod;
   pod.name = "web";
   pod.pod_namespace = "default";
@@ -24,7 +24,7 @@ runtime::SandboxSpec Pod() {
   return pod;
 }
 
-v1::ContainerConfig Config() {
+v1::ContainerConfig MinimalContainer() {
   v1::ContainerConfig config;
   config.mutable_metadata()->set_name("main");
   config.mutable_image()->set_image("busybox");
@@ -37,11 +37,11 @@ v1::LinuxContainerSecurityContext* Security(v1::ContainerConfig* config) {
 
 absl::StatusOr<runtime::ContainerSpec> Translate(const v1::ContainerConfig& config,
                                                  const AnnotationAllowList& allowed = {}) {
-  return ContainerSpecFrom(config, Pod(), allowed);
+  return ContainerSpecFrom(config, TranslatedPod(), allowed);
 }
 
 TEST(ContainerSpecTest, WindowsIsForOtherMachines) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   config.mutable_windows();
   const absl::Status status = Translate(config).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
@@ -49,7 +49,7 @@ TEST(ContainerSpecTest, WindowsIsForOtherMachines) {
 }
 
 TEST(ContainerSpecTest, TranslatesTheProcess) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   config.mutable_metadata()->set_attempt(3);
   config.add_command("/bin/sh");
   config.add_args("-c");
@@ -81,7 +81,7 @@ TEST(ContainerSpecTest, TranslatesTheProcess) {
 }
 
 TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   v1::Mount* mount = config.add_mounts();
   mount->set_container_path("/data");
   mount->set_host_path("/srv/data");
@@ -96,7 +96,7 @@ TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
   device->set_host_path("/dev/null");
   device->set_permissions("rw");
   Security(&config)->set_privileged(true);
-  runtime::SandboxSpec pod = Pod();
+  runtime::SandboxSpec pod = TranslatedPod();
   pod.privileged = true;
   const absl::StatusOr<runtime::ContainerSpec> spec = ContainerSpecFrom(config, pod, {});
   ASSERT_TRUE(spec.ok()) << spec.status();
@@ -109,7 +109,7 @@ TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
 }
 
 TEST(ContainerSpecTest, TranslatesSecurity) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   v1::LinuxContainerSecurityContext* security = Security(&config);
   security->mutable_capabilities()->add_add_capabilities("net_admin");
   security->mutable_capabilities()->add_drop_capabilities("ALL");
@@ -146,15 +146,15 @@ TEST(ContainerSpecTest, TranslatesSecurity) {
 }
 
 TEST(ContainerSpecTest, SelinuxOptionsArePassedOn) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   EXPECT_TRUE(Translate(config)->security.selinux.empty());
   Security(&config)->mutable_selinux_options()->set_type("spc_t");
   EXPECT_EQ(Translate(config)->security.selinux, (linux::SelinuxOptions{.type = "spc_t"}));
 }
 
 TEST(ContainerSpecTest, TakesNetworkAndIpcFromThePod) {
-  v1::ContainerConfig config = Config();
-  runtime::SandboxSpec pod = Pod();
+  v1::ContainerConfig config = MinimalContainer();
+  runtime::SandboxSpec pod = TranslatedPod();
   pod.namespaces.network = runtime::NamespaceMode::kNode;
   pod.namespaces.ipc = runtime::NamespaceMode::kNode;
   pod.namespaces.pid = runtime::NamespaceMode::kNode;
@@ -173,7 +173,7 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
            {"unconfined", runtime::SecurityProfile::Type::kUnconfined},
            {"runtime/default", runtime::SecurityProfile::Type::kRuntimeDefault},
            {"localhost//a.json", runtime::SecurityProfile::Type::kLocalhost}}) {
-    v1::ContainerConfig config = Config();
+    v1::ContainerConfig config = MinimalContainer();
     const google::protobuf::Reflection* reflection =
         v1::LinuxContainerSecurityContext().GetReflection();
     reflection->SetString(
@@ -191,20 +191,22 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
 }
 
 TEST(ContainerSpecTest, TranslatesAppArmor) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   using Type = runtime::SecurityProfile::Type;
-  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {})->security.apparmor.type, Type::kUnconfined);
+  EXPECT_EQ(ContainerSpecFrom(config, TranslatedPod(), {})->security.apparmor.type,
+            Type::kUnconfined);
   Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::RuntimeDefault);
-  EXPECT_EQ(ContainerSpecFrom(config, Pod(), {})->security.apparmor.type, Type::kRuntimeDefault);
+  EXPECT_EQ(ContainerSpecFrom(config, TranslatedPod(), {})->security.apparmor.type,
+            Type::kRuntimeDefault);
   Security(&config)->mutable_apparmor()->set_profile_type(v1::SecurityProfile::Localhost);
   Security(&config)->mutable_apparmor()->set_localhost_ref("mine");
-  const auto spec = ContainerSpecFrom(config, Pod(), {});
+  const auto spec = ContainerSpecFrom(config, TranslatedPod(), {});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->security.apparmor, (runtime::SecurityProfile{Type::kLocalhost, "mine"}));
 }
 
 TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   (*config.mutable_annotations())["a.example/x"] = "1";
   (*config.mutable_annotations())["b.example/y"] = "2";
   (*config.mutable_annotations())["run.oci.seccomp_bpf_data"] = "3";
@@ -217,8 +219,8 @@ TEST(ContainerSpecTest, PassesAnnotationsByAllowListOnly) {
 }
 
 TEST(ContainerSpecTest, LogPathWithoutALogDirectoryIsAbsolute) {
-  v1::ContainerConfig config = Config();
-  runtime::SandboxSpec pod = Pod();
+  v1::ContainerConfig config = MinimalContainer();
+  runtime::SandboxSpec pod = TranslatedPod();
   pod.log_directory.clear();
   config.set_log_path("/var/log/x.log");
   EXPECT_EQ(ContainerSpecFrom(config, pod, {})->log_path, "/var/log/x.log");
@@ -233,7 +235,7 @@ struct RefusedCase {
 
 void ExpectRefused(const std::vector<RefusedCase>& cases, absl::StatusCode code) {
   for (const RefusedCase& test : cases) {
-    v1::ContainerConfig config = Config();
+    v1::ContainerConfig config = MinimalContainer();
     test.set(&config);
     const absl::Status status = Translate(config).status();
     EXPECT_EQ(status.code(), code) << test.message << " gave " << status;
@@ -339,7 +341,7 @@ TEST(ContainerSpecTest, RefusesInvalidSecurityByName) {
 }
 
 TEST(ContainerSpecTest, CdiDevicesAreNamedByFieldAndAnnotationOnce) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   config.add_cdi_devices()->set_name("vendor.com/gpu=1");
   config.add_cdi_devices()->set_name("vendor.com/gpu=0");
   (*config.mutable_annotations())["cdi.k8s.io/x"] = "vendor.com/gpu=0,vendor.com/net=a";
@@ -362,7 +364,7 @@ void AddMapping(uint32_t length, google::protobuf::RepeatedPtrField<v1::IDMappin
 }
 
 TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   v1::Mount* mapped = AddMount(&config);
   AddMapping(65536, mapped->mutable_uidmappings());
   AddMapping(65535, mapped->mutable_gidmappings());
@@ -386,7 +388,7 @@ TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
 // kubelet sends the subPath of every volume so, in a pod that has an image volume somewhere.
 TEST(ContainerSpecTest, ASubPathWithoutAnImageIsNothing) {
   for (const char* path : {"conf.d", "../x", "/srv"}) {
-    v1::ContainerConfig config = Config();
+    v1::ContainerConfig config = MinimalContainer();
     AddMount(&config)->set_image_sub_path(path);
     const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
     ASSERT_TRUE(spec.ok()) << spec.status();
@@ -444,8 +446,8 @@ TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
 }
 
 TEST(ContainerSpecTest, AContainerHasItsPodsUserNamespace) {
-  v1::ContainerConfig config = Config();
-  runtime::SandboxSpec pod = Pod();
+  v1::ContainerConfig config = MinimalContainer();
+  runtime::SandboxSpec pod = TranslatedPod();
   pod.privileged = true;
   pod.namespaces.uid_mappings = {{100000, 0, 65536}};
   pod.namespaces.gid_mappings = {{100000, 0, 65536}};
@@ -475,9 +477,9 @@ TEST(ContainerSpecTest, AContainerHasItsPodsUserNamespace) {
 }
 
 TEST(ContainerSpecTest, PrivilegedIsAllowedInAPrivilegedPod) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   Security(&config)->set_privileged(true);
-  runtime::SandboxSpec pod = Pod();
+  runtime::SandboxSpec pod = TranslatedPod();
   pod.privileged = true;
   EXPECT_TRUE(ContainerSpecFrom(config, pod, {})->security.privileged);
 }
@@ -501,7 +503,7 @@ TEST(SignalTest, NamesAndNumbersAgree) {
 
 // Whatever the tag names by now.
 TEST(FillContainerStatusTest, TellsWhichImagesAreMounted) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   config.add_mounts()->set_host_path("/srv");
   v1::Mount* image = config.add_mounts();
   image->mutable_image()->set_image("registry.test/data:1");
@@ -524,7 +526,7 @@ TEST(FillContainerStatusTest, TellsWhichImagesAreMounted) {
 }
 
 TEST(FillContainerStatusTest, ShowsRecordAndConfig) {
-  v1::ContainerConfig config = Config();
+  v1::ContainerConfig config = MinimalContainer();
   (*config.mutable_labels())["app"] = "web";
   config.add_mounts()->set_container_path("/data");
   runtime::ContainerRecord record;

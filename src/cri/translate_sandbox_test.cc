@@ -13,7 +13,7 @@ namespace v1 = ::runtime::v1;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-v1::PodSandboxConfig Config() {
+v1::PodSandboxConfig MinimalSandbox() {
   v1::PodSandboxConfig config;
   config.mutable_metadata()->set_name("web");
   config.mutable_metadata()->set_uid("u1");
@@ -23,7 +23,7 @@ v1::PodSandboxConfig Config() {
 }
 
 TEST(SandboxSpecTest, TranslatesEveryMember) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   config.set_hostname("web-0");
   config.set_log_directory("/var/log/pods/web");
   config.mutable_dns_config()->add_servers("10.0.0.10");
@@ -59,13 +59,13 @@ TEST(SandboxSpecTest, TranslatesEveryMember) {
 }
 
 TEST(SandboxSpecTest, DefaultsToNamespacesOfItsOwn) {
-  const runtime::SandboxSpec spec = *SandboxSpecFrom(Config());
+  const runtime::SandboxSpec spec = *SandboxSpecFrom(MinimalSandbox());
   EXPECT_EQ(spec.namespaces, runtime::NamespaceOptions());
   EXPECT_FALSE(spec.privileged);
 }
 
 TEST(SandboxSpecTest, WindowsIsForOtherMachines) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   config.mutable_windows();
   const absl::Status status = SandboxSpecFrom(config).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
@@ -118,7 +118,7 @@ TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
        }},
   };
   for (const auto& test : cases) {
-    v1::PodSandboxConfig config = Config();
+    v1::PodSandboxConfig config = MinimalSandbox();
     test.set(&config);
     const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
@@ -146,7 +146,7 @@ TEST(SandboxSpecTest, TakesHostnamesAsKubeletSendsThem) {
         // setHostnameAsFQDN
         std::string("web-0.nginx.default.svc.a-cluster.local"),
         std::string(31, 'a') + "." + std::string(32, 'b')}) {
-    v1::PodSandboxConfig config = Config();
+    v1::PodSandboxConfig config = MinimalSandbox();
     config.set_hostname(hostname);
     const auto spec = SandboxSpecFrom(config);
     EXPECT_TRUE(spec.ok()) << spec.status();
@@ -154,7 +154,7 @@ TEST(SandboxSpecTest, TakesHostnamesAsKubeletSendsThem) {
 }
 
 TEST(SandboxSpecTest, TakesAUserNamespaceOfThePodsOwnOrTheHosts) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   User(&config)->set_mode(v1::NODE);
   EXPECT_FALSE(SandboxSpecFrom(config)->namespaces.has_user_namespace());
   User(&config)->set_mode(v1::POD);
@@ -217,7 +217,7 @@ TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
        }},
   };
   for (const auto& test : cases) {
-    v1::PodSandboxConfig config = Config();
+    v1::PodSandboxConfig config = MinimalSandbox();
     test.set(&config);
     const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << test.message << " gave " << status;
@@ -226,7 +226,7 @@ TEST(SandboxSpecTest, RefusesUserNamespacesThatCannotBe) {
 }
 
 TEST(SandboxSpecTest, SelinuxOptionsArePassedOn) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   v1::SELinuxOption* options =
       config.mutable_linux()->mutable_security_context()->mutable_selinux_options();
   options->set_user("staff_u");
@@ -239,7 +239,7 @@ TEST(SandboxSpecTest, SelinuxOptionsArePassedOn) {
 }
 
 TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   v1::PortMapping* port = config.add_port_mappings();
   port->set_protocol(v1::UDP);
   port->set_container_port(53);
@@ -266,7 +266,7 @@ TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
 
 TEST(SandboxSpecTest, RefusesPortsAndBandwidthThatAreNone) {
   const auto refusal = [](const auto& set) {
-    v1::PodSandboxConfig config = Config();
+    v1::PodSandboxConfig config = MinimalSandbox();
     set(config);
     const absl::Status status = SandboxSpecFrom(config).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
@@ -298,7 +298,7 @@ TEST(FillAddressesTest, TheFirstIsThePrimaryOne) {
 }
 
 TEST(FillSandboxStatusTest, ShowsRecordAndConfig) {
-  v1::PodSandboxConfig config = Config();
+  v1::PodSandboxConfig config = MinimalSandbox();
   (*config.mutable_labels())["app"] = "web";
   (*config.mutable_annotations())["note"] = "x";
   runtime::SandboxRecord record;

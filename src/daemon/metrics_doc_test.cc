@@ -17,7 +17,7 @@ namespace plimsoll::daemon {
 namespace {
 
 // Measures what the kernel's resctrl does.
-class MeasuringType : public qos::FakeType {
+class DocumentedType : public qos::FakeType {
  public:
   using qos::FakeType::FakeType;
   std::map<std::string, uint64_t> Measure(absl::string_view, absl::string_view) const override {
@@ -30,7 +30,7 @@ class MetricsDocTest : public ::testing::Test {
  protected:
   MetricsDocTest() {
     std::vector<std::unique_ptr<qos::ClassType>> types;
-    types.push_back(std::make_unique<MeasuringType>(&kernel_, qos::FakeType::Options{}));
+    types.push_back(std::make_unique<DocumentedType>(&kernel_, qos::FakeType::Options{}));
     registry_ = *qos::Registry::Create(std::move(types));
     EXPECT_TRUE(
         registry_->Reserve(qos::Level::kContainer, "c1", "container a", {{"rdt", "silver"}}).ok());

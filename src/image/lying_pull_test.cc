@@ -30,8 +30,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr absl::Duration kPatience = absl::Seconds(120);
-using Answer = LyingRegistry::Answer;
+constexpr absl::Duration kLiePatience = absl::Seconds(120);
+using LyingAnswer = LyingRegistry::Answer;
 
 class LyingPullTest : public ::testing::Test {
  protected:
@@ -63,8 +63,8 @@ class LyingPullTest : public ::testing::Test {
     return service_->Pull(registry_->Name("lies:1"), options, progress);
   }
   // What a pull fails with when this is done to the answer for `digest` (or the tag "1").
-  absl::Status Failure(const std::string& wanted, const std::function<void(Answer*)>& change) {
-    Serve([wanted, change](const std::string& asked, Answer* answer) {
+  absl::Status Failure(const std::string& wanted, const std::function<void(LyingAnswer*)>& change) {
+    Serve([wanted, change](const std::string& asked, LyingAnswer* answer) {
       if (asked == wanted) change(answer);
     });
     const absl::Status status = Pull().status();
@@ -90,14 +90,14 @@ class LyingPullTest : public ::testing::Test {
 };
 
 TEST_F(LyingPullTest, AnHonestOneIsBelieved) {
-  Serve([](const std::string&, Answer*) {});
+  Serve([](const std::string&, LyingAnswer*) {});
   const auto image = Pull();
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_EQ(image->record.manifest_digest, image_["digest"]);
 }
 
 TEST_F(LyingPullTest, ALayerThatIsCutOff) {
-  const absl::Status status = Failure(Blob(1), [](Answer* answer) {
+  const absl::Status status = Failure(Blob(1), [](LyingAnswer* answer) {
     answer->length = answer->body.size();
     answer->body.resize(answer->body.size() / 2);
   });
@@ -106,7 +106,7 @@ TEST_F(LyingPullTest, ALayerThatIsCutOff) {
 
 TEST_F(LyingPullTest, AConfigThatIsCutOff) {
   const std::string config = Manifest(image_)["config"]["digest"];
-  const absl::Status status = Failure(config, [](Answer* answer) {
+  const absl::Status status = Failure(config, [](LyingAnswer* answer) {
     answer->length = answer->body.size();
     answer->body.resize(7);
   });
@@ -117,12 +117,12 @@ TEST_F(LyingPullTest, AConfigThatIsCutOff) {
 
 TEST_F(LyingPullTest, ALayerThatIsShorterThanItsDigest) {
   const absl::Status status =
-      Failure(Blob(1), [](Answer* answer) { answer->body.resize(answer->body.size() / 2); });
+      Failure(Blob(1), [](LyingAnswer* answer) { answer->body.resize(answer->body.size() / 2); });
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
 }
 
 TEST_F(LyingPullTest, ALayerOfAnotherContent) {
-  const absl::Status status = Failure(Blob(0), [](Answer* answer) {
+  const absl::Status status = Failure(Blob(0), [](LyingAnswer* answer) {
     answer->body[answer->body.size() / 2] =
         static_cast<char>(~answer->body[answer->body.size() / 2]);
   });
@@ -130,7 +130,7 @@ TEST_F(LyingPullTest, ALayerOfAnotherContent) {
 }
 
 TEST_F(LyingPullTest, ALayerWithoutEnd) {
-  const absl::Status status = Failure(Blob(1), [](Answer* answer) {
+  const absl::Status status = Failure(Blob(1), [](LyingAnswer* answer) {
     answer->body.assign(1 << 20, 'x');
     answer->endless = true;
   });
@@ -139,7 +139,8 @@ TEST_F(LyingPullTest, ALayerWithoutEnd) {
 }
 
 TEST_F(LyingPullTest, ALayerThatIsNotThere) {
-  const absl::Status status = Failure(Blob(1), [](Answer* answer) { *answer = {.code = 404}; });
+  const absl::Status status =
+      Failure(Blob(1), [](LyingAnswer* answer) { *answer = {.code = 404}; });
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
 }
 
@@ -147,19 +148,19 @@ TEST_F(LyingPullTest, AManifestThatLiesAboutSizes) {
   TestJson manifest = Manifest(image_);
   manifest["config"]["size"] = manifest["config"]["size"].get<size_t>() + 1;
   image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
-  const absl::Status config = Failure("", [](Answer*) {});
+  const absl::Status config = Failure("", [](LyingAnswer*) {});
   EXPECT_TRUE(absl::IsDataLoss(config)) << config;
   EXPECT_THAT(std::string(config.message()), HasSubstr("the manifest says"));
 
   manifest["config"]["size"] = manifest["config"]["size"].get<size_t>() - 1;
   manifest["layers"][0]["size"] = 1;
   image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
-  const absl::Status layer = Failure("", [](Answer*) {});
+  const absl::Status layer = Failure("", [](LyingAnswer*) {});
   EXPECT_TRUE(absl::IsDataLoss(layer)) << layer;
 
   manifest["config"]["size"] = uint64_t{1} << 62;
   image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
-  const absl::Status huge = Failure("", [](Answer*) {});
+  const absl::Status huge = Failure("", [](LyingAnswer*) {});
   EXPECT_TRUE(absl::IsInvalidArgument(huge)) << huge;
 }
 
@@ -170,7 +171,7 @@ TEST_F(LyingPullTest, ALayerThatIsShorterThanTheManifestSaysEndsThePullAtOnce) {
   const size_t size = manifest["layers"][1]["size"];
   manifest["layers"][1]["size"] = size + 1000;
   image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
-  Serve([](const std::string&, Answer*) {});
+  Serve([](const std::string&, LyingAnswer*) {});
   const absl::Status status = Pull({.stall_timeout = absl::Seconds(20)}).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
@@ -185,7 +186,7 @@ TEST_F(LyingPullTest, MoreThanTheDiskHasRoomForIsRefusedBeforeItIsFetched) {
   TestJson manifest = Manifest(image_);
   manifest["layers"][1]["size"] = uint64_t{1'000'000'000'000'000};
   image_ = layout_.AddBlob(manifest.dump(), kOciManifestType);
-  const absl::Status status = Failure(layer, [](Answer* answer) {
+  const absl::Status status = Failure(layer, [](LyingAnswer* answer) {
     answer->body.assign(1 << 20, 'x');
     answer->endless = true;
   });
@@ -199,7 +200,7 @@ TEST_F(LyingPullTest, ADigestThatLeadsToAnotherManifest) {
   const std::string content =
       layout_.files.at(TestLayout::PathOf(other["digest"].get<std::string>()));
   const std::string wanted = image_["digest"];
-  Serve([&](const std::string& asked, Answer* answer) {
+  Serve([&](const std::string& asked, LyingAnswer* answer) {
     if (asked == wanted) answer->body = content;
   });
   const auto image = service_->Pull(absl::StrCat(registry_->Name("lies"), "@", wanted),
@@ -209,8 +210,9 @@ TEST_F(LyingPullTest, ADigestThatLeadsToAnotherManifest) {
 }
 
 TEST_F(LyingPullTest, AnswersThatAreNoManifest) {
-  EXPECT_TRUE(absl::IsUnavailable(Failure("1", [](Answer* answer) { *answer = {.code = 503}; })));
-  const absl::Status html = Failure("1", [](Answer* answer) {
+  EXPECT_TRUE(
+      absl::IsUnavailable(Failure("1", [](LyingAnswer* answer) { *answer = {.code = 503}; })));
+  const absl::Status html = Failure("1", [](LyingAnswer* answer) {
     *answer = {.type = "text/html", .body = "<html>log in first</html>"};
   });
   EXPECT_FALSE(html.ok());
@@ -219,29 +221,29 @@ TEST_F(LyingPullTest, AnswersThatAreNoManifest) {
 TEST_F(LyingPullTest, HttpThatNoRegistrySpeaksIsNoErrorOfOurs) {
   const struct {
     const char* says;
-    std::function<void(const std::string& path, Answer*)> change;
+    std::function<void(const std::string& path, LyingAnswer*)> change;
   } cases[] = {
       {"stopped after 10 redirects",
-       [](const std::string& path, Answer* answer) {
+       [](const std::string& path, LyingAnswer* answer) {
          *answer = {.code = 302, .headers = absl::StrCat("Location: ", path, "\r\n")};
        }},
       {"unsupported protocol scheme \"file\"",
-       [](const std::string&, Answer* answer) {
+       [](const std::string&, LyingAnswer* answer) {
          *answer = {.code = 302, .headers = "Location: file:///etc/passwd\r\n"};
        }},
       {"server response headers exceeded 10485760 bytes",
-       [](const std::string&, Answer* answer) {
+       [](const std::string&, LyingAnswer* answer) {
          const std::string value = absl::StrCat(": ", std::string(120, 'x'), "\r\n");
          for (int i = 0; i < 100'000; ++i) absl::StrAppend(&answer->headers, "X-", i, value);
        }},
-      {"418", [](const std::string&, Answer* answer) { *answer = {.code = 418}; }},
+      {"418", [](const std::string&, LyingAnswer* answer) { *answer = {.code = 418}; }},
   };
   const std::string layer = Blob(1);
   for (const auto& each : cases) {
     for (const auto& [wanted, path] : {std::pair<std::string, std::string>("1", "manifests/1"),
                                        {layer, absl::StrCat("blobs/", layer)}}) {
       SCOPED_TRACE(absl::StrCat(each.says, ", ", path));
-      const absl::Status status = Failure(wanted, [&each, path = path](Answer* answer) {
+      const absl::Status status = Failure(wanted, [&each, path = path](LyingAnswer* answer) {
         each.change(absl::StrCat("/v2/lies/", path), answer);
       });
       EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -252,7 +254,7 @@ TEST_F(LyingPullTest, HttpThatNoRegistrySpeaksIsNoErrorOfOurs) {
 
 TEST_F(LyingPullTest, ARegistryThatWantsToBeLeftAloneIs) {
   const auto answer_429 = [](const std::string& after) {
-    return [after](Answer* answer) {
+    return [after](LyingAnswer* answer) {
       *answer = {.code = 429, .headers = absl::StrCat("Retry-After: ", after, "\r\n")};
     };
   };
@@ -270,14 +272,14 @@ TEST_F(LyingPullTest, ARegistryThatWantsToBeLeftAloneIs) {
 
 TEST_F(LyingPullTest, AManifestAboveTheLimitNamesIt) {
   const absl::Status status =
-      Failure("1", [](Answer* answer) { answer->body.append(size_t{4} << 20, ' '); });
+      Failure("1", [](LyingAnswer* answer) { answer->body.append(size_t{4} << 20, ' '); });
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("size of 4194304 bytes, which the image's manifest or config may have"));
 }
 
 TEST_F(LyingPullTest, OneThatHangsIsGivenUp) {
-  Serve([](const std::string& asked, Answer* answer) {
+  Serve([](const std::string& asked, LyingAnswer* answer) {
     if (asked == "1") *answer = {.length = 100, .hangs = true};
   });
   const absl::Status status = Pull({.stall_timeout = absl::Seconds(1)}).status();
@@ -291,9 +293,9 @@ TEST_F(LyingPullTest, OneThatHangsIsGivenUp) {
 TEST_F(LyingPullTest, LayersAreUnpackedWhileOthersAreOnTheWay) {
   const std::string last = Blob(1);
   std::atomic<bool> seen = false;
-  Serve([&](const std::string& asked, Answer*) {
+  Serve([&](const std::string& asked, LyingAnswer*) {
     if (asked != last) return;
-    const absl::Time deadline = absl::Now() + kPatience;
+    const absl::Time deadline = absl::Now() + kLiePatience;
     while (LayersThere() == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
     seen = LayersThere() == 1;
   });
@@ -304,7 +306,7 @@ TEST_F(LyingPullTest, LayersAreUnpackedWhileOthersAreOnTheWay) {
 
 TEST_F(LyingPullTest, KnownLayersAreNotAskedFor) {
   const TestJson next = layout_.AddImage({Layer("low"), Layer("new")}, {{"Cmd", {"/new"}}});
-  Serve([](const std::string&, Answer*) {});
+  Serve([](const std::string&, LyingAnswer*) {});
   ASSERT_TRUE(Pull().ok());
   const auto second =
       service_->Pull(absl::StrCat(registry_->Name("lies@"), next["digest"].get<std::string>()),
@@ -323,9 +325,9 @@ class BarePullTest : public LyingPullTest {
   void SetUp() override {
     LyingPullTest::SetUp();
     if (IsSkipped()) return;
-    Serve([](const std::string&, Answer*) {});
+    Serve([](const std::string&, LyingAnswer*) {});
     ASSERT_TRUE(Pull().ok());
-    Copy([this](const std::string& asked, Answer* answer) {
+    Copy([this](const std::string& asked, LyingAnswer* answer) {
       if (asked == Blob(0) || asked == Blob(1)) *answer = {.code = 404};
     });
   }
@@ -361,7 +363,7 @@ TEST_F(BarePullTest, AnotherRepositoryOfTheSameRegistryShowsItsOwn) {
 TEST_F(BarePullTest, NorDoesAnImageOfItsOwnThatClaimsThem) {
   const std::string stolen = Blob(0);
   image_ = layout_.AddImage({Layer("low"), Layer("top")});
-  Copy([stolen](const std::string& asked, Answer* answer) {
+  Copy([stolen](const std::string& asked, LyingAnswer* answer) {
     if (asked == stolen) *answer = {.code = 404};
   });
   const absl::Status refused = PullOther().status();
@@ -370,7 +372,7 @@ TEST_F(BarePullTest, NorDoesAnImageOfItsOwnThatClaimsThem) {
 }
 
 TEST_F(BarePullTest, BytesOfAnotherContentAreNoProof) {
-  Copy([this](const std::string& asked, Answer* answer) {
+  Copy([this](const std::string& asked, LyingAnswer* answer) {
     if (asked != Blob(1)) return;
     char& byte = answer->body[answer->body.size() / 2];
     byte = static_cast<char>(~byte);
@@ -381,7 +383,7 @@ TEST_F(BarePullTest, BytesOfAnotherContentAreNoProof) {
 }
 
 TEST_F(BarePullTest, WhoHasThemGetsTheName) {
-  Copy([](const std::string&, Answer*) {});
+  Copy([](const std::string&, LyingAnswer*) {});
   const auto image = PullOther();
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_EQ(other_->Asked(Blob(0)), 1);
@@ -403,14 +405,14 @@ TEST_F(BarePullTest, AnAdministratorMayShareThem) {
 
 TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
   image_ = layout_.AddImage({Layer("low"), Layer("high"), Layer("low")});
-  Serve([](const std::string&, Answer*) {});
+  Serve([](const std::string&, LyingAnswer*) {});
   const auto image = Pull();
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_THAT(image->record.chain_ids, SizeIs(3));
   // And when only the lower of the two is known.
   ASSERT_TRUE(service_->Remove(image->record.id).ok());
   const TestJson base = layout_.AddImage({Layer("low")}, {{"Cmd", {"/base"}}});
-  Serve([](const std::string&, Answer*) {});
+  Serve([](const std::string&, LyingAnswer*) {});
   ASSERT_TRUE(service_
                   ->Pull(absl::StrCat(registry_->Name("lies@"), base["digest"].get<std::string>()),
                          {.insecure_registry = true}, nullptr)
@@ -422,7 +424,7 @@ TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
 
 TEST_F(LyingPullTest, AnIdentityTokenIsExchangedAtTheRegistry) {
   registry_.emplace(
-      layout_, image_, [](const std::string&, Answer*) {}, "refresh-me");
+      layout_, image_, [](const std::string&, LyingAnswer*) {}, "refresh-me");
   EXPECT_TRUE(absl::IsPermissionDenied(Pull().status())) << Pull().status();
   PullOptions options;
   options.credentials.identity_token = "wr0ng";
@@ -441,7 +443,7 @@ class HeldPullTest : public LyingPullTest {
   void SetUp() override {
     LyingPullTest::SetUp();
     if (service_ == nullptr) return;
-    Serve([this, held = Blob(1)](const std::string& asked, Answer*) {
+    Serve([this, held = Blob(1)](const std::string& asked, LyingAnswer*) {
       if (asked != held) return;
       absl::MutexLock lock(&mutex_);
       ++waiting_;
@@ -460,7 +462,7 @@ class HeldPullTest : public LyingPullTest {
   bool AwaitWaiting(int count) {
     const auto enough = [this, count] { return waiting_ >= count; };
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&enough), kPatience);
+    return mutex_.AwaitWithTimeout(absl::Condition(&enough), kLiePatience);
   }
   // A pull in a thread of its own, which is under way when this returns.
   std::thread Start(PullOptions options, absl::StatusOr<Image>* result) {
@@ -470,7 +472,7 @@ class HeldPullTest : public LyingPullTest {
         if (!joined->HasBeenNotified()) joined->Notify();
       });
     });
-    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kPatience));
+    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kLiePatience));
     return thread;
   }
 
@@ -539,7 +541,7 @@ TEST_F(HeldPullTest, OneThatWaitsForAnothersLayerCanBeCancelled) {
   other.credentials.username = "somebody";
   std::thread two = Start(other, &second);
   const std::string config = Manifest(image_)["config"]["digest"];
-  const absl::Time deadline = absl::Now() + kPatience;
+  const absl::Time deadline = absl::Now() + kLiePatience;
   while (registry_->Asked(config) < 2 && absl::Now() < deadline) {
     absl::SleepFor(absl::Milliseconds(20));
   }

@@ -10,7 +10,7 @@ namespace plimsoll::image {
 namespace {
 
 const std::string kHex(64, 'a');
-const std::string kDigest = absl::StrCat("sha256:", kHex);
+const std::string kReferenceDigest = absl::StrCat("sha256:", kHex);
 
 std::string Full(absl::string_view text) {
   const absl::StatusOr<Reference> reference = ParseReference(text);
@@ -37,18 +37,18 @@ TEST(Reference, RegistryIsFoundByDotColonOrLocalhost) {
 }
 
 TEST(Reference, DigestFormsKeepTheTagAsAName) {
-  EXPECT_EQ(Full(absl::StrCat("busybox@", kDigest)),
-            absl::StrCat("docker.io/library/busybox@", kDigest));
-  const auto both = ParseReference(absl::StrCat("h.io:1/x:v1@", kDigest));
+  EXPECT_EQ(Full(absl::StrCat("busybox@", kReferenceDigest)),
+            absl::StrCat("docker.io/library/busybox@", kReferenceDigest));
+  const auto both = ParseReference(absl::StrCat("h.io:1/x:v1@", kReferenceDigest));
   ASSERT_TRUE(both.ok()) << both.status();
-  EXPECT_EQ(*both, (Reference{"h.io:1", "x", "v1", kDigest}));
+  EXPECT_EQ(*both, (Reference{"h.io:1", "x", "v1", kReferenceDigest}));
   EXPECT_EQ(both->Tagged(), "h.io:1/x:v1");
-  EXPECT_EQ(both->Canonical(), absl::StrCat("h.io:1/x@", kDigest));
+  EXPECT_EQ(both->Canonical(), absl::StrCat("h.io:1/x@", kReferenceDigest));
 }
 
 TEST(Reference, IdsAreNotNames) {
   EXPECT_TRUE(IsImageId(kHex));
-  EXPECT_TRUE(IsImageId(kDigest));
+  EXPECT_TRUE(IsImageId(kReferenceDigest));
   EXPECT_FALSE(IsImageId(std::string(63, 'a')));
   EXPECT_FALSE(IsImageId(std::string(64, 'A')));
   EXPECT_TRUE(absl::StrContains(Full(kHex), "image id"));

@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kSharedPatience = absl::Seconds(60);
 
 Image WithId(const std::string& id) {
   Image image;
@@ -26,7 +26,7 @@ Image WithId(const std::string& id) {
   return image;
 }
 
-SharedPulls::Caller For(const std::string& what) {
+SharedPulls::Caller PulledFor(const std::string& what) {
   SharedPulls::Caller caller;
   caller.key = {what};
   caller.what = "pull " + what;
@@ -60,7 +60,7 @@ class SharedPullsTest : public ::testing::Test {
       };
       *result = pulls_.Join(caller, Work("mine"));
     });
-    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kPatience));
+    EXPECT_TRUE(joined->WaitForNotificationWithTimeout(kSharedPatience));
     return thread;
   }
 
@@ -72,8 +72,8 @@ class SharedPullsTest : public ::testing::Test {
 
 TEST_F(SharedPullsTest, SeveralWaitForOne) {
   absl::StatusOr<Image> first, second;
-  std::thread one = Join(For("a"), &first);
-  std::thread two = Join(For("a"), &second);  // is told of what was told before it came
+  std::thread one = Join(PulledFor("a"), &first);
+  std::thread two = Join(PulledFor("a"), &second);  // is told of what was told before it came
   let_.Notify();
   one.join();
   two.join();
@@ -84,10 +84,10 @@ TEST_F(SharedPullsTest, SeveralWaitForOne) {
 }
 
 TEST_F(SharedPullsTest, AnotherKeyIsAnotherPull) {
-  SharedPulls::Caller with_password = For("a");
+  SharedPulls::Caller with_password = PulledFor("a");
   with_password.key.push_back("password");
   absl::StatusOr<Image> first, second;
-  std::thread one = Join(For("a"), &first);
+  std::thread one = Join(PulledFor("a"), &first);
   std::thread two = Join(with_password, &second);
   let_.Notify();
   one.join();
@@ -97,11 +97,11 @@ TEST_F(SharedPullsTest, AnotherKeyIsAnotherPull) {
 
 TEST_F(SharedPullsTest, OneThatGivesUpStopsNobodyElse) {
   std::atomic<bool> cancel = false;
-  SharedPulls::Caller fickle = For("a");
+  SharedPulls::Caller fickle = PulledFor("a");
   fickle.cancelled = [&cancel] { return cancel.load(); };
   absl::StatusOr<Image> first, second;
   std::thread one = Join(fickle, &first);
-  std::thread two = Join(For("a"), &second);
+  std::thread two = Join(PulledFor("a"), &second);
   cancel = true;
   one.join();
   EXPECT_TRUE(absl::IsCancelled(first.status())) << first.status();
@@ -115,7 +115,7 @@ TEST_F(SharedPullsTest, OneThatGivesUpStopsNobodyElse) {
 
 TEST_F(SharedPullsTest, TheLastThatGivesUpEndsIt) {
   std::atomic<bool> cancel = false;
-  SharedPulls::Caller fickle = For("a");
+  SharedPulls::Caller fickle = PulledFor("a");
   fickle.cancelled = [&cancel] { return cancel.load(); };
   absl::StatusOr<Image> first, second;
   std::thread one = Join(fickle, &first);
@@ -128,16 +128,16 @@ TEST_F(SharedPullsTest, TheLastThatGivesUpEndsIt) {
   EXPECT_EQ(ended_early_, 1) << "before the last of them was told";
   // Who comes now doesn't get what was ended.
   let_.Notify();
-  EXPECT_TRUE(pulls_.Join(For("a"), Work("new")).ok());
+  EXPECT_TRUE(pulls_.Join(PulledFor("a"), Work("new")).ok());
   EXPECT_EQ(started_, 2);
 }
 
 TEST_F(SharedPullsTest, EachHasItsOwnDeadline) {
-  SharedPulls::Caller hasty = For("a");
+  SharedPulls::Caller hasty = PulledFor("a");
   hasty.timeout = absl::Milliseconds(1);
   hasty.deadline = MonotonicNow() + hasty.timeout;
   absl::StatusOr<Image> patient;
-  std::thread one = Join(For("a"), &patient);
+  std::thread one = Join(PulledFor("a"), &patient);
   const auto late = pulls_.Join(hasty, Work("other"));
   EXPECT_TRUE(absl::IsDeadlineExceeded(late.status())) << late.status();
   EXPECT_THAT(std::string(late.status().message()), HasSubstr("pull a: not done after 1ms"));
@@ -148,7 +148,7 @@ TEST_F(SharedPullsTest, EachHasItsOwnDeadline) {
 }
 
 TEST_F(SharedPullsTest, WhoHasGoneAlreadyStartsNothing) {
-  SharedPulls::Caller gone = For("a");
+  SharedPulls::Caller gone = PulledFor("a");
   gone.cancelled = [] { return true; };
   EXPECT_TRUE(absl::IsCancelled(pulls_.Join(gone, Work("x")).status()));
   EXPECT_EQ(started_, 0);
@@ -158,13 +158,13 @@ TEST_F(SharedPullsTest, AFailureIsEverybodysAndIsNotKept) {
   const auto fail = [](const std::function<bool()>&, const ProgressFn&) -> absl::StatusOr<Image> {
     return absl::UnavailableError("off");
   };
-  EXPECT_TRUE(absl::IsUnavailable(pulls_.Join(For("a"), fail).status()));
+  EXPECT_TRUE(absl::IsUnavailable(pulls_.Join(PulledFor("a"), fail).status()));
   let_.Notify();
-  EXPECT_TRUE(pulls_.Join(For("a"), Work("x")).ok());
+  EXPECT_TRUE(pulls_.Join(PulledFor("a"), Work("x")).ok());
 }
 
 TEST_F(SharedPullsTest, ProgressComesInOrder) {
-  SharedPulls::Caller caller = For("a");
+  SharedPulls::Caller caller = PulledFor("a");
   std::vector<std::string> steps;
   caller.progress = [&steps](const Progress& progress) { steps.push_back(progress.step); };
   const auto image = pulls_.Join(

@@ -34,7 +34,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kStreamPatience = absl::Seconds(60);
 using Answer = LyingRegistry::Answer;
 
 // That don't compress.
@@ -97,7 +97,7 @@ class StreamPullTest : public ::testing::Test {
   }
   bool AwaitEnd() {
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&ended_), kPatience);
+    return mutex_.AwaitWithTimeout(absl::Condition(&ended_), kStreamPatience);
   }
   absl::StatusOr<Image> Pull(const ProgressFn& progress = nullptr) {
     return service_->Pull(registry_->Name("image:1"), {.insecure_registry = true}, progress);
@@ -107,13 +107,13 @@ class StreamPullTest : public ::testing::Test {
       return std::find(steps_.begin(), steps_.end(), step) != steps_.end();
     };
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&is_there), kPatience);
+    return mutex_.AwaitWithTimeout(absl::Condition(&is_there), kStreamPatience);
   }
   bool AwaitBytes(uint64_t bytes) {
     const auto are_there = [this, bytes]()
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return bytes_ >= bytes; };
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&are_there), kPatience);
+    return mutex_.AwaitWithTimeout(absl::Condition(&are_there), kStreamPatience);
   }
   // Processes that give this test's layers.
   std::vector<pid_t> Proxies() const {
@@ -264,7 +264,7 @@ TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
     });
   }
   constexpr size_t kMost = kPulls + BlobStreams::kMaxExtraProxies;
-  const absl::Time deadline = absl::Now() + kPatience;
+  const absl::Time deadline = absl::Now() + kStreamPatience;
   while (Proxies().size() < kMost && absl::Now() < deadline) absl::SleepFor(absl::Seconds(0.1));
   absl::SleepFor(absl::Seconds(1));  // more would come now
   EXPECT_EQ(Proxies().size(), kMost);

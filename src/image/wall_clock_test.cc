@@ -33,8 +33,8 @@ namespace plimsoll::image {
 namespace {
 
 constexpr time_t kHour = 3600;
-constexpr absl::Duration kPatience = absl::Seconds(60);
-constexpr char kDigest[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+constexpr absl::Duration kClockPatience = absl::Seconds(60);
+constexpr char kClockDigest[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 // Speaks the proxy's protocol, and gives "hello" as every blob in two parts, with a pause between.
 constexpr char kSlowProxy[] = R"(
@@ -84,7 +84,7 @@ TEST_F(WallClockTest, AStreamThatComesIsNoStallAfterAJumpBack) {
   JumpBack();
   TestDir dir;
   SkopeoProxy::Waiting waiting;
-  waiting.stall_timeout = kPatience;
+  waiting.stall_timeout = kClockPatience;
   waiting.translate = [](absl::string_view words) { return absl::UnknownError(words); };
   waiting.ended = [](absl::string_view how, absl::string_view) { return absl::UnknownError(how); };
   const BlobStreams streams(
@@ -94,7 +94,7 @@ TEST_F(WallClockTest, AStreamThatComesIsNoStallAfterAJumpBack) {
         return SkopeoProxy::Start(std::move(command), waiting);
       },
       dir.root(), nullptr);
-  const auto text = streams.ReadAll(kDigest, 5);
+  const auto text = streams.ReadAll(kClockDigest, 5);
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_EQ(*text, "hello");
 }

@@ -15,11 +15,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::string Stat(const std::string& name, const std::string& rest) {
+std::string StatText(const std::string& name, const std::string& rest) {
   return "7 (" + name + ") " + rest + " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4711 0 0\n";
 }
 
-std::vector<pid_t> Pids(const std::vector<ProcessEntry>& entries) {
+std::vector<pid_t> PidsOf(const std::vector<ProcessEntry>& entries) {
   std::vector<pid_t> pids;
   for (const ProcessEntry& entry : entries) pids.push_back(entry.id.pid);
   return pids;
@@ -28,8 +28,8 @@ std::vector<pid_t> Pids(const std::vector<ProcessEntry>& entries) {
 TEST(ProcessTree, ReadsWhatTheKernelWrites) {
   TestDir dir;
   for (const auto& [pid, text] :
-       {std::pair("1", Stat("init", "S 0")), std::pair("7", Stat("a) S 1 (b", "S 1")),
-        std::pair("9", Stat("child", "Z 7")), std::pair("11", Stat("grandchild", "R 9"))}) {
+       {std::pair("1", StatText("init", "S 0")), std::pair("7", StatText("a) S 1 (b", "S 1")),
+        std::pair("9", StatText("child", "Z 7")), std::pair("11", StatText("grandchild", "R 9"))}) {
     ASSERT_TRUE(dir.root().MakeDirs(std::string("proc/") + pid).ok());
     ASSERT_TRUE(dir.root().ReplaceFile(std::string("proc/") + pid + "/stat", text).ok());
   }
@@ -37,10 +37,10 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
   ASSERT_TRUE(dir.root().MakeDirs("proc/13").ok());  // as of one that has just ended
   const auto table = ListProcessTable(dir.root());
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(Pids(*table), ElementsAre(1, 11, 7, 9));
+  EXPECT_THAT(PidsOf(*table), ElementsAre(1, 11, 7, 9));
   EXPECT_EQ((*table)[0].id.start_time_ticks, 4711u);
   EXPECT_TRUE((*table)[3].zombie);
-  EXPECT_THAT(Pids(DescendantsOf(*table, 7)), ElementsAre(9, 11));
+  EXPECT_THAT(PidsOf(DescendantsOf(*table, 7)), ElementsAre(9, 11));
   EXPECT_THAT(DescendantsOf(*table, 11), IsEmpty());
   // Half a table would make a stranger of a child.
   ASSERT_TRUE(dir.root().ReplaceFile("proc/9/stat", "9 (cut off").ok());
@@ -51,7 +51,7 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   const FsRoot host = *FsRoot::Open("/");
   auto child = Spawn({.argv = {"/bin/sleep", "100"}});
   ASSERT_TRUE(child.ok()) << child.status();
-  EXPECT_THAT(Pids(DescendantsOf(*ListProcessTable(host), getpid())),
+  EXPECT_THAT(PidsOf(DescendantsOf(*ListProcessTable(host), getpid())),
               ::testing::Contains(child->pid()));
   // Spawn returns when the kernel has taken the old program away, a moment before the new one has
   // its arguments.

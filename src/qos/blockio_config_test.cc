@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string ErrorOf(absl::string_view text) {
+std::string BlockioErrorOf(absl::string_view text) {
   const auto config = ParseBlockioConfig(text, "io.yaml");
   if (config.ok()) return "no error";
   EXPECT_TRUE(absl::IsInvalidArgument(config.status())) << config.status();
@@ -20,7 +20,7 @@ std::string ErrorOf(absl::string_view text) {
 
 // The error for one entry of a class, which begins in line 4.
 std::string EntryError(absl::string_view entry) {
-  return ErrorOf(absl::StrCat("Classes:\n  a: []\n  slow:\n  - ", entry, "\n"));
+  return BlockioErrorOf(absl::StrCat("Classes:\n  a: []\n  slow:\n  - ", entry, "\n"));
 }
 
 TEST(BlockioConfig, IsTheFormatThatOthersRead) {
@@ -72,13 +72,13 @@ TEST(BlockioConfig, SaysWhereAndWhatIsWrong) {
 }
 
 TEST(BlockioConfig, SaysWhatIsWrongWithTheWhole) {
-  EXPECT_THAT(ErrorOf("Clases: {}"), HasSubstr("did you mean \"Classes\"?"));
-  EXPECT_THAT(ErrorOf("Classes: {\"a\\tb\": []}"),
+  EXPECT_THAT(BlockioErrorOf("Clases: {}"), HasSubstr("did you mean \"Classes\"?"));
+  EXPECT_THAT(BlockioErrorOf("Classes: {\"a\\tb\": []}"),
               HasSubstr("the class name \"a\\tb\" has a control character"));
-  EXPECT_THAT(ErrorOf("Classes: [a]"), HasSubstr("must be a mapping"));
-  EXPECT_THAT(ErrorOf("Classes: {a: 5}"), HasSubstr("Classes.a: must be a list"));
-  EXPECT_THAT(ErrorOf("Classes: {a: [], a: []}"), HasSubstr("\"a\" is there twice"));
-  EXPECT_THAT(ErrorOf("Classes: {a: ["), HasSubstr("not valid YAML"));
+  EXPECT_THAT(BlockioErrorOf("Classes: [a]"), HasSubstr("must be a mapping"));
+  EXPECT_THAT(BlockioErrorOf("Classes: {a: 5}"), HasSubstr("Classes.a: must be a list"));
+  EXPECT_THAT(BlockioErrorOf("Classes: {a: [], a: []}"), HasSubstr("\"a\" is there twice"));
+  EXPECT_THAT(BlockioErrorOf("Classes: {a: ["), HasSubstr("not valid YAML"));
 }
 
 TEST(BlockioConfig, PatternsAreLookedForUpToAThousand) {

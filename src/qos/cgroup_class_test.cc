@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kGroup[] = "/pod/c";
+constexpr char kClassGroup[] = "/pod/c";
 
 // cpu.idle and cpu.weight as kernel/sched/fair.c has them.
 class SchedFakeTree : public linux::FakeCgroupTree {
@@ -42,7 +42,7 @@ class SchedFakeTree : public linux::FakeCgroupTree {
 class CgroupClassTest : public testing::Test {
  protected:
   CgroupClassTest() {
-    EXPECT_TRUE(cgroups_.Create(kGroup).ok());
+    EXPECT_TRUE(cgroups_.Create(kClassGroup).ok());
     tree_->writes.clear();
   }
 
@@ -64,12 +64,12 @@ class CgroupClassTest : public testing::Test {
   Target Container() const {
     return {.id = "c",
             .name = "container web",
-            .cgroup_path = kGroup,
+            .cgroup_path = kClassGroup,
             .init = {},
             .entering = {},
             .underlying = underlying_};
   }
-  std::string Get(absl::string_view file) { return *tree_->Read(kGroup, file); }
+  std::string Get(absl::string_view file) { return *tree_->Read(kClassGroup, file); }
 
   TestDir dir_;
   std::shared_ptr<SchedFakeTree> tree_ = std::make_shared<SchedFakeTree>(dir_.root());
@@ -155,14 +155,14 @@ TEST_F(CgroupClassTest, ARefusalOfTheSecondFileUndoesTheFirst) {
 TEST_F(CgroupClassTest, DriftAndVanishedClassesAndGroups) {
   const auto type = Make();
   ASSERT_TRUE(type->Assign(Container(), "", "slow").ok());
-  ASSERT_TRUE(tree_->Write(kGroup, "memory.high", "8192").ok());
+  ASSERT_TRUE(tree_->Write(kClassGroup, "memory.high", "8192").ok());
   EXPECT_EQ(*type->Drift(Container(), "slow"), "memory.high is 8192 instead of 536870912");
   ASSERT_TRUE(type->Assign(Container(), "was-renamed", "fast").ok());
   EXPECT_EQ(Get("memory.high"), "max");
   const absl::Status unknown = type->Assign(Container(), "fast", "gold");
   EXPECT_TRUE(absl::IsNotFound(unknown));
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("there are: fast, idle, slow"));
-  ASSERT_TRUE(cgroups_.Remove(kGroup).ok());
+  ASSERT_TRUE(cgroups_.Remove(kClassGroup).ok());
   EXPECT_TRUE(type->Release(Container(), "slow").ok());
   EXPECT_TRUE(absl::IsNotFound(type->Drift(Container(), "slow").status()));
 }
@@ -236,7 +236,7 @@ TEST_F(CgroupClassTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
   tree_->writes.clear();
   ASSERT_TRUE(now->Adopt(Container(), "slow", now->OwnedFiles("slow")).ok());
   EXPECT_THAT(tree_->writes, IsEmpty()) << "what is so already";
-  ASSERT_TRUE(cgroups_.Remove(kGroup).ok());
+  ASSERT_TRUE(cgroups_.Remove(kClassGroup).ok());
   EXPECT_TRUE(now->Adopt(Container(), "slow", {}).ok()) << "it has ended";
 }
 

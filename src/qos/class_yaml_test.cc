@@ -12,7 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Kind = ClassScalar::Kind;
+using ScalarKind = ClassScalar::Kind;
 
 ClassScalar Scalar(const std::string& text) {
   return ScalarOf(YAML::Load("- " + text)[0]);
@@ -49,19 +49,19 @@ TEST(ClassYamlTest, NumbersAreAsGoPrintsThem) {
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(Scalar(text).text, expected) << text;
-    EXPECT_EQ(Scalar(text).kind, Kind::kNumber) << text;
+    EXPECT_EQ(Scalar(text).kind, ScalarKind::kNumber) << text;
   }
   for (const char* text : {"0x", "0xg", "1-2", "50%", "2001-01-01", "1:30", "1,2", "+", ".", "1e",
                            "1e500", "..5", "5k"}) {
     EXPECT_EQ(Scalar(text).text, text);
-    EXPECT_EQ(Scalar(text).kind, Kind::kText) << text;
+    EXPECT_EQ(Scalar(text).kind, ScalarKind::kText) << text;
   }
   for (const char* text : {"\"0x3\"", "'yes'", "!!str 3"}) {
-    EXPECT_EQ(Scalar(text).kind, Kind::kText) << text;
+    EXPECT_EQ(Scalar(text).kind, ScalarKind::kText) << text;
   }
-  EXPECT_EQ(Scalar("~").kind, Kind::kNull);
+  EXPECT_EQ(Scalar("~").kind, ScalarKind::kNull);
   EXPECT_EQ(Scalar("Off").text, "false");
-  EXPECT_EQ(Scalar("oFF").kind, Kind::kText);
+  EXPECT_EQ(Scalar("oFF").kind, ScalarKind::kText);
 }
 
 TEST(ClassYamlTest, FieldsAreFoundInAnyCase) {

@@ -39,8 +39,8 @@ RdtCompiled Compiled(const std::string& text, const ResctrlInfo& machine = Machi
   return compiled.ok() ? *std::move(compiled) : RdtCompiled();
 }
 
-absl::Status ErrorOf(const std::string& text, const ResctrlInfo& machine = Machine(),
-                     const std::vector<std::string>& foreign = {}) {
+absl::Status CompileErrorOf(const std::string& text, const ResctrlInfo& machine = Machine(),
+                            const std::vector<std::string>& foreign = {}) {
   return CompileRdt(Config(text), machine, foreign).status();
 }
 
@@ -142,22 +142,23 @@ partitions:
 
 TEST(RdtCompileTest, BandwidthNeedsTheUnitThatCounts) {
   ResctrlInfo machine = Machine();
-  const auto percent = ErrorOf("partitions: {p: {mbAllocation: [1000MBps]}}", machine);
+  const auto percent = CompileErrorOf("partitions: {p: {mbAllocation: [1000MBps]}}", machine);
   EXPECT_EQ(percent.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(percent.message(),
               AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of caches 0-1: "
                               "there is no value in %, which counts on the machine"),
                     HasSubstr("mounted without mba_MBps")));
   machine.mb->mbps = true;
-  EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
+  EXPECT_THAT(CompileErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
               HasSubstr("no value in MBps, which counts on the machine: resctrl is mounted with "
                         "mba_MBps"));
   machine.mb->mbps = false;
   machine.mb->vendor_steps = true;
-  EXPECT_THAT(ErrorOf("partitions: {p: {mbAllocation: [50%], classes: {c: {mbAllocation: [50%]}}}}",
-                      machine)
-                  .message(),
-              HasSubstr("steps of 1/8 GB/s (AMD)"));
+  EXPECT_THAT(
+      CompileErrorOf("partitions: {p: {mbAllocation: [50%], classes: {c: {mbAllocation: [50%]}}}}",
+                     machine)
+          .message(),
+      HasSubstr("steps of 1/8 GB/s (AMD)"));
 }
 
 TEST(RdtCompileTest, ContradictionsAreNamed) {
@@ -183,13 +184,13 @@ TEST(RdtCompileTest, ContradictionsAreNamed) {
        "partitions.a.classes.x.l3Allocation: L3 of caches 0-1, class \"x\": \"0xfff\""},
   };
   for (const auto& [text, expected] : cases) {
-    const absl::Status status = ErrorOf(text);
+    const absl::Status status = CompileErrorOf(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(status.message(), HasSubstr(expected));
   }
   ResctrlInfo machine = Machine();
   machine.l3->min_cbm_bits = 8;
-  const absl::Status few = ErrorOf(
+  const absl::Status few = CompileErrorOf(
       "partitions: {a: {l3Allocation: 30%}, b: {l3Allocation: 30%}, c: {l3Allocation: 40%}}",
       machine);
   EXPECT_EQ(few.code(), absl::StatusCode::kResourceExhausted);
@@ -200,7 +201,7 @@ TEST(RdtCompileTest, ContradictionsAreNamed) {
 TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
   ResctrlInfo machine = Machine();
   machine.l3.reset();
-  const absl::Status status = ErrorOf(kTwo, machine);
+  const absl::Status status = CompileErrorOf(kTwo, machine);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("classes.gold.l3Allocation: resctrl on the machine does not "
@@ -213,7 +214,8 @@ TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
               Contains(HasSubstr("every l3Allocation of the file is without effect")));
   machine.mb.reset();
   EXPECT_THAT(
-      ErrorOf("partitions: {p: {mbAllocation: 50%, classes: {c: {mbAllocation: 50%}}}}", machine)
+      CompileErrorOf("partitions: {p: {mbAllocation: 50%, classes: {c: {mbAllocation: 50%}}}}",
+                     machine)
           .message(),
       HasSubstr("does not limit memory bandwidth"));
   // L2 is not asked for, so that there is none matters to nobody.
@@ -252,13 +254,14 @@ TEST(RdtCompileTest, TooManyClassesAreNamed) {
   ResctrlInfo machine = Machine();
   machine.mb->num_closids = 4;
   EXPECT_TRUE(CompileRdt(Config(kTwo), machine).ok());
-  const absl::Status status = ErrorOf(kTwo, machine, {"admins"});
+  const absl::Status status = CompileErrorOf(kTwo, machine, {"admins"});
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(),
             "too many rdt classes: the machine has 4 CLOSIDs, of which the root group has 1 and "
             "groups of others 1 (admins); no room for silver of bronze, gold, silver");
   machine.l3->num_closids = 1;
-  EXPECT_THAT(ErrorOf(kTwo, machine).message(), HasSubstr("no room for bronze, gold, silver"));
+  EXPECT_THAT(CompileErrorOf(kTwo, machine).message(),
+              HasSubstr("no room for bronze, gold, silver"));
 }
 
 TEST(RdtCompileTest, WarnsOfWhatTheAdministratorShouldKnow) {

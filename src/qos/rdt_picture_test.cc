@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-linux::ResctrlInfo Machine() {
+linux::ResctrlInfo PictureMachine() {
   linux::ResctrlInfo info;
   info.l3 = linux::ResctrlCacheInfo{.ids = {0, 1}, .cbm_mask = 0x7ff, .num_closids = 16};
   info.mb = linux::ResctrlBandwidthInfo{
@@ -19,7 +19,7 @@ linux::ResctrlInfo Machine() {
   return info;
 }
 
-RdtCompiled Compiled(const std::string& text, const linux::ResctrlInfo& machine) {
+RdtCompiled CompiledPicture(const std::string& text, const linux::ResctrlInfo& machine) {
   const auto config = ParseRdtConfig("rdt.yaml", text);
   EXPECT_TRUE(config.ok()) << config.status();
   auto compiled = CompileRdt(*config, machine);
@@ -38,7 +38,7 @@ partitions:
 )";
 
 TEST(RdtPictureTest, DrawsStripsAndSaysWhatIsRounded) {
-  EXPECT_EQ(RdtText(Compiled(kText, Machine()), Machine()),
+  EXPECT_EQ(RdtText(CompiledPicture(kText, PictureMachine()), PictureMachine()),
             R"(L3 of caches 0-1, 11 ways
                    10        0
   exclusive        .....######  0x3f   6 ways
@@ -66,11 +66,12 @@ To know:
 }
 
 TEST(RdtPictureTest, CachesThatAreDividedOtherwiseHavePanelsOfTheirOwn) {
-  linux::ResctrlInfo machine = Machine();
+  linux::ResctrlInfo machine = PictureMachine();
   machine.l3->shareable_bits = 0x600;
   const auto panels = PictureRdt(
-      Compiled("partitions: {p: {l3Allocation: {all: 50%, 1: 20%}, classes: {system/default: }}}",
-               machine),
+      CompiledPicture(
+          "partitions: {p: {l3Allocation: {all: 50%, 1: 20%}, classes: {system/default: }}}",
+          machine),
       machine);
   ASSERT_EQ(panels.size(), 2u);
   EXPECT_EQ(panels[0].Title(), "L3 of cache 0, 11 ways");
@@ -81,15 +82,16 @@ TEST(RdtPictureTest, CachesThatAreDividedOtherwiseHavePanelsOfTheirOwn) {
 }
 
 TEST(RdtPictureTest, NothingToDraw) {
-  EXPECT_EQ(RdtText(Compiled("partitions: {p: {classes: {a: }}}", Machine()), Machine()),
+  EXPECT_EQ(RdtText(CompiledPicture("partitions: {p: {classes: {a: }}}", PictureMachine()),
+                    PictureMachine()),
             "Nothing is restricted on the machine.\n");
-  EXPECT_THAT(RdtSvg(RdtCompiled(), Machine()), HasSubstr("</svg>"));
+  EXPECT_THAT(RdtSvg(RdtCompiled(), PictureMachine()), HasSubstr("</svg>"));
 }
 
 TEST(RdtPictureTest, TheDrawingHasAllOfIt) {
-  linux::ResctrlInfo machine = Machine();
+  linux::ResctrlInfo machine = PictureMachine();
   machine.mb->mbps = true;
-  const std::string svg = RdtSvg(Compiled(kText, machine), machine);
+  const std::string svg = RdtSvg(CompiledPicture(kText, machine), machine);
   EXPECT_THAT(svg, AllOf(StartsWith("<?xml"), HasSubstr(">L3 of caches 0-1, 11 ways</text>"),
                          HasSubstr(">0x1c0</text>"), HasSubstr(">3 of 11</text>"),
                          HasSubstr(">100 MBps</text>"), HasSubstr(">&lt;b&gt;</text>"),
@@ -107,10 +109,10 @@ TEST(RdtPictureTest, TheDrawingHasAllOfIt) {
 }
 
 TEST(RdtPictureTest, EachRunOfWaysIsABar) {
-  linux::ResctrlInfo machine = Machine();
+  linux::ResctrlInfo machine = PictureMachine();
   machine.l3->shareable_bits = 0x511;
-  const auto svg =
-      RdtSvg(Compiled("partitions: {p: {l3Allocation: 100%, classes: {a: }}}", machine), machine);
+  const auto svg = RdtSvg(
+      CompiledPicture("partitions: {p: {l3Allocation: 100%, classes: {a: }}}", machine), machine);
   size_t bars = 0;
   for (size_t at = svg.find("url(#devices)"); at != std::string::npos;
        at = svg.find("url(#devices)", at + 1)) {
@@ -121,9 +123,9 @@ TEST(RdtPictureTest, EachRunOfWaysIsABar) {
 
 TEST(RdtPictureTest, LongNamesAreCutBetweenCharacters) {
   const std::string name(39, 'x');
-  RdtCompiled compiled = Compiled("partitions: {p: {l3Allocation: 100%}}", Machine());
+  RdtCompiled compiled = CompiledPicture("partitions: {p: {l3Allocation: 100%}}", PictureMachine());
   compiled.partitions[0].name = name + "\u00e4\u00e4";
-  const std::string svg = RdtSvg(compiled, Machine());
+  const std::string svg = RdtSvg(compiled, PictureMachine());
   EXPECT_THAT(svg, HasSubstr(">" + name + "\u2026</text>"));
   EXPECT_THAT(svg, HasSubstr("<title>" + name + "\u00e4\u00e4: ")) << "whole for who points at it";
 }

@@ -8,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-ResourceList List(const std::map<std::string, std::string>& amounts) {
+ResourceList Amounts(const std::map<std::string, std::string>& amounts) {
   ResourceList list;
   for (const auto& [name, text] : amounts) list[name] = *Quantity::Parse(text);
   return list;
@@ -16,7 +16,7 @@ ResourceList List(const std::map<std::string, std::string>& amounts) {
 
 Requirements Written(const std::map<std::string, std::string>& requests,
                      const std::map<std::string, std::string>& limits) {
-  return {List(requests), List(limits)};
+  return {Amounts(requests), Amounts(limits)};
 }
 
 TEST(ContradictionsTest, WhatKubeletMakesOfThemAgrees) {

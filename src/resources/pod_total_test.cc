@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using Role = ContainerRequirements::Role;
 
-ResourceList List(const std::map<std::string, std::string>& amounts) {
+ResourceList AmountsOf(const std::map<std::string, std::string>& amounts) {
   ResourceList list;
   for (const auto& [name, text] : amounts) list[name] = *Quantity::Parse(text);
   return list;
@@ -20,10 +20,10 @@ ResourceList List(const std::map<std::string, std::string>& amounts) {
 
 ContainerRequirements Asking(Role role, const std::map<std::string, std::string>& requests,
                              const std::map<std::string, std::string>& limits = {}) {
-  return {role, WithDefaults({List(requests), List(limits)})};
+  return {role, WithDefaults({AmountsOf(requests), AmountsOf(limits)})};
 }
 
-std::map<std::string, std::string> Canonical(const ResourceList& list) {
+std::map<std::string, std::string> CanonicalTotal(const ResourceList& list) {
   std::map<std::string, std::string> texts;
   for (const auto& [name, amount] : list) texts[name] = amount.Canonical();
   return texts;
@@ -32,13 +32,13 @@ std::map<std::string, std::string> Canonical(const ResourceList& list) {
 std::map<std::string, std::string> Requests(const std::vector<ContainerRequirements>& containers,
                                             const Requirements& pod = {},
                                             const ResourceList& overhead = {}) {
-  return Canonical(PodTotal(containers, pod, overhead).requests);
+  return CanonicalTotal(PodTotal(containers, pod, overhead).requests);
 }
 
 std::map<std::string, std::string> Limits(const std::vector<ContainerRequirements>& containers,
                                           const Requirements& pod = {},
                                           const ResourceList& overhead = {}) {
-  return Canonical(PodTotal(containers, pod, overhead).limits);
+  return CanonicalTotal(PodTotal(containers, pod, overhead).limits);
 }
 
 TEST(PodTotalTest, NobodyNeedsNothing) {
@@ -77,19 +77,20 @@ TEST(PodTotalTest, SidecarsCountFromTheirStart) {
 TEST(PodTotalTest, ThePodsOwnStandInPlaceOfTheContainers) {
   const std::vector<ContainerRequirements> containers = {
       Asking(Role::kContainer, {{"cpu", "1"}, {"example.com/gpu", "1"}}, {{"cpu", "2"}})};
-  const Requirements pod = {List({{"cpu", "3"}}), List({{"cpu", "4"}, {"memory", "1Gi"}})};
+  const Requirements pod = {AmountsOf({{"cpu", "3"}}),
+                            AmountsOf({{"cpu", "4"}, {"memory", "1Gi"}})};
   EXPECT_THAT(Requests(containers, pod),
               ElementsAre(Pair("cpu", "3"), Pair("example.com/gpu", "1"), Pair("memory", "1Gi")));
   EXPECT_THAT(Limits(containers, pod), ElementsAre(Pair("cpu", "4"), Pair("memory", "1Gi")));
   // Other resources are the containers' alone.
-  EXPECT_THAT(Requests(containers, {List({{"example.com/gpu", "9"}}), {}}),
+  EXPECT_THAT(Requests(containers, {AmountsOf({{"example.com/gpu", "9"}}), {}}),
               ElementsAre(Pair("cpu", "1"), Pair("example.com/gpu", "1")));
 }
 
 TEST(PodTotalTest, OverheadComesOnTopOfRequestsAndOfLimitsThatAreThere) {
   const std::vector<ContainerRequirements> containers = {
       Asking(Role::kContainer, {{"cpu", "1"}}, {{"memory", "1Gi"}})};
-  const ResourceList overhead = List({{"cpu", "250m"}, {"memory", "120Mi"}});
+  const ResourceList overhead = AmountsOf({{"cpu", "250m"}, {"memory", "120Mi"}});
   EXPECT_THAT(Requests(containers, {}, overhead),
               ElementsAre(Pair("cpu", "1250m"), Pair("memory", "1144Mi")));
   EXPECT_THAT(Limits(containers, {}, overhead), ElementsAre(Pair("memory", "1144Mi")));

@@ -10,7 +10,7 @@ namespace {
 using linux::CgroupSettings;
 using resources::CpuSet;
 
-NodeShare Share(const char* cpus, const char* nodes, bool is_whole = false) {
+NodeShare ShareOf(const char* cpus, const char* nodes, bool is_whole = false) {
   return {
       .cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = is_whole};
 }
@@ -18,12 +18,12 @@ NodeShare Share(const char* cpus, const char* nodes, bool is_whole = false) {
 // Before anything has gone.
 absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside,
                              bool is_new = true) {
-  return Confine(asked, Share("2-5", "0"), NodeShare(), outside, is_new);
+  return Confine(asked, ShareOf("2-5", "0"), NodeShare(), outside, is_new);
 }
 
 // CPUs 6-7 and node 1 were in the share once.
 absl::StatusOr<Confined> Later(const CgroupSettings& asked, OutsideShare outside) {
-  return Confine(asked, Share("2-5", "0"), Share("2-7", "0-1"), outside, /*is_new=*/true);
+  return Confine(asked, ShareOf("2-5", "0"), ShareOf("2-7", "0-1"), outside, /*is_new=*/true);
 }
 
 TEST(ConfineTest, WhoBringsNoCpusetGetsTheShare) {
@@ -95,8 +95,8 @@ TEST(ConfineTest, AListThatCannotBeReadIsRefused) {
 
 TEST(ConfineTest, TheWholeNodeConfinesNobody) {
   for (const CgroupSettings& asked : {CgroupSettings{}, CgroupSettings{.cpuset_cpus = "0-900"}}) {
-    const auto confined = Confine(asked, Share("0-3", "0", /*is_whole=*/true), Share("0-3", "0"),
-                                  OutsideShare::kRefuse, true);
+    const auto confined = Confine(asked, ShareOf("0-3", "0", /*is_whole=*/true),
+                                  ShareOf("0-3", "0"), OutsideShare::kRefuse, true);
     ASSERT_TRUE(confined.ok()) << confined.status();
     EXPECT_EQ(confined->settings, asked);
   }
@@ -125,7 +125,7 @@ TEST(ConfineTest, WhereAllOfItWentAllOfTheShareIsGiven) {
 
 TEST(ConfineTest, OfAWholeNodeWhatWentIsClipped) {
   const auto now = [](const CgroupSettings& asked) {
-    return *Confine(asked, Share("0-2", "0", /*is_whole=*/true), Share("0-3", "0-1"),
+    return *Confine(asked, ShareOf("0-2", "0", /*is_whole=*/true), ShareOf("0-3", "0-1"),
                     OutsideShare::kRefuse, /*is_new=*/true);
   };
   EXPECT_EQ(now({.cpuset_cpus = "1-3"}).settings, (CgroupSettings{.cpuset_cpus = "1-2"}));
@@ -136,24 +136,25 @@ TEST(ConfineTest, OfAWholeNodeWhatWentIsClipped) {
 }
 
 TEST(FollowTest, WhoBroughtNoCpusetGoesWhereTheShareGoes) {
-  EXPECT_EQ(Follow({.cpu_shares = 5}, Share("2-5", "0")).settings,
+  EXPECT_EQ(Follow({.cpu_shares = 5}, ShareOf("2-5", "0")).settings,
             (CgroupSettings{.cpuset_cpus = "2-5", .cpuset_mems = "0"}));
-  EXPECT_EQ(Follow({}, Share("0-7", "0-1", /*is_whole=*/true)).settings,
+  EXPECT_EQ(Follow({}, ShareOf("0-7", "0-1", /*is_whole=*/true)).settings,
             (CgroupSettings{.cpuset_cpus = "", .cpuset_mems = ""}));
 }
 
 TEST(FollowTest, WhatIsLeftOfWhatWasAskedFor) {
-  const Confined confined = Follow({.cpuset_cpus = "1-3", .cpuset_mems = "0-1"}, Share("2-5", "0"));
+  const Confined confined =
+      Follow({.cpuset_cpus = "1-3", .cpuset_mems = "0-1"}, ShareOf("2-5", "0"));
   EXPECT_EQ(confined.settings, (CgroupSettings{.cpuset_cpus = "2-3", .cpuset_mems = "0"}));
   EXPECT_EQ(confined.lost, "CPUs 1 and memory nodes 1");
   // Back again.
-  EXPECT_EQ(Follow({.cpuset_cpus = "1-3"}, Share("0-7", "0", true)).settings,
+  EXPECT_EQ(Follow({.cpuset_cpus = "1-3"}, ShareOf("0-7", "0", true)).settings,
             (CgroupSettings{.cpuset_cpus = "1-3", .cpuset_mems = ""}));
 }
 
 TEST(FollowTest, WhereNothingIsLeftAllOfTheShare) {
   for (const bool is_whole : {false, true}) {
-    const Confined confined = Follow({.cpuset_cpus = "7"}, Share("2-5", "0", is_whole));
+    const Confined confined = Follow({.cpuset_cpus = "7"}, ShareOf("2-5", "0", is_whole));
     EXPECT_EQ(*confined.settings.cpuset_cpus, "2-5");
     EXPECT_EQ(confined.lost, "CPUs 7");
   }

@@ -8,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-AnnouncedContainer Announced() {
+AnnouncedContainer AnnouncedPod() {
   AnnouncedContainer web = {.name = "web", .type = AnnouncedContainer::Type::kContainer};
   web.kubernetes_resources = {.requests = {{"cpu", "500m"}}, .limits = {{"memory", "1Gi"}}};
   web.mounts = {{.container_path = "/data", .host_path = "/srv", .readonly = true},
@@ -27,13 +27,13 @@ ContainerSpec Made() {
 }
 
 TEST(PodDifferencesTest, TheSameByValueIsNoDifference) {
-  EXPECT_THAT(DifferencesOf(Made(), Announced()), IsEmpty());
+  EXPECT_THAT(DifferencesOf(Made(), AnnouncedPod()), IsEmpty());
 }
 
 TEST(PodDifferencesTest, AClientThatSendsNoResourcesDiffersInNone) {
   ContainerSpec made = Made();
   made.kubernetes_resources = {};
-  EXPECT_THAT(DifferencesOf(made, Announced()), IsEmpty());
+  EXPECT_THAT(DifferencesOf(made, AnnouncedPod()), IsEmpty());
 }
 
 TEST(PodDifferencesTest, EachIsNamedWithBothValues) {
@@ -42,7 +42,7 @@ TEST(PodDifferencesTest, EachIsNamedWithBothValues) {
   made.mounts[0].readonly = false;
   made.mounts[1].container_path = "/other";
   made.devices[0] = {"/dev/kvm", "/dev/kvm", "r"};
-  EXPECT_THAT(DifferencesOf(made, Announced()),
+  EXPECT_THAT(DifferencesOf(made, AnnouncedPod()),
               ElementsAre("request of cpu is 1, announced was 500m",
                           "request of memory was announced and is not there",
                           "request of example.com/gpu was not announced",
@@ -67,18 +67,18 @@ TEST(PodDifferencesTest, WhomNobodyAnnouncedDiffersByWhatItAdds) {
 TEST(PodDifferencesTest, ADeviceIsTheHostsAndWhatMayBeDoneWithIt) {
   ContainerSpec made = Made();
   made.devices[0].host_path = "/dev/kvm";
-  EXPECT_THAT(DifferencesOf(made, Announced()),
+  EXPECT_THAT(DifferencesOf(made, AnnouncedPod()),
               ElementsAre("device at /dev/fuse is /dev/kvm (rw), announced was /dev/fuse (rw)"));
   made.devices = {{"/dev/fuse", "/dev/fuse", "rwm"}};
-  EXPECT_THAT(DifferencesOf(made, Announced()),
+  EXPECT_THAT(DifferencesOf(made, AnnouncedPod()),
               ElementsAre("device at /dev/fuse is /dev/fuse (mrw), announced was /dev/fuse (rw)"));
   made.devices = {{"/dev//fuse", "/dev/fuse/", "wr"}};
-  EXPECT_THAT(DifferencesOf(made, Announced()), IsEmpty());
+  EXPECT_THAT(DifferencesOf(made, AnnouncedPod()), IsEmpty());
 }
 
 // By hand, in an annotation.
 TEST(PodDifferencesTest, WhatIsAsUsualOfADeviceMayBeLeftOut) {
-  AnnouncedContainer announced = Announced();
+  AnnouncedContainer announced = AnnouncedPod();
   announced.devices = {{.container_path = "/dev/fuse"}};
   EXPECT_THAT(DifferencesOf(Made(), announced), IsEmpty());
   ContainerSpec made = Made();
@@ -88,7 +88,7 @@ TEST(PodDifferencesTest, WhatIsAsUsualOfADeviceMayBeLeftOut) {
 }
 
 TEST(PodDifferencesTest, AnImageIsNoPathOfTheHost) {
-  AnnouncedContainer announced = Announced();
+  AnnouncedContainer announced = AnnouncedPod();
   announced.mounts = {{.container_path = "/data", .image = "registry.test/data:1"}};
   ContainerSpec made = Made();
   made.mounts = {{.container_path = "/data", .readonly = true, .image = "sha256:1"}};
@@ -100,18 +100,18 @@ TEST(PodDifferencesTest, AnImageIsNoPathOfTheHost) {
 
 TEST(PodDifferencesTest, ExpectedIsWhatThePodAnnouncedOrALaterUpdate) {
   SandboxSpec pod;
-  pod.pod_resources.containers = {Announced()};
-  EXPECT_EQ(ExpectedOf(pod, "web", nullptr), Announced());
+  pod.pod_resources.containers = {AnnouncedPod()};
+  EXPECT_EQ(ExpectedOf(pod, "web", nullptr), AnnouncedPod());
   EXPECT_EQ(ExpectedOf(pod, "debug", nullptr), AnnouncedContainer());
   ContainerSpec last = {.name = "web"};
   last.kubernetes_resources.limits["cpu"] = "4";
   last.said = {.made = 1, .resources = 1};
-  EXPECT_EQ(ExpectedOf(pod, "web", &last), Announced()) << "it was made with other resources";
+  EXPECT_EQ(ExpectedOf(pod, "web", &last), AnnouncedPod()) << "it was made with other resources";
   last.said.resources = 2;
   EXPECT_EQ(ExpectedOf(pod, "web", &last).kubernetes_resources, last.kubernetes_resources);
-  EXPECT_EQ(ExpectedOf(pod, "web", &last).devices, Announced().devices);
+  EXPECT_EQ(ExpectedOf(pod, "web", &last).devices, AnnouncedPod().devices);
   pod.announced["web"].resources = 3;
-  EXPECT_EQ(ExpectedOf(pod, "web", &last), Announced());
+  EXPECT_EQ(ExpectedOf(pod, "web", &last), AnnouncedPod());
   // Of an earlier build: it may have been updated.
   pod.announced.clear();
   last.said = {};

@@ -8,7 +8,7 @@ namespace {
 
 using resources::CpuSet;
 
-NodeShare Share(const char* cpus, const char* nodes) {
+NodeShare ToldShareOf(const char* cpus, const char* nodes) {
   return {.cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = false};
 }
 
@@ -17,8 +17,8 @@ TEST(ToldShareTest, IsTheSumOfAllSharesOverDaemonsUntilAReboot) {
   ToldShare first;
   first.Load(run.root(), "boot-1");
   EXPECT_TRUE(first.sum().cpus.Empty());
-  ASSERT_TRUE(first.Add(Share("0-3", "0")).ok());
-  ASSERT_TRUE(first.Add(Share("2-5", "1")).ok());
+  ASSERT_TRUE(first.Add(ToldShareOf("0-3", "0")).ok());
+  ASSERT_TRUE(first.Add(ToldShareOf("2-5", "1")).ok());
   EXPECT_EQ(first.sum().cpus.ToString(), "0-5");
   ToldShare next;
   next.Load(run.root(), "boot-1");
@@ -34,7 +34,7 @@ TEST(ToldShareTest, WhatCannotBeKeptIsKnownAllTheSame) {
   ToldShare told;
   told.Load(run.root(), "boot");
   ASSERT_TRUE(run.root().MakeDirs("told-share/in-the-way").ok());
-  EXPECT_FALSE(told.Add(Share("0-3", "0")).ok());
+  EXPECT_FALSE(told.Add(ToldShareOf("0-3", "0")).ok());
   EXPECT_EQ(told.sum().cpus.ToString(), "0-3");
 }
 
@@ -45,11 +45,11 @@ TEST(ToldShareTest, WhatCouldNotBeKeptIsTriedAgain) {
   told.Load(run.root(), "boot");
   EXPECT_TRUE(told.Retry().ok()) << "nothing to be stored";
   ASSERT_TRUE(run.root().MakeDirs("told-share/in-the-way").ok());
-  EXPECT_FALSE(told.Add(Share("0-3", "0")).ok());
+  EXPECT_FALSE(told.Add(ToldShareOf("0-3", "0")).ok());
   EXPECT_FALSE(told.Retry().ok());
   ASSERT_TRUE(run.root().RemoveTree("told-share").ok());
   // Nothing new is in it.
-  EXPECT_TRUE(told.Add(Share("0-2", "0")).ok());
+  EXPECT_TRUE(told.Add(ToldShareOf("0-2", "0")).ok());
   ToldShare next;
   next.Load(run.root(), "boot");
   EXPECT_EQ(next.sum().cpus.ToString(), "0-3");
@@ -59,12 +59,12 @@ TEST(ToldShareTest, WhatStandsInForAnotherIsInForceAndNotTold) {
   TestDir run;
   ToldShare told;
   told.Load(run.root(), "boot");
-  NodeShare stand_in = Share("0-3", "0");
+  NodeShare stand_in = ToldShareOf("0-3", "0");
   stand_in.is_told = false;
   ASSERT_TRUE(told.Add(stand_in).ok());
   EXPECT_TRUE(told.sum().cpus.Empty());
   EXPECT_EQ(told.in_force().cpus.ToString(), "0-3");
-  ASSERT_TRUE(told.Add(Share("1", "0")).ok());
+  ASSERT_TRUE(told.Add(ToldShareOf("1", "0")).ok());
   EXPECT_EQ(told.sum().cpus.ToString(), "1");
   ToldShare next;
   next.Load(run.root(), "boot");

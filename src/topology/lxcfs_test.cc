@@ -16,7 +16,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr uint64_t kGib = uint64_t{1} << 30;
+constexpr uint64_t kGibibyte = uint64_t{1} << 30;
 
 class LxcfsTest : public ::testing::Test {
  protected:
@@ -55,8 +55,8 @@ TEST_F(LxcfsTest, FeaturesAreThoseThatAllHave) {
 // What the container may have at most is told, in the proportion in which the nodes have it.
 TEST_F(LxcfsTest, MemoryIsTheContainersLimit) {
   const Machine machine = ReadMachine(files_);
-  EXPECT_EQ(machine.nodes.at(0).memory_bytes, 1 * kGib);
-  EXPECT_EQ(machine.nodes.at(1).memory_bytes, 3 * kGib);
+  EXPECT_EQ(machine.nodes.at(0).memory_bytes, 1 * kGibibyte);
+  EXPECT_EQ(machine.nodes.at(1).memory_bytes, 3 * kGibibyte);
   EXPECT_THAT(machine.missing, Contains(AllOf(HasSubstr("LXCFS"), HasSubstr("4.0Gi"))));
   EXPECT_THAT(machine.missing, Not(Contains(HasSubstr("added after boot"))));
 }
@@ -65,7 +65,7 @@ TEST_F(LxcfsTest, MemoryIsTheContainersLimit) {
 TEST_F(LxcfsTest, WithoutALimitNodesHaveTheirs) {
   files_.PutMemTotal(16 << 20);
   const Machine machine = ReadMachine(files_);
-  EXPECT_EQ(machine.nodes.at(1).memory_bytes, 12 * kGib);
+  EXPECT_EQ(machine.nodes.at(1).memory_bytes, 12 * kGibibyte);
   EXPECT_THAT(machine.missing, Not(Contains(HasSubstr("MemTotal"))));
 }
 

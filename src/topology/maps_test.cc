@@ -23,7 +23,7 @@ absl::StatusOr<MachineMaps> MapsOf(const std::string& yaml) {
   EXPECT_TRUE(tree.ok()) << tree.status();
   return MakeMaps(*tree);
 }
-std::string Why(const std::string& yaml) {
+std::string WhyNoMap(const std::string& yaml) {
   const auto maps = MapsOf(yaml);
   EXPECT_TRUE(absl::IsInvalidArgument(maps.status())) << maps.status();
   return std::string(maps.status().message());
@@ -184,18 +184,19 @@ TEST(OthersMapsTest, OfNodesThatNameTheSameCpusTheNearestAndThenTheLowestHasThem
 }
 
 TEST(OthersMapsTest, ErrorsNameTheZone) {
-  EXPECT_THAT(Why("zones: [{name: east, type: NUMANode}]"), HasSubstr("zone \"east\" is a NUMA"));
-  EXPECT_THAT(Why("zones: [{name: a1, type: NUMANode}, {name: b1, type: NUMANode}]"),
+  EXPECT_THAT(WhyNoMap("zones: [{name: east, type: NUMANode}]"),
+              HasSubstr("zone \"east\" is a NUMA"));
+  EXPECT_THAT(WhyNoMap("zones: [{name: a1, type: NUMANode}, {name: b1, type: NUMANode}]"),
               HasSubstr("zone \"b1\" has the same number as NUMA node \"a1\": 1"));
-  EXPECT_THAT(Why("zones: [{name: c, type: Core, attributes: {cpu-ids: 0-2}, "
-                  "resources: [{name: cpu, capacity: 2}]}]"),
+  EXPECT_THAT(WhyNoMap("zones: [{name: c, type: Core, attributes: {cpu-ids: 0-2}, "
+                       "resources: [{name: cpu, capacity: 2}]}]"),
               HasSubstr("zone \"c\" has 2 of resource \"cpu\" and CPUs 0-2"));
-  EXPECT_THAT(Why("zones: [{name: n0, type: NUMANode}, {name: n1, type: NUMANode}, "
-                  "{name: c, type: Core, attributes: {cpu-ids: 0}}]"),
+  EXPECT_THAT(WhyNoMap("zones: [{name: n0, type: NUMANode}, {name: n1, type: NUMANode}, "
+                       "{name: c, type: Core, attributes: {cpu-ids: 0}}]"),
               HasSubstr("zone \"c\" has CPUs, and is in no NUMANode zone"));
-  EXPECT_THAT(Why("zones: [{name: z, resources: [{name: hugepages-big, capacity: 1}]}]"),
+  EXPECT_THAT(WhyNoMap("zones: [{name: z, resources: [{name: hugepages-big, capacity: 1}]}]"),
               HasSubstr("zone \"z\" has resource \"hugepages-big\""));
-  EXPECT_THAT(Why("zones: [{name: z, resources: [{name: hugepages-2Mi, capacity: 3Mi}]}]"),
+  EXPECT_THAT(WhyNoMap("zones: [{name: z, resources: [{name: hugepages-2Mi, capacity: 3Mi}]}]"),
               HasSubstr("zone \"z\" has 3Mi of resource \"hugepages-2Mi\""));
 }
 

@@ -15,7 +15,7 @@ absl::Status Read(const std::string& text, NodeResourcesConfig* out) {
   ReadNodeResources(reader, YAML::Load(text), "nodeResources", out);
   return reader.status();
 }
-std::string Why(const std::string& text) {
+std::string WhyNoPartition(const std::string& text) {
   NodeResourcesConfig config;
   return std::string(Read(text, &config).message());
 }
@@ -76,30 +76,41 @@ TEST(PartitionConfigTest, ACpuMayBeANumber) {
 }
 
 TEST(PartitionConfigTest, SaysWhatIsWrong) {
-  EXPECT_THAT(Why("cpus: {list: 1-}"), HasSubstr("a.yaml:1:14: nodeResources.cpus.list: "));
-  EXPECT_THAT(Why("cpus: {list: ''}"), HasSubstr("expected CPUs, as in 2-7,10"));
-  EXPECT_THAT(Why("cpus: {list: 1, count: 2}"), HasSubstr("expected one of list, count"));
-  EXPECT_THAT(Why("cpus: {count: 0}"), HasSubstr("nodeResources.cpus.count"));
-  EXPECT_THAT(Why("cpus: {cores: 1}"), HasSubstr("cores"));
-  EXPECT_THAT(Why("memory: {numa-0: 101%}"), HasSubstr("from 0% to 100%"));
-  EXPECT_THAT(Why("memory: {numa-0: lots}"), HasSubstr("\"lots\": expected a quantity (16Gi)"));
-  EXPECT_THAT(Why("memory: {numa-0: -1Gi}"), HasSubstr("expected a quantity"));
-  EXPECT_THAT(Why("swap: {root: 1Gi}"), HasSubstr("nodeResources.swap: swap can't be divided"));
-  EXPECT_THAT(Why("memory: 5Gi"), HasSubstr("nodeResources.memory: expected a mapping"));
-  EXPECT_THAT(Why("memory: {numa-0: 1Gi, numa-0: 2Gi}"), HasSubstr("is there twice"));
-  EXPECT_THAT(Why("show: {hide: [Machine]}"), HasSubstr("\"Machine\": expected Package, NUMANode"));
-  EXPECT_THAT(Why("show: {attributes: {root: {boot-id: x}}}"), HasSubstr("boot-id can't be set"));
-  EXPECT_THAT(Why("show: {attributes: {numa-0: {id: x}}}"), HasSubstr("id can't be set"));
-  EXPECT_THAT(Why("source: {file: /t, ids: mine}"), HasSubstr("nodeResources.source.ids"));
-  EXPECT_THAT(Why("outsidePartition: warn"), HasSubstr("outsidePartition"));
-  EXPECT_THAT(Why("pollInterval: 1ms"),
+  EXPECT_THAT(WhyNoPartition("cpus: {list: 1-}"),
+              HasSubstr("a.yaml:1:14: nodeResources.cpus.list: "));
+  EXPECT_THAT(WhyNoPartition("cpus: {list: ''}"), HasSubstr("expected CPUs, as in 2-7,10"));
+  EXPECT_THAT(WhyNoPartition("cpus: {list: 1, count: 2}"),
+              HasSubstr("expected one of list, count"));
+  EXPECT_THAT(WhyNoPartition("cpus: {count: 0}"), HasSubstr("nodeResources.cpus.count"));
+  EXPECT_THAT(WhyNoPartition("cpus: {cores: 1}"), HasSubstr("cores"));
+  EXPECT_THAT(WhyNoPartition("memory: {numa-0: 101%}"), HasSubstr("from 0% to 100%"));
+  EXPECT_THAT(WhyNoPartition("memory: {numa-0: lots}"),
+              HasSubstr("\"lots\": expected a quantity (16Gi)"));
+  EXPECT_THAT(WhyNoPartition("memory: {numa-0: -1Gi}"), HasSubstr("expected a quantity"));
+  EXPECT_THAT(WhyNoPartition("swap: {root: 1Gi}"),
+              HasSubstr("nodeResources.swap: swap can't be divided"));
+  EXPECT_THAT(WhyNoPartition("memory: 5Gi"), HasSubstr("nodeResources.memory: expected a mapping"));
+  EXPECT_THAT(WhyNoPartition("memory: {numa-0: 1Gi, numa-0: 2Gi}"), HasSubstr("is there twice"));
+  EXPECT_THAT(WhyNoPartition("show: {hide: [Machine]}"),
+              HasSubstr("\"Machine\": expected Package, NUMANode"));
+  EXPECT_THAT(WhyNoPartition("show: {attributes: {root: {boot-id: x}}}"),
+              HasSubstr("boot-id can't be set"));
+  EXPECT_THAT(WhyNoPartition("show: {attributes: {numa-0: {id: x}}}"),
+              HasSubstr("id can't be set"));
+  EXPECT_THAT(WhyNoPartition("source: {file: /t, ids: mine}"),
+              HasSubstr("nodeResources.source.ids"));
+  EXPECT_THAT(WhyNoPartition("outsidePartition: warn"), HasSubstr("outsidePartition"));
+  EXPECT_THAT(WhyNoPartition("pollInterval: 1ms"),
               HasSubstr("expected a duration from 100ms to 1h, with its unit, as in 5s"));
-  EXPECT_THAT(Why("source: hwloc"), HasSubstr("nodeResources.source: expected kernel, or"));
-  EXPECT_THAT(Why("source: {file: t.yaml}"), HasSubstr("expected the absolute path of a file"));
-  EXPECT_THAT(Why("source: {file: /t, provider: {}}"), HasSubstr("not both"));
-  EXPECT_THAT(Why("source: {provider: {hold: ages}}"), HasSubstr("a duration from 0 to 1000h"));
-  EXPECT_THAT(Why("source: {url: /t}"), HasSubstr("url"));
-  EXPECT_THAT(Why("partition: {}"), HasSubstr("partition"));
+  EXPECT_THAT(WhyNoPartition("source: hwloc"),
+              HasSubstr("nodeResources.source: expected kernel, or"));
+  EXPECT_THAT(WhyNoPartition("source: {file: t.yaml}"),
+              HasSubstr("expected the absolute path of a file"));
+  EXPECT_THAT(WhyNoPartition("source: {file: /t, provider: {}}"), HasSubstr("not both"));
+  EXPECT_THAT(WhyNoPartition("source: {provider: {hold: ages}}"),
+              HasSubstr("a duration from 0 to 1000h"));
+  EXPECT_THAT(WhyNoPartition("source: {url: /t}"), HasSubstr("url"));
+  EXPECT_THAT(WhyNoPartition("partition: {}"), HasSubstr("partition"));
 }
 
 }  // namespace

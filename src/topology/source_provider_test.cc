@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Topology OneZone(const std::string& name, const std::string& cpus = "0") {
+Topology PushedZone(const std::string& name, const std::string& cpus = "0") {
   return {{Zone{.name = name, .type = kCore, .attributes = {{kCpuIds, cpus}}}}};
 }
 
@@ -41,7 +41,7 @@ TEST_F(SourceProviderTest, TheKernelsIsUsedUntilOneIsPushed) {
   auto session = source_->Connect("p");
   ASSERT_TRUE(session.ok());
   EXPECT_EQ(Seen(), "kernel");
-  ASSERT_TRUE((*session)->Push(OneZone("a")).ok());
+  ASSERT_TRUE((*session)->Push(PushedZone("a")).ok());
   EXPECT_TRUE(source_->Heard());
   EXPECT_FALSE(source_->Heard());
   EXPECT_EQ(Seen(), "a");
@@ -51,9 +51,9 @@ TEST_F(SourceProviderTest, ABadOneIsRefusedAndTheLastStays) {
   Make(absl::Hours(1));
   EXPECT_EQ(Seen(), "kernel");
   const auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   static_cast<void>(source_->Heard());
-  const absl::Status foreign = session->Push(OneZone("b", "7"));
+  const absl::Status foreign = session->Push(PushedZone("b", "7"));
   EXPECT_TRUE(absl::IsFailedPrecondition(foreign));
   EXPECT_THAT(foreign.message(), HasSubstr("zone \"b\" has CPUs 7"));
   EXPECT_TRUE(absl::IsInvalidArgument(session->Push({})));
@@ -81,10 +81,10 @@ TEST_F(SourceProviderTest, WhatProvidersDoIsTold) {
   EXPECT_THAT(told, ElementsAre("topology provider \"p\" has come"));
   EXPECT_FALSE(source_->Connect("q").ok());
   EXPECT_EQ(told.back(), "topology provider \"q\" is refused: there is one already, \"p\"");
-  EXPECT_FALSE(session->Push(OneZone("a", "7")).ok());
+  EXPECT_FALSE(session->Push(PushedZone("a", "7")).ok());
   EXPECT_THAT(told.back(),
               HasSubstr("topology provider \"p\" has its topology refused: zone \"a\" has CPUs 7"));
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   EXPECT_EQ(told.size(), 3u) << "a topology that is taken is told as what is pods'";
   session.reset();
   EXPECT_EQ(told.back(), "topology provider \"p\" has gone");
@@ -98,7 +98,7 @@ TEST_F(SourceProviderTest, WhatProvidersDoIsTold) {
 TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {
   Make(absl::Hours(1));
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   session.reset();
   EXPECT_TRUE(source_->Heard());
   EXPECT_EQ(Seen(), "a");
@@ -108,7 +108,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {
   // The next one's own ends the wait; its being there doesn't.
   session = *source_->Connect("q");
   EXPECT_LT(source_->Look(machine_).again, absl::InfiniteFuture());
-  ASSERT_TRUE(session->Push(OneZone("b")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("b")).ok());
   EXPECT_EQ(source_->Look(machine_).again, absl::InfiniteFuture());
   EXPECT_EQ(source_->Look(machine_).trouble, "");
   EXPECT_EQ(Seen(), "b");
@@ -117,7 +117,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {
 TEST_F(SourceProviderTest, ThenTheKernelsIsBack) {
   Make(absl::ZeroDuration());
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   EXPECT_EQ(Seen(), "a");
   session.reset();
   EXPECT_EQ(Seen(), "kernel");
@@ -126,7 +126,7 @@ TEST_F(SourceProviderTest, ThenTheKernelsIsBack) {
 TEST_F(SourceProviderTest, ItIsHeldAgainstTheMachineAtEachLook) {
   Make(absl::Hours(1));
   const auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a", "1")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a", "1")).ok());
   EXPECT_EQ(Seen(), "a");
   machine_ = *ReadHwlocSynthetic("core:1 pu:1");
   EXPECT_THAT(Seen(), HasSubstr("topology provider \"p\": zone \"a\" has CPUs 1"));
@@ -136,7 +136,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
   MakeAnew(absl::Hours(1));
   EXPECT_EQ(Seen(), "kernel");
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   // Killed: nobody has seen the provider go.
   MakeAnew(absl::Hours(1));
   EXPECT_EQ(Seen(), "a");
@@ -145,7 +145,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
   EXPECT_THAT(source_->Look(machine_).trouble, HasSubstr("topology provider \"p\" is gone"));
   // It is back and has another; then both end, the provider first.
   session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("b")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("b")).ok());
   EXPECT_FALSE(source_->ForgetKept()) << "it is this daemon's";
   session.reset();
   MakeAnew(absl::Hours(1));
@@ -159,7 +159,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
 TEST_F(SourceProviderTest, ARestartDoesNotMakeItsTimeLonger) {
   MakeAnew(absl::Hours(1));
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   session.reset();
   const absl::Time until = source_->Look(machine_).again;
   MakeAnew(absl::Hours(1));
@@ -173,7 +173,7 @@ TEST_F(SourceProviderTest, ARestartDoesNotMakeItsTimeLonger) {
 TEST_F(SourceProviderTest, WhatWasKeptAndDoesNotFitIsForgotten) {
   MakeAnew(absl::Hours(1));
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a", "1")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a", "1")).ok());
   const Machine larger = machine_;
   machine_ = *ReadHwlocSynthetic("core:1 pu:1");
   MakeAnew(absl::Hours(1));
@@ -186,7 +186,7 @@ TEST_F(SourceProviderTest, WhatWasKeptAndDoesNotFitIsForgotten) {
 TEST_F(SourceProviderTest, WhatWasKeptMayBeUnwanted) {
   MakeAnew(absl::Hours(1));
   auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   MakeAnew(absl::Hours(1));
   EXPECT_TRUE(source_->ForgetKept());
   EXPECT_FALSE(source_->ForgetKept());
@@ -197,7 +197,7 @@ TEST_F(SourceProviderTest, WhatCannotBeKeptIsTold) {
   MakeAnew(absl::Hours(1));
   ASSERT_TRUE(dir_.root().MakeDirs("provider-topology/full").ok());
   const auto session = *source_->Connect("p");
-  ASSERT_TRUE(session->Push(OneZone("a")).ok());
+  ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   EXPECT_EQ(Seen(), "a");
   EXPECT_THAT(source_->Look(machine_).trouble, HasSubstr("will not outlive the daemon"));
 }

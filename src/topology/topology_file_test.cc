@@ -12,7 +12,7 @@ namespace {
 using resources::CpuSet;
 using ::testing::HasSubstr;
 
-std::string Why(absl::string_view text) {
+std::string WhyNoFile(absl::string_view text) {
   const auto topology = ParseTopology(text, "t.yaml");
   EXPECT_TRUE(absl::IsInvalidArgument(topology.status())) << topology.status();
   return std::string(topology.status().message());
@@ -68,9 +68,9 @@ TEST(TopologyFileTest, ReadsWhatTheCommandPrints) {
                                       "t.json");
   ASSERT_TRUE(topology.ok()) << topology.status();
   EXPECT_EQ(topology->zones[0].resources[0].capacity.text(), "1");
-  EXPECT_THAT(Why("zones: [{name: a, resources: [{name: cpu, capacity: {text: 1}}]}]"),
+  EXPECT_THAT(WhyNoFile("zones: [{name: a, resources: [{name: cpu, capacity: {text: 1}}]}]"),
               HasSubstr("resources[0].capacity"));
-  EXPECT_THAT(Why("zones: [{name: a, resources: [{name: cpu, capacity: {}}]}]"),
+  EXPECT_THAT(WhyNoFile("zones: [{name: a, resources: [{name: cpu, capacity: {}}]}]"),
               HasSubstr("string: is missing"));
 }
 
@@ -101,20 +101,22 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
 }
 
 TEST(TopologyFileTest, SaysWhereAndWhat) {
-  EXPECT_THAT(Why("zones:\n- type: Core\n"),
+  EXPECT_THAT(WhyNoFile("zones:\n- type: Core\n"),
               HasSubstr("t.yaml:2:3: zones[0]: \"name\" is missing"));
-  EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu, capacity: many}]\n"),
+  EXPECT_THAT(WhyNoFile("zones:\n- name: a\n  resources: [{name: cpu, capacity: many}]\n"),
               HasSubstr("t.yaml:3:"));
-  EXPECT_THAT(Why("zones:\n- name: a\n  resources: [{name: cpu}]\n"),
+  EXPECT_THAT(WhyNoFile("zones:\n- name: a\n  resources: [{name: cpu}]\n"),
               HasSubstr("capacity: is missing"));
-  EXPECT_THAT(Why("zones:\n- name: a\n  costs: [{name: b, value: -1}]\n"), HasSubstr("value"));
-  EXPECT_THAT(Why("zones:\n- name: a\n  attributes: {cpu-ids: 1, cpu-ids: 2}\n"),
+  EXPECT_THAT(WhyNoFile("zones:\n- name: a\n  costs: [{name: b, value: -1}]\n"),
+              HasSubstr("value"));
+  EXPECT_THAT(WhyNoFile("zones:\n- name: a\n  attributes: {cpu-ids: 1, cpu-ids: 2}\n"),
               HasSubstr("twice"));
-  EXPECT_THAT(Why("zones:\n- {name: a, color: red}\n"), HasSubstr("color"));
-  EXPECT_THAT(Why("{}"), HasSubstr("zones: is missing"));
-  EXPECT_THAT(Why(""), HasSubstr("t.yaml"));
-  EXPECT_THAT(Why("a: ["), HasSubstr("not valid YAML"));
-  EXPECT_THAT(Why("zones: []\n---\nzones: []\n"), HasSubstr("expected one document, found 2"));
+  EXPECT_THAT(WhyNoFile("zones:\n- {name: a, color: red}\n"), HasSubstr("color"));
+  EXPECT_THAT(WhyNoFile("{}"), HasSubstr("zones: is missing"));
+  EXPECT_THAT(WhyNoFile(""), HasSubstr("t.yaml"));
+  EXPECT_THAT(WhyNoFile("a: ["), HasSubstr("not valid YAML"));
+  EXPECT_THAT(WhyNoFile("zones: []\n---\nzones: []\n"),
+              HasSubstr("expected one document, found 2"));
 }
 
 }  // namespace

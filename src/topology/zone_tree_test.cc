@@ -12,7 +12,7 @@ using resources::Quantity;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Zone Of(const std::string& name, const std::string& parent, const std::string& cpus = "") {
+Zone TreeOf(const std::string& name, const std::string& parent, const std::string& cpus = "") {
   Zone zone = {.name = name, .type = "t", .parent = parent};
   if (!cpus.empty()) zone.attributes[kCpuIds] = cpus;
   return zone;
@@ -24,7 +24,8 @@ std::string Why(Topology topology) {
 }
 
 TEST(ZoneTreeTest, KnowsParentsChildrenAndCpus) {
-  Topology topology = {{Of("root", ""), Of("p", "root"), Of("a", "p", "0-1"), Of("b", "p", "2")}};
+  Topology topology = {
+      {TreeOf("root", ""), TreeOf("p", "root"), TreeOf("a", "p", "0-1"), TreeOf("b", "p", "2")}};
   topology.zones[1].type = kPackage;
   const auto tree = ZoneTree::Build(topology);
   ASSERT_TRUE(tree.ok()) << tree.status();
@@ -43,16 +44,16 @@ TEST(ZoneTreeTest, KnowsParentsChildrenAndCpus) {
 
 // The proposal's own example has no zone "root".
 TEST(ZoneTreeTest, TheRootNeedsNoZone) {
-  const auto tree =
-      ZoneTree::Build({{Of("socket-1", "root"), Of("core-1", "socket-1"), Of("x", "")}});
+  const auto tree = ZoneTree::Build(
+      {{TreeOf("socket-1", "root"), TreeOf("core-1", "socket-1"), TreeOf("x", "")}});
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->Parent(0), std::nullopt);
   EXPECT_EQ(tree->Parent(2), std::nullopt);
 }
 
 TEST(ZoneTreeTest, AnOuterZoneMayNameTheCpusOfInnerOnes) {
-  for (const auto& zones : {std::vector{Of("p", "", "0-3"), Of("c", "p", "0-1")},
-                            std::vector{Of("c", "p", "0-1"), Of("p", "", "0-3")}}) {
+  for (const auto& zones : {std::vector{TreeOf("p", "", "0-3"), TreeOf("c", "p", "0-1")},
+                            std::vector{TreeOf("c", "p", "0-1"), TreeOf("p", "", "0-3")}}) {
     const auto tree = ZoneTree::Build({zones});
     ASSERT_TRUE(tree.ok()) << tree.status();
     EXPECT_EQ(tree->Cpus().ToString(), "0-3");
@@ -60,31 +61,32 @@ TEST(ZoneTreeTest, AnOuterZoneMayNameTheCpusOfInnerOnes) {
 }
 
 TEST(ZoneTreeTest, RefusesWhatIsNoTree) {
-  EXPECT_EQ(Why({{Of("", "")}}), "zone number 1 has no name");
-  EXPECT_EQ(Why({{Of("a", ""), Of("a", "")}}), "zone \"a\" is there twice");
-  EXPECT_EQ(Why({{Of("a", "b")}}), "zone \"a\" has parent \"b\", which is no zone");
-  EXPECT_EQ(Why({{Of("a", "a")}}), "zone \"a\" is its own parent");
-  EXPECT_EQ(Why({{Of("root", "root")}}), "zone \"root\" is its own parent");
-  EXPECT_THAT(Why({{Of("a", "b"), Of("b", "c"), Of("c", "b")}}), HasSubstr("is within itself"));
-  EXPECT_THAT(Why({{Of("root", "a"), Of("a", "")}}), HasSubstr("is within itself"));
+  EXPECT_EQ(Why({{TreeOf("", "")}}), "zone number 1 has no name");
+  EXPECT_EQ(Why({{TreeOf("a", ""), TreeOf("a", "")}}), "zone \"a\" is there twice");
+  EXPECT_EQ(Why({{TreeOf("a", "b")}}), "zone \"a\" has parent \"b\", which is no zone");
+  EXPECT_EQ(Why({{TreeOf("a", "a")}}), "zone \"a\" is its own parent");
+  EXPECT_EQ(Why({{TreeOf("root", "root")}}), "zone \"root\" is its own parent");
+  EXPECT_THAT(Why({{TreeOf("a", "b"), TreeOf("b", "c"), TreeOf("c", "b")}}),
+              HasSubstr("is within itself"));
+  EXPECT_THAT(Why({{TreeOf("root", "a"), TreeOf("a", "")}}), HasSubstr("is within itself"));
 }
 
 // What is printed in a line must not make two of it.
 TEST(ZoneTreeTest, RefusesControlCharactersInNames) {
-  EXPECT_EQ(Why({{Of("a\nb", "")}}),
+  EXPECT_EQ(Why({{TreeOf("a\nb", "")}}),
             "zone \"a\\nb\" has control characters in its name \"a\\nb\"; leave them out");
-  EXPECT_THAT(Why({{Of("\x1b[2J", "")}}), HasSubstr("its name \"\\x1b[2J\""));
-  Topology topology = {{Of("a", "")}};
+  EXPECT_THAT(Why({{TreeOf("\x1b[2J", "")}}), HasSubstr("its name \"\\x1b[2J\""));
+  Topology topology = {{TreeOf("a", "")}};
   topology.zones[0].type = "Co\tre";
   EXPECT_THAT(Why(topology), HasSubstr("its type \"Co\\tre\""));
-  topology.zones = {Of("a", "")};
+  topology.zones = {TreeOf("a", "")};
   topology.zones[0].resources = {{"c\rpu", *Quantity::Parse("1")}};
   EXPECT_THAT(Why(topology), HasSubstr("the name of resource \"c\\rpu\""));
-  topology.zones = {Of("a", "")};
+  topology.zones = {TreeOf("a", "")};
   topology.zones[0].attributes["x\n"] = "1";
   EXPECT_THAT(Why(topology), HasSubstr("the name of attribute \"x\\n\""));
   // Other languages and values of several lines are no matter.
-  topology.zones = {Of("Knoten-ä", "")};
+  topology.zones = {TreeOf("Knoten-ä", "")};
   topology.zones[0].attributes["x"] = "1\n2";
   EXPECT_TRUE(ZoneTree::Build(topology).ok());
 }
@@ -94,20 +96,21 @@ TEST(ZoneTreeTest, RefusesNothing) {
 }
 
 TEST(ZoneTreeTest, TellsAllThatIsWrong) {
-  Topology topology = {{Of("a", "b"), Of("c", "", "0"), Of("c", "", "x"), Of("d", "", "0-1")}};
+  Topology topology = {
+      {TreeOf("a", "b"), TreeOf("c", "", "0"), TreeOf("c", "", "x"), TreeOf("d", "", "0-1")}};
   topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
   std::vector<std::string> faults = {"of another time"};
   EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
   EXPECT_THAT(faults, ElementsAre("zone \"c\" is there twice", HasSubstr("less than nothing"),
                                   HasSubstr("which is no zone"), HasSubstr("\"c\" has cpu-ids"),
                                   HasSubstr("zone \"d\" has CPU 0")));
-  topology.zones.assign(1000, Of("a", ""));
+  topology.zones.assign(1000, TreeOf("a", ""));
   EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
   EXPECT_EQ(faults.size(), ZoneTree::kMaxFaults);
 }
 
 TEST(ZoneTreeTest, RefusesImpossibleResources) {
-  Topology topology = {{Of("a", "")}};
+  Topology topology = {{TreeOf("a", "")}};
   topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
   EXPECT_EQ(Why(topology), "zone \"a\" has less than nothing of resource \"cpu\": -1");
   topology.zones[0].resources = {{"cpu", Quantity()}, {"cpu", Quantity()}};
@@ -117,18 +120,19 @@ TEST(ZoneTreeTest, RefusesImpossibleResources) {
 }
 
 TEST(ZoneTreeTest, RefusesImpossibleCpus) {
-  EXPECT_THAT(Why({{Of("a", "", "0-")}}), HasSubstr("zone \"a\" has cpu-ids: "));
-  EXPECT_EQ(Why({{Of("a", "", "0-1"), Of("b", "", "1-2")}}),
+  EXPECT_THAT(Why({{TreeOf("a", "", "0-")}}), HasSubstr("zone \"a\" has cpu-ids: "));
+  EXPECT_EQ(Why({{TreeOf("a", "", "0-1"), TreeOf("b", "", "1-2")}}),
             "zone \"b\" has CPU 1, which zone \"a\" has too, and neither is within the other");
   // An ancestor that is met between two cores doesn't hide that they share one.
-  EXPECT_THAT(Why({{Of("a", "p", "0"), Of("p", "", "0"), Of("b", "p", "0")}}),
+  EXPECT_THAT(Why({{TreeOf("a", "p", "0"), TreeOf("p", "", "0"), TreeOf("b", "p", "0")}}),
               HasSubstr("zone \"b\" has CPU 0"));
 }
 
 // As CRI-O's own discovery tells it: what is near to a node is no CPU of its.
 TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
-  Topology topology = {{Of("root", ""), Of("n0", "root", "0-1"), Of("n1", "root", "0-3"),
-                        Of("c0", "root", "0"), Of("c1", "root", "1")}};
+  Topology topology = {{TreeOf("root", ""), TreeOf("n0", "root", "0-1"),
+                        TreeOf("n1", "root", "0-3"), TreeOf("c0", "root", "0"),
+                        TreeOf("c1", "root", "1")}};
   topology.zones[1].type = topology.zones[2].type = kNumaNode;
   for (size_t core : {3, 4}) {
     topology.zones[core].type = kCore;
@@ -148,7 +152,8 @@ TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
 
 // HBM and DRAM beside the same CPUs, a package beside its node.
 TEST(ZoneTreeTest, WhereNoZoneHasCpusTheyAreWhereTheyAreNamed) {
-  Topology topology = {{Of("dram-0", "", "0-1"), Of("hbm-1", "", "0-1"), Of("p", "", "0-3")}};
+  Topology topology = {
+      {TreeOf("dram-0", "", "0-1"), TreeOf("hbm-1", "", "0-1"), TreeOf("p", "", "0-3")}};
   topology.zones[0].type = topology.zones[1].type = kNumaNode;
   topology.zones[2].type = kPackage;
   const auto tree = ZoneTree::Build(topology);
@@ -157,7 +162,7 @@ TEST(ZoneTreeTest, WhereNoZoneHasCpusTheyAreWhereTheyAreNamed) {
 }
 
 TEST(ZoneTreeTest, CpusMustExist) {
-  const auto tree = ZoneTree::Build({{Of("a", "", "0-1"), Of("b", "", "4-5")}});
+  const auto tree = ZoneTree::Build({{TreeOf("a", "", "0-1"), TreeOf("b", "", "4-5")}});
   EXPECT_TRUE(CheckCpusExist(*tree, *CpuSet::Parse("0-7")).ok());
   const absl::Status lacking = CheckCpusExist(*tree, *CpuSet::Parse("0-4"));
   EXPECT_TRUE(absl::IsFailedPrecondition(lacking));
@@ -173,14 +178,14 @@ TEST(ZoneTreeTest, DeepAndManyZonesWithCpusAreRead) {
   constexpr size_t kDeep = ZoneTree::kMaxDepth - 1;
   constexpr size_t kChains = (ZoneTree::kMaxZones - 1) / kDeep;
   constexpr uint32_t kCpusEach = 8;
-  Topology topology = {{Of("root", "")}};
+  Topology topology = {{TreeOf("root", "")}};
   for (size_t chain = 0; chain < kChains; ++chain) {
     const std::string cpus =
         absl::StrCat(chain * kCpusEach, "-", chain * kCpusEach + kCpusEach - 1);
     for (size_t depth = 0; depth < kDeep; ++depth) {
       topology.zones.push_back(
-          Of(absl::StrCat("z", chain, "-", depth),
-             depth + 1 == kDeep ? "" : absl::StrCat("z", chain, "-", depth + 1), cpus));
+          TreeOf(absl::StrCat("z", chain, "-", depth),
+                 depth + 1 == kDeep ? "" : absl::StrCat("z", chain, "-", depth + 1), cpus));
     }
   }
   const auto tree = ZoneTree::Build(topology);
@@ -193,10 +198,10 @@ TEST(ZoneTreeTest, DeepAndManyZonesWithCpusAreRead) {
   }
   EXPECT_EQ(own, kChains * kCpusEach);
   while (topology.zones.size() < ZoneTree::kMaxZones) {
-    topology.zones.push_back(Of(absl::StrCat("more-", topology.zones.size()), ""));
+    topology.zones.push_back(TreeOf(absl::StrCat("more-", topology.zones.size()), ""));
   }
   EXPECT_TRUE(ZoneTree::Build(topology).ok());
-  topology.zones.push_back(Of("more", ""));
+  topology.zones.push_back(TreeOf("more", ""));
   EXPECT_THAT(Why(std::move(topology)), HasSubstr("at most 100000 are read"));
 }
 
@@ -204,15 +209,16 @@ TEST(ZoneTreeTest, DepthHasABound) {
   Topology topology;
   for (size_t i = 0; i < ZoneTree::kMaxDepth; ++i) {
     topology.zones.push_back(
-        Of(absl::StrCat("z", i), i == 0 ? "root" : absl::StrCat("z", i - 1), absl::StrCat(i)));
+        TreeOf(absl::StrCat("z", i), i == 0 ? "root" : absl::StrCat("z", i - 1), absl::StrCat(i)));
   }
   EXPECT_TRUE(ZoneTree::Build(topology).ok());
-  topology.zones.push_back(Of("low", absl::StrCat("z", ZoneTree::kMaxDepth - 1)));
+  topology.zones.push_back(TreeOf("low", absl::StrCat("z", ZoneTree::kMaxDepth - 1)));
   EXPECT_THAT(Why(topology), HasSubstr("zone \"low\" is within more than 99 others"));
 }
 
 TEST(ZoneTreeTest, KnowsWhichCpusAreAZonesOwn) {
-  const auto tree = ZoneTree::Build({{Of("p", "", "0-3"), Of("c", "p", "0-1"), Of("d", "c", "1")}});
+  const auto tree =
+      ZoneTree::Build({{TreeOf("p", "", "0-3"), TreeOf("c", "p", "0-1"), TreeOf("d", "c", "1")}});
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->OwnCpus(0).ToString(), "2-3");
   EXPECT_EQ(tree->OwnCpus(1).ToString(), "0");
