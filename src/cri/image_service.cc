@@ -3,6 +3,7 @@
 #include "cri/unary_method.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.ImageService/"
+#define PLIMSOLL_CRI_PACKAGE ::runtime::v1
 
 namespace plimsoll::cri {
 namespace {
@@ -33,3 +34,6 @@ std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* hand
 }
 
 }  // namespace plimsoll::cri
+
+#undef PLIMSOLL_CRI_PACKAGE
+#undef PLIMSOLL_CRI_SERVICE

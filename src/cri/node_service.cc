@@ -14,6 +14,7 @@
 #include "plimsoll/v1/node.grpc.pb.h"
 
 #define PLIMSOLL_CRI_SERVICE "/plimsoll.v1.NodeService/"
+#define PLIMSOLL_CRI_PACKAGE ::plimsoll::v1
 
 namespace plimsoll::cri {
 namespace {
@@ -325,3 +326,6 @@ std::unique_ptr<grpc::Service> NewNodeService(Calls* calls, NodeServiceOptions o
 }
 
 }  // namespace plimsoll::cri
+
+#undef PLIMSOLL_CRI_PACKAGE
+#undef PLIMSOLL_CRI_SERVICE

@@ -5,6 +5,7 @@
 #include "cri/unary_method.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.RuntimeService/"
+#define PLIMSOLL_CRI_PACKAGE ::runtime::v1
 
 namespace plimsoll::cri {
 namespace {
@@ -120,3 +121,6 @@ std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* 
 }
 
 }  // namespace plimsoll::cri
+
+#undef PLIMSOLL_CRI_PACKAGE
+#undef PLIMSOLL_CRI_SERVICE

@@ -1,7 +1,8 @@
 // Macros with which the service classes (*_service.cc) define their RPCs in a line each. The
 // generated base class wants one virtual function per RPC, all of the same form, which no template
 // can give. Each class has members `calls_` (Calls*) and `handlers_`; each file defines
-// PLIMSOLL_CRI_SERVICE as "/package.Service/".
+// PLIMSOLL_CRI_SERVICE as "/package.Service/" and PLIMSOLL_CRI_PACKAGE as the messages' namespace,
+// and undefines both at its end.
 #ifndef PLIMSOLL_CRI_UNARY_METHOD_H_
 #define PLIMSOLL_CRI_UNARY_METHOD_H_
 
@@ -11,16 +12,16 @@
 #include "cri/list_stream.h"
 
 // An RPC that `handlers_` has under the same name.
-#define PLIMSOLL_CRI_UNARY(Name, lane)                                                           \
-  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                           \
-                                 const v1::Name##Request* request, v1::Name##Response* response) \
-      override {                                                                                 \
-    return calls_->Unary(                                                                        \
-        context, PLIMSOLL_CRI_SERVICE #Name, lane, request, response,                            \
-        [this](auto&&... arguments) -> decltype(handlers_->Name(                                 \
-                                        std::forward<decltype(arguments)>(arguments)...)) {      \
-          return handlers_->Name(std::forward<decltype(arguments)>(arguments)...);               \
-        });                                                                                      \
+#define PLIMSOLL_CRI_UNARY(Name, lane)                                                      \
+  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                      \
+                                 const PLIMSOLL_CRI_PACKAGE::Name##Request* request,        \
+                                 PLIMSOLL_CRI_PACKAGE::Name##Response* response) override { \
+    return calls_->Unary(                                                                   \
+        context, PLIMSOLL_CRI_SERVICE #Name, lane, request, response,                       \
+        [this](auto&&... arguments) -> decltype(handlers_->Name(                            \
+                                        std::forward<decltype(arguments)>(arguments)...)) { \
+          return handlers_->Name(std::forward<decltype(arguments)>(arguments)...);          \
+        });                                                                                 \
   }
 
 // One whose answer `handlers_` writes as bytes (Calls::UnaryInBytes).
@@ -28,28 +29,30 @@
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                        \
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response) \
       override {                                                                              \
-    return calls_->UnaryInBytes<v1::Name##Request>(                                           \
+    return calls_->UnaryInBytes<PLIMSOLL_CRI_PACKAGE::Name##Request>(                         \
         context, PLIMSOLL_CRI_SERVICE #Name, lane, *request, response,                        \
-        [this](const v1::Name##Request& asked, std::string* answer) {                         \
+        [this](const PLIMSOLL_CRI_PACKAGE::Name##Request& asked, std::string* answer) {       \
           return handlers_->Name(asked, answer);                                              \
         });                                                                                   \
   }
 
 // One that answers with a list in parts, whose source (list_parts.h) `handlers_` gives under the
 // same name.
-#define PLIMSOLL_CRI_LIST(Name)                                                                   \
-  grpc::ServerWriteReactor<v1::Name##Response>* Name(grpc::CallbackServerContext*,                \
-                                                     const v1::Name##Request* request) override { \
-    static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE #Name;                                 \
-    calls_->Trace(kMethod, *request);                                                             \
-    return ListStream<v1::Name##Response>::Open(calls_, kMethod, handlers_->Name(*request));      \
+#define PLIMSOLL_CRI_LIST(Name)                                                                    \
+  grpc::ServerWriteReactor<PLIMSOLL_CRI_PACKAGE::Name##Response>* Name(                            \
+      grpc::CallbackServerContext*, const PLIMSOLL_CRI_PACKAGE::Name##Request* request) override { \
+    static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE #Name;                                  \
+    calls_->Trace(kMethod, *request);                                                              \
+    return ListStream<PLIMSOLL_CRI_PACKAGE::Name##Response>::Open(calls_, kMethod,                 \
+                                                                  handlers_->Name(*request));      \
   }
 
 // An RPC that is not supported.
-#define PLIMSOLL_CRI_UNSUPPORTED(Name, why)                                              \
-  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext*, const v1::Name##Request*, \
-                                 v1::Name##Response*) override {                         \
-    return calls_->Refuse(PLIMSOLL_CRI_SERVICE #Name, why);                              \
+#define PLIMSOLL_CRI_UNSUPPORTED(Name, why)                                        \
+  grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext*,                     \
+                                 const PLIMSOLL_CRI_PACKAGE::Name##Request*,       \
+                                 PLIMSOLL_CRI_PACKAGE::Name##Response*) override { \
+    return calls_->Refuse(PLIMSOLL_CRI_SERVICE #Name, why);                        \
   }
 
 #endif  // PLIMSOLL_CRI_UNARY_METHOD_H_
