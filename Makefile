@@ -10,11 +10,11 @@ help: ## this list
 demo: release ## set up, build a release, run examples/hello.yaml, show it, clean up
 	@tools/demo.sh
 
-check: setup ## set up, build with warnings as errors, run all tests
+check: setup ## set up, build with warnings as errors (build/check, in units), run all tests
 	@tests/vm/kernel.sh >/dev/null
-	@cmake --preset dev >/dev/null
-	@cmake --build --preset dev -j $(JOBS)
-	@tools/run_tests.sh dev
+	@cmake --preset check >/dev/null
+	@cmake --build --preset check -j $(JOBS)
+	@tools/run_tests.sh check
 
 build: setup-build ## the debug build (build/dev)
 	@cmake --preset dev >/dev/null

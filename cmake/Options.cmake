@@ -15,6 +15,9 @@ target_compile_options(plimsoll_options INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   # g++ 12 sees overlapping copies in `"literal" + std::string` when it optimises (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # In a unit of files each sees the others: their names, and what they alone know of a type.
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wshadow=local>
+  $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 

@@ -64,7 +64,7 @@ if [ "$count" -gt 0 ]; then
 
   # Generated headers must be there, else clang-tidy can't parse what includes them.
   cmake --preset "$preset" >/dev/null
-  cmake --build --preset "$preset" -j "$jobs" --target plimsoll_api >/dev/null
+  cmake --build --preset "$preset" -j "$jobs" --target plimsoll_api_generated >/dev/null
   sources=$(printf '%s\n' "$files" | grep '\.cc$' || true)
   # A changed header is looked at through one .cc file: its own, else its test, else any other.
   for header in $(printf '%s\n' "$files" | grep '\.h$' || true); do

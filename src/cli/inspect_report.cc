@@ -19,7 +19,7 @@ std::string TimeText(int64_t unix_nanos) {
                                             absl::FromUnixNanos(unix_nanos), absl::LocalTimeZone());
 }
 
-const char* StateText(cri::ContainerState state) {
+const char* StateWords(cri::ContainerState state) {
   switch (state) {
     case cri::CONTAINER_CREATED:
       return "created, not started";
@@ -173,7 +173,7 @@ std::string DescribeContainer(const cri::ContainerStatusResponse& response,
         text, "pod",
         absl::StrCat(pod->status().metadata().namespace_(), "/", pod->status().metadata().name()));
   }
-  std::string state = StateText(status.state());
+  std::string state = StateWords(status.state());
   if (status.state() == cri::CONTAINER_EXITED) {
     absl::StrAppend(&state, ", exit code ", status.exit_code());
   }

@@ -6,7 +6,7 @@
 namespace plimsoll::streaming {
 namespace {
 
-ChannelProtocol Command(const std::string& name) {
+ChannelProtocol ProtocolOf(const std::string& name) {
   const auto protocol = ChooseCommandProtocol({name});
   EXPECT_TRUE(protocol.has_value()) << name;
   return protocol.value_or(ChannelProtocol());
@@ -32,12 +32,12 @@ TEST(ChannelProtocol, HasNoSecondAndThirdVersion) {
 }
 
 TEST(ChannelProtocol, KnowsWhatEachVersionCan) {
-  EXPECT_TRUE(Command("v5.channel.k8s.io").half_close);
-  EXPECT_FALSE(Command("v4.channel.k8s.io").half_close);
-  EXPECT_TRUE(Command("v4.channel.k8s.io").json_status);
-  EXPECT_FALSE(Command("channel.k8s.io").json_status);
-  EXPECT_TRUE(Command("v4.base64.channel.k8s.io").base64);
-  EXPECT_TRUE(Command("base64.channel.k8s.io").base64);
+  EXPECT_TRUE(ProtocolOf("v5.channel.k8s.io").half_close);
+  EXPECT_FALSE(ProtocolOf("v4.channel.k8s.io").half_close);
+  EXPECT_TRUE(ProtocolOf("v4.channel.k8s.io").json_status);
+  EXPECT_FALSE(ProtocolOf("channel.k8s.io").json_status);
+  EXPECT_TRUE(ProtocolOf("v4.base64.channel.k8s.io").base64);
+  EXPECT_TRUE(ProtocolOf("base64.channel.k8s.io").base64);
   EXPECT_FALSE(ChoosePortProtocol({"v5.channel.k8s.io"}).has_value());
   EXPECT_TRUE(ChoosePortProtocol({"v4.base64.channel.k8s.io"}).has_value());
 }
@@ -52,7 +52,7 @@ TEST(ChannelProtocol, IsTheFirstVersionWhereNoneIsAskedFor) {
 TEST(ChannelProtocol, MessagesComeBackAsTheyWere) {
   const std::string bytes("a\0\xff", 3);
   for (const char* name : {"v5.channel.k8s.io", "v4.base64.channel.k8s.io"}) {
-    const ChannelProtocol protocol = Command(name);
+    const ChannelProtocol protocol = ProtocolOf(name);
     for (const std::string& data : {bytes, std::string()}) {
       const auto message =
           DecodeChannelMessage(protocol, EncodeChannelMessage(protocol, kStderr, data));
@@ -65,27 +65,29 @@ TEST(ChannelProtocol, MessagesComeBackAsTheyWere) {
 }
 
 TEST(ChannelProtocol, WritesAsKubernetesDoes) {
-  EXPECT_EQ(EncodeChannelMessage(Command("v4.channel.k8s.io"), 1, "hi"), "\x01hi");
-  EXPECT_EQ(EncodeChannelMessage(Command("base64.channel.k8s.io"), 1, "hi"), "1aGk=");
+  EXPECT_EQ(EncodeChannelMessage(ProtocolOf("v4.channel.k8s.io"), 1, "hi"), "\x01hi");
+  EXPECT_EQ(EncodeChannelMessage(ProtocolOf("base64.channel.k8s.io"), 1, "hi"), "1aGk=");
 }
 
 TEST(ChannelProtocol, ClosesChannelsFromTheFifthVersionOn) {
-  const auto closed = DecodeChannelMessage(Command("v5.channel.k8s.io"), std::string("\xff\0", 2));
+  const auto closed =
+      DecodeChannelMessage(ProtocolOf("v5.channel.k8s.io"), std::string("\xff\0", 2));
   ASSERT_TRUE(closed.ok());
   EXPECT_TRUE(closed->close);
   EXPECT_EQ(closed->channel, kStdin);
-  const auto fourth = DecodeChannelMessage(Command("v4.channel.k8s.io"), std::string("\xff\0", 2));
+  const auto fourth =
+      DecodeChannelMessage(ProtocolOf("v4.channel.k8s.io"), std::string("\xff\0", 2));
   ASSERT_TRUE(fourth.ok());
   EXPECT_FALSE(fourth->close);
   EXPECT_EQ(fourth->channel, 255);
-  EXPECT_FALSE(DecodeChannelMessage(Command("v5.channel.k8s.io"), "\xff").ok());
+  EXPECT_FALSE(DecodeChannelMessage(ProtocolOf("v5.channel.k8s.io"), "\xff").ok());
 }
 
 TEST(ChannelProtocol, RefusesWhatIsNoMessage) {
-  EXPECT_FALSE(DecodeChannelMessage(Command("v4.channel.k8s.io"), "").ok());
-  EXPECT_FALSE(DecodeChannelMessage(Command("base64.channel.k8s.io"), "").ok());
-  EXPECT_FALSE(DecodeChannelMessage(Command("base64.channel.k8s.io"), "xaGk=").ok());
-  EXPECT_FALSE(DecodeChannelMessage(Command("base64.channel.k8s.io"), "0*").ok());
+  EXPECT_FALSE(DecodeChannelMessage(ProtocolOf("v4.channel.k8s.io"), "").ok());
+  EXPECT_FALSE(DecodeChannelMessage(ProtocolOf("base64.channel.k8s.io"), "").ok());
+  EXPECT_FALSE(DecodeChannelMessage(ProtocolOf("base64.channel.k8s.io"), "xaGk=").ok());
+  EXPECT_FALSE(DecodeChannelMessage(ProtocolOf("base64.channel.k8s.io"), "0*").ok());
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr int kPort = 9464;
+constexpr int kMetricsPort = 9464;
 
-std::string Host() {
+std::string MetricsHost() {
   const int pid = getpid();
   return absl::StrCat("127.", 64 + (pid >> 16 & 63), ".", pid >> 8 & 255, ".", pid & 255);
 }
@@ -23,15 +23,15 @@ std::string Host() {
 }  // namespace
 
 std::string MetricsConfig() {
-  return absl::StrCat("metrics: {address: \"", Host(), ":", kPort, "\"}\n");
+  return absl::StrCat("metrics: {address: \"", MetricsHost(), ":", kMetricsPort, "\"}\n");
 }
 
 UniqueFd ConnectToPages() {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
-  address.sin_port = htons(kPort);
-  inet_pton(AF_INET, Host().c_str(), &address.sin_addr);
+  address.sin_port = htons(kMetricsPort);
+  inet_pton(AF_INET, MetricsHost().c_str(), &address.sin_addr);
   EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   return fd;
 }
