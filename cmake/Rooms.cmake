@@ -1,17 +1,31 @@
 # plimsoll_add_rooms(FILE): reads the list of rooms and adds each one's directory.
 # plimsoll_room([LIBS lib...] [PROGRAM_FILES file...]): in a room's CMakeLists.txt,
 # makes of all its .cc files the library `room_<name>` and of all its *_test.cc the
-# program `<name>_test`. Libraries link to every room before them.
+# program `<name>_test`. Both link to the rooms that the list names for them.
 
 function(plimsoll_add_rooms file)
   file(STRINGS ${file} lines REGEX "^[a-z]")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  set_property(GLOBAL PROPERTY PLIMSOLL_ROOMS "")
   foreach(line IN LISTS lines)
-    string(REGEX MATCH "^[^ ]+" room "${line}")
-    set(PLIMSOLL_ROOM ${room})
-    add_subdirectory(src/${room})
+    if(NOT line MATCHES "^([^ :]+)[^:]*:([^(]*)(\\(([^)]*)\\))?$")
+      message(FATAL_ERROR "${file}: \"${line}\" is not \"ROOM MARK...: ROOM... (ROOM...)\"")
+    endif()
+    set(PLIMSOLL_ROOM ${CMAKE_MATCH_1})
+    plimsoll_room_libraries(PLIMSOLL_ROOM_USES "${CMAKE_MATCH_2}")
+    plimsoll_room_libraries(PLIMSOLL_ROOM_TESTS_USE "${CMAKE_MATCH_4}")
+    add_subdirectory(src/${PLIMSOLL_ROOM})
   endforeach()
+endfunction()
+
+# The libraries of rooms whose names stand in a text.
+function(plimsoll_room_libraries out names)
+  separate_arguments(names UNIX_COMMAND "${names}")
+  set(libraries "")
+  foreach(name IN LISTS names)
+    string(REPLACE "/" "_" library "room_${name}")
+    list(APPEND libraries ${library})
+  endforeach()
+  set(${out} ${libraries} PARENT_SCOPE)
 endfunction()
 
 function(plimsoll_room)
@@ -26,21 +40,18 @@ function(plimsoll_room)
     list(REMOVE_ITEM sources ${ARG_PROGRAM_FILES})
   endif()
 
-  get_property(above GLOBAL PROPERTY PLIMSOLL_ROOMS)
-  set(below_first ${above})
-  list(REVERSE below_first)
   if(sources)
     add_library(room_${name} STATIC ${sources})
-    target_link_libraries(room_${name} PUBLIC plimsoll_options ${ARG_LIBS} ${below_first})
+    target_link_libraries(room_${name} PUBLIC plimsoll_options ${ARG_LIBS} ${PLIMSOLL_ROOM_USES})
   else()
     add_library(room_${name} INTERFACE)
-    target_link_libraries(room_${name} INTERFACE plimsoll_options ${ARG_LIBS} ${below_first})
+    target_link_libraries(room_${name} INTERFACE plimsoll_options ${ARG_LIBS} ${PLIMSOLL_ROOM_USES})
   endif()
-  set_property(GLOBAL PROPERTY PLIMSOLL_ROOMS ${above} room_${name})
 
   if(BUILD_TESTING AND tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE room_${name} ${PLIMSOLL_ROOM_TESTS_USE} GTest::gmock
+      GTest::gtest_main)
     plimsoll_suite(${PLIMSOLL_ROOM} ${name}_test 300)
   endif()
 endfunction()

@@ -2,13 +2,15 @@
 """Tests of tools/check_rooms on made-up trees."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parent / "check_rooms"
-ROOMS = "# lowest first\nlow\nmid/deep\nmid\nhigh   grpc\n"
+ROOMS = "# lowest first\nlow:\nmid/deep: low\nmid: mid/deep (low)\nhigh grpc: low mid\n"
+PICTURE = "# Rooms\n```mermaid\ngraph TD\n  high[\"top\"]\n  high --> mid\n  mid --> deep\n  deep --> low\n```\n"
 
 
 class CheckRoomsTest(unittest.TestCase):
@@ -19,37 +21,60 @@ class CheckRoomsTest(unittest.TestCase):
         for room in ("low", "mid/deep", "mid", "high"):
             self.write(f"{room}/CMakeLists.txt", "")
             self.write(f"{room}/own.h", "")
+            for used in ("low", "mid/deep", "mid"):
+                self.write(f"{room}/uses_{used.replace('/', '_')}_test.cc",
+                           f'#include "{used}/own.h"\n' if self.uses(room, used) else "")
         self.write("ROOMS", ROOMS)
+
+    @staticmethod
+    def uses(room, used):
+        return used in next(line.split(":")[1] for line in ROOMS.splitlines()
+                            if re.match(f"{room}[: ]", line)).replace("(", " ").replace(")", " ").split()
 
     def write(self, path, text):
         file = self.src / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def check(self):
-        run = subprocess.run([sys.executable, str(TOOL), str(self.src / "ROOMS")],
+    def check(self, *documents):
+        run = subprocess.run([sys.executable, str(TOOL), str(self.src / "ROOMS"), *documents],
                              capture_output=True, text=True, check=False)
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.returncode, 1 if run.stdout else 0, run.stdout)
         return run.stdout.replace(str(self.src) + "/", "")
 
-    def test_a_room_includes_itself_and_what_stands_above_it(self):
+    def test_a_room_includes_itself_and_what_the_list_names(self):
         self.write("high/a.cc", '#include "high/own.h"\n#include "mid/own.h"\n'
-                                '#include "mid/deep/own.h"\n#include <string>\n')
+                                '#include "low/own.h"\n#include <string>\n')
         self.write("low/a.cc", '#include "low/own.h"\n#include "absl/status/status.h"\n')
         self.assertEqual(self.check(), "")
 
-    def test_a_room_below_is_refused_with_file_and_line(self):
+    def test_any_other_room_is_refused_with_file_and_line(self):
         self.write("low/a.cc", '#include <string>\n#  include "mid/own.h"\n')
-        self.assertIn("low/a.cc:2: mid/own.h: room mid stands below low", self.check())
+        self.assertIn("low/a.cc:2: mid/own.h: ROOMS doesn't name mid among what low uses",
+                      self.check())
+
+    def test_what_is_used_through_another_must_be_named_too(self):
+        self.write("high/a.cc", '#include "mid/deep/own.h"\n')
+        self.assertIn("high/a.cc:1: mid/deep/own.h: ROOMS doesn't name", self.check())
 
     def test_an_inner_room_is_a_room_of_its_own(self):
         self.write("mid/deep/a.h", '#include "mid/own.h"\n')
-        self.assertIn("mid/deep/a.h:1: mid/own.h: room mid stands below mid/deep", self.check())
+        self.assertIn("mid/deep/a.h:1: mid/own.h: ", self.check())
 
     def test_tests_are_held_to_it_too(self):
         self.write("low/a_test.cc", '#include "high/own.h"\n')
         self.assertIn("low/a_test.cc:1:", self.check())
+
+    def test_a_room_in_brackets_is_for_tests(self):
+        self.write("mid/a_test.cc", '#include "low/own.h"\n')
+        self.assertEqual(self.check(), "")
+        self.write("mid/a.cc", '#include "low/own.h"\n')
+        self.assertIn("mid/a.cc:1: low/own.h: ", self.check())
+
+    def test_a_room_that_is_named_for_nothing_is_a_finding(self):
+        self.write("high/uses_low_test.cc", "")
+        self.assertIn("ROOMS:5: high includes no header of low", self.check())
 
     def test_generated_and_grpc_headers_need_the_mark(self):
         for header in ('"cri/v1/api.pb.h"', '"cri/v1/api.grpc.pb.h"', "<grpcpp/grpcpp.h>",
@@ -92,15 +117,34 @@ class CheckRoomsTest(unittest.TestCase):
         self.assertIn("mid/a.cc:2: ../low/own.h: write", out)
 
     def test_a_header_that_is_not_there_is_named(self):
-        self.write("mid/a.cc", '#include "low/gone.h"\n')
+        self.write("high/a.cc", '#include "low/gone.h"\n')
         self.assertIn("low/gone.h: there is no such file", self.check())
 
     def test_the_list_itself_is_checked(self):
-        self.write("ROOMS", ROOMS + "low\ncellar\nhigh2 magic\n")
+        self.write("ROOMS", ROOMS + "low:\ncellar: attic\nhigh2 magic:\nnonsense\n")
         out = self.check()
         self.assertIn("room low is listed twice", out)
         self.assertIn("room cellar has no directory", out)
         self.assertIn("unknown mark magic", out)
+        self.assertIn("cellar uses attic, which no line above lists", out)
+        self.assertIn('ROOMS:9: not "ROOM MARK...: ROOM... (ROOM...)"', out)
+
+    def test_a_room_uses_rooms_above_it_only(self):
+        self.write("ROOMS", ROOMS.replace("low:", "low: mid"))
+        self.assertIn("ROOMS:2: low uses mid, which no line above lists", self.check())
+
+    def test_a_picture_has_the_uses_that_no_longer_way_has(self):
+        picture = self.src / "picture.md"
+        picture.write_text(PICTURE)
+        document = pathlib.Path(self.directory.name) / "picture.md"
+        picture.rename(document)
+        self.assertEqual(self.check(str(document)), "")
+        document.write_text(PICTURE.replace("  mid --> deep\n", "  high --> low\n"))
+        out = self.check(str(document))
+        self.assertIn("the picture lacks mid --> deep", out)
+        self.assertIn("the picture has high --> low, which is no direct use", out)
+        document.write_text("# Rooms\n")
+        self.assertIn("has no mermaid graph", self.check(str(document)))
 
 
 if __name__ == "__main__":
