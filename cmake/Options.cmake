@@ -11,12 +11,12 @@ endif()
 
 add_library(plimsoll_options INTERFACE)
 target_compile_options(plimsoll_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   # g++ 12 sees overlapping copies in `"literal" + std::string` when it optimises (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # In a unit of files each sees the others: their names, and what they alone know of a type.
-  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wshadow=local>
+  # In a unit each file sees the others: their names, and what they alone know of a type.
+  $<IF:$<BOOL:${CMAKE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)

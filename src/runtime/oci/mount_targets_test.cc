@@ -12,17 +12,17 @@ using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Json Mount(const std::string& destination, const std::string& type, const Json& options) {
+Json MountJson(const std::string& destination, const std::string& type, const Json& options) {
   return {{"destination", destination}, {"type", type}, {"options", options}};
 }
 
 Json Spec() {
-  Json mounts = {Mount("/proc", "proc", {"nosuid"}),
-                 Mount("/dev", "tmpfs", {"nosuid"}),
-                 Mount("/dev/shm", "bind", {"rbind", "rprivate"}),
-                 Mount("/sys", "sysfs", {"ro"}),
-                 Mount("/sys/fs/cgroup", "cgroup", {"ro"}),
-                 Mount("/etc/hosts", "bind", {"rbind"})};
+  Json mounts = {MountJson("/proc", "proc", {"nosuid"}),
+                 MountJson("/dev", "tmpfs", {"nosuid"}),
+                 MountJson("/dev/shm", "bind", {"rbind", "rprivate"}),
+                 MountJson("/sys", "sysfs", {"ro"}),
+                 MountJson("/sys/fs/cgroup", "cgroup", {"ro"}),
+                 MountJson("/etc/hosts", "bind", {"rbind"})};
   return {{"mounts", std::move(mounts)},
           {"linux",
            {{"maskedPaths", {"/proc/acpi"}},
@@ -47,7 +47,7 @@ class MountTargetsTest : public ::testing::Test {
   }
   absl::Status Ask(const std::string& destination) {
     Json spec = Spec();
-    spec["mounts"].push_back(Mount(destination, "bind", {"rbind"}));
+    spec["mounts"].push_back(MountJson(destination, "bind", {"rbind"}));
     return TargetsOf(spec).status();
   }
 
