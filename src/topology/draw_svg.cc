@@ -124,7 +124,7 @@ class Picture {
     const BoxArea legend = Legend();
     const std::string title = absl::StrCat("Topology: ", Summary(tree_));
     const int width =
-        std::max({zones.width, legend.width, WidthOf(title) * 5 / 4, kLeast}) + 2 * kMargin;
+        std::max({zones.width, legend.width, WidthOf(title) * 3 / 2, kLeast}) + 2 * kMargin;
     const int height = kHead + zones.height + legend.height + 3 * kMargin;
     return absl::StrCat(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
@@ -202,7 +202,7 @@ class Picture {
     }
     BoxArea box = {.width = kCell, .height = kCellHeight, .body = ""};
     const bool is_theirs = theirs_.Contains(cpu);
-    std::string tip = absl::StrCat("CPU ", cpu, is_theirs ? "" : ", not pods'");
+    std::string tip = absl::StrCat("CPU ", cpu, is_theirs ? "" : ", not for pods");
     for (const size_t user : users) absl::StrAppend(&tip, ", ", workloads_[user].name);
     box.body = "<g>" + Tip(tip);
     box.body += Rectangle(0, 0, kCell, kCellHeight, is_theirs ? "theirs" : "others");
@@ -228,8 +228,8 @@ class Picture {
       legend.width = std::max(legend.width, 22 + WidthOf(text));
       legend.height += kLine;
     };
-    line("theirs", "pods'");
-    if (!tree_.Cpus().IsSubsetOf(theirs_)) line("others", "not pods'");
+    line("theirs", "for pods");
+    if (!tree_.Cpus().IsSubsetOf(theirs_)) line("others", "not for pods");
     for (size_t i = 0; i < workloads_.size(); ++i) {
       const Workload& workload = workloads_[i];
       const bool pinned = IsPinned(workload);
