@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "bench/beside_kernel.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "qos/oom.h"
 

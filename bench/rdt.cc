@@ -17,11 +17,11 @@
 #include "base/status.h"
 #include "base/test_dir.h"
 #include "bench/beside_kernel.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/resctrl.h"
 #include "qos/container_freezer.h"
 #include "qos/owned_in_memory_for_test.h"
-#include "qos/rdt.h"
+#include "qos/rdt/rdt.h"
 #include "resctrlfs/fixture.h"
 #include "resctrlfs/member.h"
 

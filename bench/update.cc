@@ -18,7 +18,7 @@
 #include "bench/cri_client.h"
 #include "bench/ground.h"
 #include "cri/translate_pod_resources.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "check.h"
-#include "qos/rdt_compile.h"
-#include "qos/rdt_mask.h"
-#include "qos/rdt_picture.h"
+#include "pictures/rdt_masks.h"
+#include "qos/rdt/compile.h"
+#include "qos/rdt/mask.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;
@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         }
       }
     }
-    FUZZ_CHECK(!qos::RdtText(*compiled, machine).empty(), "no text");
-    FUZZ_CHECK(!qos::RdtSvg(*compiled, machine).empty(), "no drawing");
+    FUZZ_CHECK(!pictures::RdtText(*compiled, machine).empty(), "no text");
+    FUZZ_CHECK(!pictures::RdtSvg(*compiled, machine).empty(), "no drawing");
   }
   return 0;
 }

@@ -133,6 +133,15 @@ class CheckRoomsTest(unittest.TestCase):
         self.write("ROOMS", ROOMS.replace("low:", "low: mid"))
         self.assertIn("ROOMS:2: low uses mid, which no line above lists", self.check())
 
+    def test_tests_use_rooms_below_them_too(self):
+        self.write("ROOMS", ROOMS.replace("low:", "low: (mid attic)"))
+        self.write("low/a_for_test.h", '#include "mid/own.h"\n')
+        out = self.check()
+        self.assertIn("tests of low use attic, which no line lists", out)
+        self.assertNotIn("low/a_for_test.h", out)
+        self.write("low/a.cc", '#include "mid/own.h"\n')
+        self.assertIn("low/a.cc:1: mid/own.h: ", self.check())
+
     def test_a_picture_has_the_uses_that_no_longer_way_has(self):
         picture = self.src / "picture.md"
         picture.write_text(PICTURE)

@@ -17,9 +17,9 @@
 #include "cli/reader_watch.h"
 #include "cli/text.h"
 #include "cri/translate_topology.h"
-#include "topology/capture.h"
+#include "pictures/capture.h"
+#include "pictures/topology.h"
 #include "topology/discover.h"
-#include "topology/draw.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
@@ -78,10 +78,10 @@ absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
 }
 
 // Running containers by pod and name, with the CPUs that the kernel lets them have.
-absl::StatusOr<std::vector<topology::Workload>> Workloads(Client& client) {
+absl::StatusOr<std::vector<pictures::Workload>> Workloads(Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
-  std::vector<topology::Workload> workloads;
+  std::vector<pictures::Workload> workloads;
   for (const cri::Container& container : containers) {
     if (container.state() != cri::CONTAINER_RUNNING) continue;
     const auto status = client.ContainerStatus(container.id());
@@ -100,13 +100,13 @@ absl::StatusOr<std::vector<topology::Workload>> Workloads(Client& client) {
 }
 
 // All of the machine where that is this one, so that one sees what is not pods'.
-std::string Svg(const topology::Topology& told, const std::vector<topology::Workload>& workloads) {
+std::string Svg(const topology::Topology& told, const std::vector<pictures::Workload>& workloads) {
   resources::CpuSet theirs;
   const auto tree = topology::ZoneTree::Build(told);
   if (tree.ok()) theirs = tree->Cpus();
   const auto machine = ReadMachine("");
   const bool is_here = machine.ok() && theirs.IsSubsetOf(machine->cpus);
-  return topology::TopologySvg(is_here ? topology::MakeZones(*machine) : told, theirs, workloads);
+  return pictures::TopologySvg(is_here ? topology::MakeZones(*machine) : told, theirs, workloads);
 }
 
 void PrintLines(const std::string& text) {
@@ -126,7 +126,7 @@ absl::Status PrintTopology(const CommandContext& context, const ShowArguments& a
   if (!arguments.svg.empty()) {
     return Annotate(WriteUserFile(arguments.svg, Svg(topology, workloads)), "--svg");
   }
-  PrintLines(topology::TopologyText(topology, workloads));
+  PrintLines(pictures::TopologyText(topology, workloads));
   return PrintStatus();
 }
 
@@ -171,13 +171,13 @@ absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArgumen
                             topology::Normalise(topology::MakeZones(machine), nullptr));
   if (!arguments.svg.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(
-        WriteUserFile(arguments.svg, topology::TopologySvg(topology, machine.cpus, {})), "--svg"));
+        WriteUserFile(arguments.svg, pictures::TopologySvg(topology, machine.cpus, {})), "--svg"));
   } else if (context.for_programs()) {
     cri::ResourceTopology message;
     plimsoll::cri::FillTopology(topology, &message);
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(message, context.format()));
   } else {
-    PrintLines(topology::TopologyText(topology));
+    PrintLines(pictures::TopologyText(topology));
     for (const std::string& each : machine.missing) PrintNote(Printable(each) + "\n");
   }
   return kExitOk;
@@ -193,7 +193,7 @@ absl::StatusOr<int> Capture(const std::string& directory) {
     return WithHint(absl::AlreadyExistsError(absl::StrCat(directory, " is not empty")),
                     "Name a directory that is empty or not there yet.");
   }
-  PLIMSOLL_RETURN_IF_ERROR(topology::Capture(host, machine, out));
+  PLIMSOLL_RETURN_IF_ERROR(pictures::Capture(host, machine, out));
   Print(absl::StrCat("What tells of this machine's topology is in ", Printable(directory),
                      ", without its ids.\n  Look at it: plimsoll topology --machine ",
                      ShellQuote(directory), "\n"));

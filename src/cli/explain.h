@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/resctrl.h"
 
 namespace plimsoll::cli {

@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "cli/explain.h"
 #include "cli/table.h"
-#include "qos/rdt_compile.h"
-#include "qos/rdt_picture.h"
+#include "pictures/rdt_masks.h"
+#include "qos/rdt/compile.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -221,9 +221,9 @@ absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::strin
                    " and ", Count(compiled.classes.size(), "class", "classes"),
                    ", on the resctrl at ", resctrl.mount_point(),
                    options.empty() ? "" : absl::StrCat(" (", absl::StrJoin(options, ","), ")"),
-                   ":\n", DescribeResctrl(machine), "\n", qos::RdtText(compiled, machine));
+                   ":\n", DescribeResctrl(machine), "\n", pictures::RdtText(compiled, machine));
   if (!compiled.classes.empty()) absl::StrAppend(&out.text, "\n", ClassTable(compiled));
-  out.svg = qos::RdtSvg(compiled, machine);
+  out.svg = pictures::RdtSvg(compiled, machine);
   Json json = {{"type", "rdt"}, {"file", file}, {"machine", MachineJson(resctrl, machine)}};
   json.update(CompiledJson(compiled));
   out.json = json.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 

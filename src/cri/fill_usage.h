@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cri/runtime/v1/api.pb.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/link_counters.h"
 
 namespace plimsoll::cri {

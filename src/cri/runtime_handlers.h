@@ -23,7 +23,7 @@
 #include "cri/node_info.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "cri/sandbox_configs.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "plimsoll/v1/node.pb.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"

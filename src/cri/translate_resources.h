@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "runtime/engine.h"
 
 namespace plimsoll::cri {

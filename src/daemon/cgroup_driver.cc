@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
-#include "linux/cgroup_files.h"
+#include "linux/cgroup/files.h"
 #include "systemd/cgroups.h"
 #include "systemd/unit_name.h"
 #include "systemd/units.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "daemon/config.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::daemon {
 

@@ -21,9 +21,9 @@
 #include "qos/class_file.h"
 #include "qos/oom.h"
 #include "qos/pod_qos.h"
-#include "qos/rdt.h"
-#include "qos/rdt_compile.h"
-#include "qos/rdt_config.h"
+#include "qos/rdt/compile.h"
+#include "qos/rdt/config.h"
+#include "qos/rdt/rdt.h"
 
 namespace plimsoll::daemon {
 namespace {

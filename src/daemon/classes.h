@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "qos/annotations.h"
 #include "qos/classes_config.h"
 #include "qos/container_freezer.h"

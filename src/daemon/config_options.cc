@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "image/reference.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::daemon {
 namespace {

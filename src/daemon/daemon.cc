@@ -35,7 +35,7 @@
 #include "daemon/run_directory.h"
 #include "daemon/status_pages.h"
 #include "image/image_service.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"

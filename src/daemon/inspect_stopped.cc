@@ -17,7 +17,7 @@
 #include "daemon/directory_lock.h"
 #include "daemon/run_directory.h"
 #include "image/catalog.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "network/record_store.h"
 #include "runtime/inspection.h"

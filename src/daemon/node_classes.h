@@ -14,7 +14,7 @@
 #include "daemon/config.h"
 #include "daemon/held_news.h"
 #include "daemon/logging.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/uevents.h"
 #include "qos/container_freezer.h"
 #include "qos/registry.h"

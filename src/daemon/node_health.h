@@ -13,7 +13,7 @@
 #include "base/fs_root.h"
 #include "cri/lanes.h"
 #include "daemon/slow_question.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "runtime/engine.h"
 #include "runtime/oci/container_runtime.h"
 

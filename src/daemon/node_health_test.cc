@@ -10,7 +10,7 @@
 #include "cri/mocks_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup_stub_for_test.h"
+#include "linux/cgroup/stub_for_test.h"
 #include "linux/mounts.h"
 #include "runtime/fakes_for_test.h"
 

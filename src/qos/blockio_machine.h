@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "qos/blockio_plan.h"
 
 namespace plimsoll::qos {

@@ -7,8 +7,8 @@
 
 #include "base/test_dir.h"
 #include "linux/block_devices_fixture.h"
-#include "linux/cgroup_v1.h"
-#include "linux/cgroup_v2.h"
+#include "linux/cgroup/v1.h"
+#include "linux/cgroup/v2.h"
 #include "qos/io_fake_tree.h"
 
 namespace plimsoll::qos {

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "qos/cgroup_files.h"
 #include "qos/class_type.h"
 #include "qos/classes_config.h"

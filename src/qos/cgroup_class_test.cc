@@ -6,9 +6,9 @@
 #include <cerrno>
 
 #include "base/test_dir.h"
-#include "linux/cgroup_fake_tree.h"
-#include "linux/cgroup_v1.h"
-#include "linux/cgroup_v2.h"
+#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/v1.h"
+#include "linux/cgroup/v2.h"
 
 namespace plimsoll::qos {
 namespace {

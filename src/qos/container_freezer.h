@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "qos/owned_objects.h"
 
 namespace plimsoll::qos {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "linux/cgroup_stub_for_test.h"
+#include "linux/cgroup/stub_for_test.h"
 #include "qos/owned_in_memory_for_test.h"
 
 namespace plimsoll::qos {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::qos {
 

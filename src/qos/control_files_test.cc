@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/test_dir.h"
-#include "linux/cgroup_v2.h"
+#include "linux/cgroup/v2.h"
 #include "qos/blockio_plan.h"
 #include "qos/io_fake_tree.h"
 

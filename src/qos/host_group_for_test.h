@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "qos/class_type.h"
 
 namespace plimsoll::qos {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "linux/cgroup_fake_tree.h"
+#include "linux/cgroup/fake_tree.h"
 
 namespace plimsoll::qos {
 

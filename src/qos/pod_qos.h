@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "qos/class_type.h"
 
 namespace plimsoll::qos {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::resources {

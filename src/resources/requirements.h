@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::resources {

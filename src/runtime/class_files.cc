@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "linux/cgroup.h"
-#include "linux/cgroup_files.h"
+#include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/files.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 
 namespace plimsoll::runtime {
 

@@ -6,7 +6,7 @@
 #define PLIMSOLL_RUNTIME_CONFINE_H_
 
 #include "absl/status/statusor.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "runtime/node_share.h"
 
 namespace plimsoll::runtime {

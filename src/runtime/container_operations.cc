@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup_merge.h"
+#include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_settings.h"

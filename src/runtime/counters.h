@@ -8,9 +8,9 @@
 #include <string>
 
 #include "linux/block_devices.h"
-#include "linux/cgroup.h"
-#include "linux/cgroup_counters.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/counters.h"
+#include "linux/cgroup/settings.h"
 #include "linux/open_files.h"
 #include "linux/task_states.h"
 

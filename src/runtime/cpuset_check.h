@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "base/fs_root.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "runtime/node_share.h"
 
 namespace plimsoll::runtime {

@@ -27,7 +27,7 @@
 #include "base/unique_fd.h"
 #include "cdi/registry.h"
 #include "image/image_service.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/link_counters.h"
 #include "qos/registry.h"
 #include "runtime/counters.h"

@@ -22,7 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
-#include "linux/cgroup_readier.h"
+#include "linux/cgroup/readier.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_turns.h"

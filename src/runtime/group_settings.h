@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::runtime {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/random_id.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"

@@ -12,7 +12,7 @@
 
 #include "base/fs_root.h"
 #include "image/catalog.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/records.h"
 

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup_stub_for_test.h"
+#include "linux/cgroup/stub_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

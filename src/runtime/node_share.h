@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::runtime {

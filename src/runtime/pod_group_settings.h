@@ -2,7 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_POD_GROUP_SETTINGS_H_
 #define PLIMSOLL_RUNTIME_POD_GROUP_SETTINGS_H_
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {

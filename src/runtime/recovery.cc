@@ -15,7 +15,7 @@
 #include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup_merge.h"
+#include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "network/network.h"
 #include "runtime/class_files.h"

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup_tree.h"
+#include "linux/cgroup/tree.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/oci/fit.h"

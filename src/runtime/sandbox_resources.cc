@@ -8,7 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "linux/cgroup_merge.h"
+#include "linux/cgroup/merge.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"

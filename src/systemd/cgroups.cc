@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "linux/cgroup_tree.h"
+#include "linux/cgroup/tree.h"
 #include "systemd/unit_name.h"
 
 namespace plimsoll::systemd {

@@ -27,7 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "systemd/properties.h"
 #include "systemd/scope_ooms.h"
 #include "systemd/units.h"

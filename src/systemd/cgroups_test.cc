@@ -11,8 +11,8 @@
 #include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup_fake_tree.h"
-#include "linux/cgroup_v2.h"
+#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/v2.h"
 
 namespace plimsoll::systemd {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "linux/cgroup_files.h"
+#include "linux/cgroup/files.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::systemd {

@@ -1,7 +1,7 @@
 #include "systemd/scope_ooms.h"
 
 #include "base/status.h"
-#include "linux/cgroup_tree.h"
+#include "linux/cgroup/tree.h"
 
 namespace plimsoll::systemd {
 namespace {

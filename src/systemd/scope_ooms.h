@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::systemd {
 

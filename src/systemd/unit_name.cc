@@ -3,8 +3,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "linux/cgroup.h"
-#include "linux/cgroup_tree.h"
+#include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/tree.h"
 
 namespace plimsoll::systemd {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/draw.h"
+#include "pictures/topology.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
@@ -31,7 +31,7 @@ class PartitionTest : public ::testing::Test {
     partition_ = *partition;
     const auto again = ZoneTree::Build(partition_.shown);
     EXPECT_TRUE(again.ok()) << again.status();
-    return "\n" + PlainTree(TopologyText(partition_.shown));
+    return "\n" + PlainTree(pictures::TopologyText(partition_.shown));
   }
   std::string Why() {
     const auto partition = MakePartition(config_, tree_);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "pictures/topology.h"
 #include "topology/discover.h"
-#include "topology/draw.h"
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
 #include "topology/plain_tree_for_test.h"
@@ -22,7 +22,7 @@ inline Machine ReadMachine(MachineFiles& files) {
 
 // The tree without the root's line, which is the same in most tests.
 inline std::string TreeText(const Machine& machine) {
-  const std::string text = PlainTree(TopologyText(MakeZones(machine)));
+  const std::string text = PlainTree(pictures::TopologyText(MakeZones(machine)));
   return "\n" + text.substr(text.find('\n') + 1);
 }
 

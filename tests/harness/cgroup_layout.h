@@ -3,7 +3,7 @@
 #define PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
 
 #include "harness/kernel.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::testing {
 

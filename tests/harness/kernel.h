@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::testing {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/node.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 
 namespace plimsoll::testing {
 

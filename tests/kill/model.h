@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 
 namespace plimsoll::testing {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "linux/cgroup_stub_for_test.h"
+#include "linux/cgroup/stub_for_test.h"
 #include "rdt/rdt_fixture.h"
 
 namespace plimsoll::qos {

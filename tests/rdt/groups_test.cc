@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "qos/rdt_ownership.h"
+#include "qos/rdt/ownership.h"
 #include "rdt/rdt_fixture.h"
 
 namespace plimsoll::qos {

@@ -24,7 +24,7 @@
 #include "base/unique_fd.h"
 #include "cdi/edits.h"
 #include "image/image_service.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "linux/selinux.h"
 #include "runtime/oci/running_command.h"

@@ -13,7 +13,7 @@
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "entry/protocol.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun.h"
 #include "runtime/oci/exec_entry.h"

@@ -21,7 +21,7 @@
 #include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/pinned_members.h"
+#include "linux/cgroup/pinned_members.h"
 #include "linux/process.h"
 
 namespace plimsoll::runtime {

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::runtime {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/machine.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/test_dir.h"
 #include "base/wait_until_for_test.h"
-#include "linux/cgroup.h"
+#include "linux/cgroup/cgroup.h"
 #include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::runtime {

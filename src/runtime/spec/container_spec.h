@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "linux/selinux.h"
 #include "qos/classes.h"
 #include "runtime/spec/mount.h"

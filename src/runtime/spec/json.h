@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/pod_resources.h"

@@ -4,7 +4,7 @@
 #ifndef PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
 #define PLIMSOLL_RUNTIME_SPEC_JSON_FIELDS_H_
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "linux/selinux.h"
 #include "network/attachment.h"
 #include "qos/classes.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "linux/selinux.h"
 #include "network/attachment.h"
 #include "qos/classes.h"

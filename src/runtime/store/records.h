@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/cgroup_settings.h"
+#include "linux/cgroup/settings.h"
 #include "linux/process.h"
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"

@@ -1,0 +1,69 @@
+#include "linux/cgroup/freeze.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/monotonic_time.h"
+#include "base/status.h"
+#include "linux/cgroup/files.h"
+
+namespace plimsoll::linux {
+namespace {
+
+constexpr absl::Duration kFreezePause = absl::Microseconds(100);
+
+// Waits for `is_frozen`; thaws by `thaw` when that doesn't come in time.
+absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
+                           const std::function<absl::StatusOr<bool>()>& is_frozen,
+                           const std::function<absl::Status()>& thaw) {
+  absl::Status trouble;
+  while (true) {
+    const absl::StatusOr<bool> frozen = is_frozen();
+    if (frozen.ok() && *frozen) return true;
+    trouble = frozen.status();
+    if (!trouble.ok()) break;
+    if (MonotonicNow() >= deadline) {
+      trouble = absl::DeadlineExceededError(
+          absl::StrCat("cgroup ", group, " could not be frozen in time; it runs again"));
+      break;
+    }
+    absl::SleepFor(kFreezePause);
+  }
+  const absl::Status thawed = thaw();
+  return thawed.ok() || absl::IsNotFound(thawed)
+             ? trouble
+             : absl::AbortedError(
+                   absl::StrCat(trouble.message(), "; and thawing it failed: ", thawed.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, freezer.Read(group, "freezer.state"));
+  if (before != "THAWED") return false;
+  PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
+  return Await(
+      group, deadline,
+      [&]() -> absl::StatusOr<bool> {
+        // Reading is what makes the kernel look again whether all have stopped.
+        PLIMSOLL_ASSIGN_OR_RETURN(const std::string state, freezer.Read(group, "freezer.state"));
+        return state == "FROZEN";
+      },
+      [&] { return freezer.Write(group, "freezer.state", "THAWED"); });
+}
+
+absl::StatusOr<bool> FreezeV2(CgroupTree& tree, const std::string& group, absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, tree.Read(group, "cgroup.freeze"));
+  if (before != "0") return false;
+  PLIMSOLL_RETURN_IF_ERROR(tree.Write(group, "cgroup.freeze", "1"));
+  return Await(
+      group, deadline,
+      [&]() -> absl::StatusOr<bool> {
+        PLIMSOLL_ASSIGN_OR_RETURN(const std::string events, tree.Read(group, "cgroup.events"));
+        return FindKey(events, "frozen") == 1u;
+      },
+      [&] { return tree.Write(group, "cgroup.freeze", "0"); });
+}
+
+}  // namespace plimsoll::linux

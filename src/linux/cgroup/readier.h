@@ -1,0 +1,41 @@
+// Takes a wait of the kernel's out of the way of a pod's start.
+#ifndef PLIMSOLL_LINUX_CGROUP_READIER_H_
+#define PLIMSOLL_LINUX_CGROUP_READIER_H_
+
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "base/fs_root.h"
+#include "linux/cgroup/cgroup.h"
+
+namespace plimsoll::linux {
+
+// Who knows that a process is about to be put into a cgroup says so with Expect and goes on; the
+// grace period that the kernel lets the first move wait for (CgroupManager::MoveInPlace) passes
+// meanwhile in a thread of this object. A hint: where it can't be followed, the move waits itself.
+// Thread-safe.
+class CgroupReadier {
+ public:
+  // `cgroups` must outlive it.
+  CgroupReadier(CgroupManager* cgroups, FsRoot host);
+  ~CgroupReadier();
+  CgroupReadier(const CgroupReadier&) = delete;
+  CgroupReadier& operator=(const CgroupReadier&) = delete;
+
+  void Expect();
+
+ private:
+  void Loop();
+
+  CgroupManager* const cgroups_;
+  const FsRoot host_;
+  absl::Mutex mutex_;
+  bool expected_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_CGROUP_READIER_H_

@@ -1,0 +1,19 @@
+// What can be said about settings without looking at a group.
+#ifndef PLIMSOLL_LINUX_CGROUP_VALIDATE_H_
+#define PLIMSOLL_LINUX_CGROUP_VALIDATE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "linux/cgroup/settings.h"
+
+namespace plimsoll::linux {
+
+// INVALID_ARGUMENT names the field, its value and what is valid.
+absl::Status ValidateSettings(const CgroupSettings& settings);
+
+// The kernel's list format, "0-3,8" (or empty).
+bool IsCpuList(absl::string_view text);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_CGROUP_VALIDATE_H_

@@ -1,0 +1,102 @@
+// Shares that the machine does not use: of code and data without CDP, the unified ones with it.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "qos/rdt/compile_parts.h"
+
+namespace plimsoll::qos {
+namespace {
+
+using ShareKind = RdtCacheShare::Kind;
+using Shares = std::vector<std::pair<std::string, const RdtCacheShare*>>;
+
+// Of one kind of share, as the file has it.
+struct IdleKind {
+  const char* name;
+  // Null: none.
+  const RdtCacheShare* (*of)(const RdtCacheAllocation& allocation);
+};
+
+constexpr IdleKind kUnified = {
+    "unified", [](const RdtCacheAllocation& one) -> const RdtCacheShare* { return &one.unified; }};
+constexpr IdleKind kCode = {"code", [](const RdtCacheAllocation& one) -> const RdtCacheShare* {
+                              return one.code ? &*one.code : nullptr;
+                            }};
+constexpr IdleKind kData = {"data", [](const RdtCacheAllocation& one) -> const RdtCacheShare* {
+                              return one.data ? &*one.data : nullptr;
+                            }};
+
+std::string ListShares(const Shares& shares) {
+  return absl::StrJoin(shares, ", ", [](std::string* out, const auto& share) {
+    absl::StrAppend(out, share.first, " ", share.second->text);
+  });
+}
+
+// What containerd and CRI-O would not take of these; empty: nothing.
+std::string WhyNot(const Shares& shares) {
+  uint64_t total = 0;
+  uint64_t taken = 0;
+  size_t masks = 0;
+  bool overlap = false;
+  for (const auto& [name, share] : shares) {
+    if (share->kind == ShareKind::kMask) {
+      ++masks;
+      overlap = overlap || (taken & share->mask) != 0;
+      taken |= share->mask;
+    } else {
+      total += share->high_percent;
+    }
+  }
+  if (masks != 0 && masks != shares.size()) return "some are masks and some percentages";
+  if (total > 100) return absl::StrCat("together they are ", total, "%");
+  return overlap ? "they overlap" : "";
+}
+
+}  // namespace
+
+void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
+                         std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                         const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled) {
+  std::map<std::string, std::vector<uint64_t>> found;  // what is odd -> caches
+  for (const IdleKind& kind : {kUnified, kCode, kData}) {
+    const bool is_unified = kind.name == kUnified.name;
+    for (const uint64_t id : cache.ids) {
+      Shares shares;
+      std::vector<std::string> without;
+      for (const auto& [name, partition] : config.partitions) {
+        const RdtCacheAllocation* const one = RdtAllocationFor(partition.allocations.*member, id);
+        const RdtCacheShare* const share = one == nullptr ? nullptr : kind.of(*one);
+        if (share == nullptr) {
+          without.push_back(name);
+        } else {
+          shares.emplace_back(name, share);
+        }
+      }
+      if (!is_unified && !shares.empty() && !without.empty()) {
+        found[absl::StrCat("\"", kind.name, "\" is missing of ", absl::StrJoin(without, ", "),
+                           ", others have it: ", ListShares(shares))]
+            .push_back(id);
+      }
+      // What counts on the machine is an error elsewhere.
+      if (is_unified != cache.cdp) continue;
+      const std::string why = WhyNot(shares);
+      if (why.empty()) continue;
+      found[absl::StrCat("the shares of \"", kind.name, "\" don't add up (", why,
+                         "), without effect on the machine: ", ListShares(shares))]
+          .push_back(id);
+    }
+  }
+  for (const auto& [what, ids] : found) {
+    compiled.warnings.push_back(absl::StrCat(level, " of ", ids.size() == 1 ? "cache " : "caches ",
+                                             CacheIdList(ids), ": ", what,
+                                             "; containerd and CRI-O refuse the file for it"));
+  }
+}
+
+}  // namespace plimsoll::qos

@@ -1,0 +1,279 @@
+#include "qos/rdt/config_allocations.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "qos/rdt/values.h"
+
+namespace plimsoll::qos {
+namespace {
+
+// Where a share stands decides what a number without quotes is to containerd and CRI-O.
+enum class SharePlace {
+  kShort,  // `l3Allocation: 3`, `{all: 3}`: they refuse it
+  kField,  // `{unified: 3}`: they take what YAML makes of it for a list of bits
+};
+
+// "0x3" read as a number is 3, and that is the list of the one bit 3.
+std::string WhatOthersMakeOf(const std::string& number, SharePlace place) {
+  if (place == SharePlace::kShort) return "containerd and CRI-O refuse it";
+  uint64_t bit = 0;
+  if (!absl::SimpleAtoi(number, &bit) || bit > 63) {
+    return absl::StrCat("containerd and CRI-O read the number ", number,
+                        " and refuse it, as there is no such bit");
+  }
+  return absl::StrCat("containerd and CRI-O read the number ", number, ", so bit ", number,
+                      " alone, the mask 0x", absl::Hex(uint64_t{1} << bit));
+}
+
+class AllocationReader {
+ public:
+  AllocationReader(YamlReader& reader, RdtOwner owner) : reader_(reader), owner_(owner) {}
+
+  std::optional<RdtCacheAllocations> Cache(ClassFields& fields, const std::string& key) {
+    const auto node = Value(fields, key);
+    if (!node) return std::nullopt;
+    const std::string path = fields.PathOf(key);
+    RdtCacheAllocations parsed{.where = reader_.Where(*node, path)};
+    if (node->IsScalar()) {
+      parsed.all = OneCache(*node, path);
+    } else if (!node->IsNull()) {
+      ById<RdtCacheAllocation>(*node, path, parsed,
+                               [this](const YAML::Node& value, const std::string& value_path) {
+                                 return OneCache(value, value_path);
+                               });
+    }
+    return parsed;
+  }
+
+  std::optional<RdtBandwidthAllocations> Bandwidth(ClassFields& fields, const std::string& key) {
+    const auto node = Value(fields, key);
+    if (!node) return std::nullopt;
+    const std::string path = fields.PathOf(key);
+    RdtBandwidthAllocations parsed{.where = reader_.Where(*node, path)};
+    if (node->IsMap()) {
+      ById<RdtBandwidthAllocation>(*node, path, parsed,
+                                   [this](const YAML::Node& value, const std::string& value_path) {
+                                     return OneBandwidth(value, value_path);
+                                   });
+    } else if (!node->IsNull()) {
+      parsed.all = OneBandwidth(*node, path);
+    }
+    return parsed;
+  }
+
+ private:
+  // For containerd and CRI-O a key without a value is all there is. Of a class that is what it has
+  // without the key; of a partition it makes a difference.
+  std::optional<YAML::Node> Value(ClassFields& fields, const std::string& key) {
+    if (owner_ == RdtOwner::kClass) return fields.Get(key);
+    const auto node = fields.GetOrNull(key);
+    if (node && node->IsNull()) {
+      reader_.Note(*node, fields.PathOf(key), "has no value, which is 100%");
+    }
+    return node;
+  }
+
+  // The keys of `node` are cache ids ("all", "0", "0-1,4").
+  template <typename Allocation, typename Read>
+  void ById(const YAML::Node& node, const std::string& path, RdtByCacheId<Allocation>& out,
+            Read read) {
+    struct Entry {
+      std::vector<uint64_t> ids;
+      YAML::Node key_node;
+      Allocation allocation;
+    };
+    std::vector<Entry> entries;
+    for (const ClassItem& item : ItemsOf(reader_, node, path, KeyReading::kValue)) {
+      const std::string item_path = absl::StrCat(path, ".", item.key);
+      Allocation allocation = read(item.value, item_path);
+      if (item.key == "all") {
+        out.all = std::move(allocation);
+      } else if (item.key.empty()) {
+        reader_.Note(item.key_node, path, "the key \"\" names no cache id");
+      } else if (const auto ids = ParseRdtCacheIds(item.key); ids.ok()) {
+        entries.push_back({*ids, item.key_node, std::move(allocation)});
+      } else {
+        reader_.Fail(item.key_node, item_path, ids.status().message());
+      }
+    }
+    // Which of two keys counts for an id is chance for containerd and CRI-O; here the one that
+    // names fewer ids, else the later.
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.ids.size() > b.ids.size(); });
+    for (const Entry& entry : entries) {
+      std::vector<uint64_t> again;
+      for (const uint64_t id : entry.ids) {
+        if (!out.by_id.insert_or_assign(id, entry.allocation).second) again.push_back(id);
+      }
+      if (again.empty()) continue;
+      reader_.Note(entry.key_node, path,
+                   absl::StrCat("cache id ", absl::StrJoin(again, ","),
+                                " is also named by another key of this mapping; this one counts, "
+                                "for containerd and CRI-O either"));
+    }
+  }
+
+  // "60%", or {unified, code, data}.
+  RdtCacheAllocation OneCache(const YAML::Node& node, const std::string& path) {
+    RdtCacheAllocation parsed;
+    if (node.IsScalar()) {
+      parsed.unified = Share(node, path, SharePlace::kShort);
+      return parsed;
+    }
+    ClassFields fields(reader_, node, path);
+    const auto unified = Field(fields, "unified");
+    parsed.code = Field(fields, "code");
+    parsed.data = Field(fields, "data");
+    if (unified) {
+      parsed.unified = *unified;
+    } else {
+      reader_.Fail(node, path,
+                   "\"unified\" is missing: it counts wherever code and data are not told apart");
+    }
+    if (parsed.code.has_value() != parsed.data.has_value()) {
+      reader_.Fail(node, path,
+                   absl::StrCat("\"", parsed.code ? "data" : "code",
+                                "\" is missing: \"code\" and "
+                                "\"data\" come together or not at all"));
+    }
+    fields.PassOverUnknown();
+    return parsed;
+  }
+
+  // An empty value is none.
+  std::optional<RdtCacheShare> Field(ClassFields& fields, const std::string& name) {
+    const auto node = fields.Get(name);
+    if (!node || (node->IsScalar() && node->Scalar().empty())) return std::nullopt;
+    return Share(*node, fields.PathOf(name), SharePlace::kField);
+  }
+
+  RdtCacheShare Share(const YAML::Node& node, const std::string& path, SharePlace place) {
+    const auto text = ShareText(node, path, place);
+    if (!text) return {};
+    auto share = ParseRdtCacheShare(*text);
+    if (!share.ok()) {
+      reader_.Fail(node, path, share.status().message());
+      return {};
+    }
+    CheckPercent(node, path, *share);
+    share->where = reader_.Where(node, path);
+    return *std::move(share);
+  }
+
+  // A mask without quotes is a number to YAML, and other bits to others: a mask is what is meant.
+  std::optional<std::string> ShareText(const YAML::Node& node, const std::string& path,
+                                       SharePlace place) {
+    const ClassScalar scalar = ScalarOf(node);
+    if (scalar.kind != ClassScalar::Kind::kNumber) return TextOf(reader_, node, path);
+    const std::string written = absl::AsciiStrToLower(node.Scalar());
+    const bool is_mask = absl::StartsWith(written, "0x");
+    const std::string& text = is_mask ? written : scalar.text;
+    if (is_mask || place == SharePlace::kShort) {
+      reader_.Note(
+          node, path,
+          absl::StrCat(node.Scalar(), " without quotes is read as ",
+                       is_mask ? "the mask " : "the list of bits ", text, ", but ",
+                       WhatOthersMakeOf(scalar.text, place), "; write \"", text, "\" with quotes"));
+    } else if (text != node.Scalar()) {
+      reader_.Note(node, path,
+                   absl::StrCat(node.Scalar(), " without quotes is the number ", text, ", so bit ",
+                                text, " alone; write it with quotes"));
+    }
+    return text;
+  }
+
+  void CheckPercent(const YAML::Node& node, const std::string& path, const RdtCacheShare& share) {
+    using Kind = RdtCacheShare::Kind;
+    if (owner_ == RdtOwner::kPartition && share.kind == Kind::kPercentRange) {
+      reader_.Fail(node, path,
+                   absl::StrCat("\"", share.text,
+                                "\": a partition can't have a range of percentages, "
+                                "only its classes can; write \"60%\" or a mask"));
+    }
+    if (share.kind != Kind::kPercent || share.high_percent > 0) return;
+    const std::string nothing = absl::StrCat("\"", share.text, "\" is nothing at all; ");
+    if (owner_ == RdtOwner::kClass) {
+      reader_.Fail(node, path, absl::StrCat(nothing, "1% is the least"));
+    } else {
+      reader_.Note(node, path,
+                   absl::StrCat(nothing,
+                                "the partition gets the fewest ways that a "
+                                "mask can have"));
+    }
+  }
+
+  // [50%, 1000MBps], or one of them.
+  RdtBandwidthAllocation OneBandwidth(const YAML::Node& node, const std::string& path) {
+    RdtBandwidthAllocation parsed{.where = reader_.Where(node, path)};
+    const auto read = [&](const YAML::Node& item, const std::string& item_path) {
+      const auto text = TextOf(reader_, item, item_path);
+      if (!text) return;
+      const absl::Status status = ParseRdtBandwidth(*text, parsed);
+      if (!status.ok()) unused_.push_back({item, item_path, std::string(status.message())});
+    };
+    unused_.clear();
+    if (node.IsScalar()) {
+      read(node, path);
+    } else if (!node.IsNull()) {
+      reader_.Each(node, path, read);
+    }
+    CheckBandwidth(node, path, parsed);
+    return parsed;
+  }
+
+  void CheckBandwidth(const YAML::Node& node, const std::string& path,
+                      const RdtBandwidthAllocation& parsed) {
+    const bool is_any = parsed.percent || parsed.mbps;
+    for (const std::string& error : {parsed.percent_error, parsed.mbps_error}) {
+      if (error.empty()) continue;
+      if (is_any) {
+        reader_.Note(node, path, absl::StrCat(error, "; an error where this unit counts"));
+      } else {
+        reader_.Fail(node, path, error);
+      }
+    }
+    const bool has_error = !parsed.percent_error.empty() || !parsed.mbps_error.empty();
+    for (const Unused& each : unused_) {
+      if (is_any || has_error) {
+        reader_.Note(each.node, each.path, absl::StrCat(each.why, ", and is passed over"));
+      } else {
+        reader_.Fail(each.node, each.path, each.why);
+      }
+    }
+    if (!is_any && !has_error && unused_.empty() && (node.IsNull() || node.size() == 0)) {
+      reader_.Fail(node, path, "is empty; write [50%] or [50%, 1000MBps]");
+    }
+  }
+
+  struct Unused {
+    YAML::Node node;
+    std::string path;
+    std::string why;
+  };
+
+  YamlReader& reader_;
+  const RdtOwner owner_;
+  std::vector<Unused> unused_;  // values of the list that is being read
+};
+
+}  // namespace
+
+RdtAllocations ReadRdtAllocations(YamlReader& reader, ClassFields& fields, RdtOwner owner) {
+  AllocationReader allocations(reader, owner);
+  RdtAllocations parsed;
+  parsed.l2 = allocations.Cache(fields, "l2Allocation");
+  parsed.l3 = allocations.Cache(fields, "l3Allocation");
+  parsed.mb = allocations.Bandwidth(fields, "mbAllocation");
+  return parsed;
+}
+
+}  // namespace plimsoll::qos

@@ -1,0 +1,136 @@
+// Partitions in rdt files as others read them: among themselves, and on machines that lack
+// something. See rdt_dialect_for_test.h.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "qos/rdt/dialect_for_test.h"
+
+namespace plimsoll::qos::rdt_dialect {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(RdtDialectPartitionsTest, PartitionsAmongThemselves) {
+  const std::vector<Case> cases = {
+      {"a: {l3Allocation: 50%, classes: {c: }}, b: {l3Allocation: 50%, classes: {d: }}",
+       "c L3:0=3ff;1=3ff; d L3:0=ffc00;1=ffc00"},
+      {"a: {l3Allocation: 30%, classes: {c: }}, b: {l3Allocation: 20%, classes: {d: }}",
+       "c L3:0=3f;1=3f; d L3:0=3c0;1=3c0"},
+      {"a: {l3Allocation: 0%, classes: {c: }}, b: {l3Allocation: 100%, classes: {d: }}",
+       "c L3:0=1;1=1; d L3:0=ffffe;1=ffffe", "\"0%\" is nothing at all; the partition gets"},
+      {"a: {l3Allocation: 0%, classes: {c: }}, b: {l3Allocation: 50%, classes: {d: }}",
+       "c L3:0=1;1=1; d L3:0=3fe;1=3fe"},
+      {"a: {l3Allocation: \"0x3\", classes: {c: }}, b: {l3Allocation: \"0xc\", classes: {d: }}",
+       "c L3:0=3;1=3; d L3:0=c;1=c"},
+      {"p: {l3Allocation: , classes: {c: {l3Allocation: 50%}}}", "c L3:0=3ff;1=3ff",
+       "has no value, which is 100%"},
+      {"p: {l3allocation: 50%, classes: {c: }}", "c L3:0=3ff;1=3ff",
+       "the key \"l3allocation\" is read as \"l3Allocation\""},
+      {"p: {l3Allocation: 50%, L3ALLOCATION: 20%, classes: {c: }}", "c L3:0=3ff;1=3ff",
+       "of \"l3Allocation\" alone is the value taken"},
+      {"a: {l3Allocation: 60%}, b: {l3Allocation: 60%}", kRefused},
+      {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: 50%}", kRefused},
+      {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: \"0x6\"}", kRefused},
+      {"a: {l3Allocation: 10-20%}", kRefused},
+      {"a: {l3Allocation: {\"0\": 50%}}, b: {l3Allocation: 50%}", kRefused},
+      {"a: {l3Allocation: {}}, b: {l3Allocation: {}}", kRefused},
+      {"a: {l3Allocation: 50%}, b: {}", kRefused},
+      {"p: {classes: {c: {l3Allocation: 50%}}}", kRefused},
+      {"p: {l3Allocation: 50%, l3Allocation: 20%}", kRefused},
+      {"a: {l3Allocation: 0%}, b: {l3Allocation: 0%}", kRefused},  // a division by zero there
+      {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: \"0x300000\"}", kRefused},  // by the kernel
+  };
+  Check(cases, "partitions: {", "}", OnlyL3());
+}
+
+TEST(RdtDialectPartitionsTest, CodeAndData) {
+  const std::vector<Case> cases = {
+      {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 40%}}, classes: {c: }}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: 50%, data: 60%}}, classes: {d: }}",
+       "c L3CODE:0=3ff;1=3ff L3DATA:0=ff;1=ff; d L3CODE:0=ffc00;1=ffc00 L3DATA:0=fff00;1=fff00"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: 60%, data: 60%}}}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: 60%, data: 60%}}}",
+       kRefused},
+      {"a: {l3Allocation: {all: {unified: 50%, code: \"0x3\", data: \"0x3\"}}}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: 50%, data: \"0xc\"}}}",
+       kRefused},
+      // Refused there for shares that the machine doesn't use, or that others have to have too.
+      {"a: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}, classes: {c: }}, "
+       "b: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}}",
+       "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
+       "L3 of caches 0-1: the shares of \"unified\" don't add up (together they are 120%)"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
+       "b: {l3Allocation: 50%}",
+       "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
+       "\"code\" is missing of b, others have it: a 50%; containerd and CRI-O refuse the file"},
+  };
+  linux::ResctrlInfo machine = WithCdp();
+  machine.mb.reset();
+  Check(cases, "partitions: {", "}", machine);
+  const std::vector<Case> without = {
+      {"a: {l3Allocation: {all: {unified: 50%, code: 60%, data: 60%}}, classes: {c: }}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: 60%, data: 40%}}}",
+       "c L3:0=3ff;1=3ff",
+       "L3 of caches 0-1: the shares of \"code\" don't add up (together they are 120%), without "
+       "effect on the machine: a 60%, b 60%; containerd and CRI-O refuse the file for it"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: \"0x3\", data: 1%}}, classes: {c: }}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: \"0x6\", data: 1%}}}",
+       "c L3:0=3ff;1=3ff", "\"code\" don't add up (they overlap)"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: 1%, data: \"0x3\"}}, classes: {c: }}, "
+       "b: {l3Allocation: {all: {unified: 50%, code: 1%, data: 50%}}}",
+       "c L3:0=3ff;1=3ff", "\"data\" don't add up (some are masks and some percentages)"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
+       "b: {l3Allocation: {1: 50%, 0: {unified: 50%, code: 50%, data: 50%}}}",
+       "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing of b"},
+  };
+  Check(without, "partitions: {", "}", OnlyL3());
+  EXPECT_THAT(
+      ReadRdt("partitions: {a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}}}",
+              OnlyL3())
+          .warnings,
+      IsEmpty());
+}
+
+TEST(RdtDialectPartitionsTest, WhatTheMachineLacksIsForClassesToNeed) {
+  const std::vector<Case> cases = {
+      {"p: {l3Allocation: 50%, classes: {c: }}", "c MB:0=100;1=100",
+       "no class has one of its own, so that is no error"},
+      {"p: {l3Allocation: 60%, classes: {c: }}, q: {l3Allocation: 60%}", "c MB:0=100;1=100"},
+      {"p: {l3Allocation: 60%, mbAllocation: [50%], classes: {c: }}, q: {}", "c MB:0=50;1=50"},
+      {"p: {l3Allocation: \"0x1\", mbAllocation: [50%], classes: {c: }}, q: {l3Allocation: "
+       "\"0x1\"}",
+       "c MB:0=50;1=50"},
+      {"p: {l2Allocation: 50%}", ""},
+      {"p: {l3Allocation: 50%, classes: {c: {l3Allocation: 50%}}}", kRefused},
+      {"p: {l2Allocation: 50%, classes: {c: {l2Allocation: 50%}}}", kRefused},
+  };
+  linux::ResctrlInfo machine = OnlyBandwidth();
+  for (Case each : cases) {
+    const Read read = ReadRdt(absl::StrCat("partitions: {", each.text, "}"), machine);
+    // Where nobody restricts it there is no line for it.
+    const std::string outcome = read.outcome == "c" ? "c MB:0=100;1=100" : read.outcome;
+    EXPECT_EQ(outcome, each.outcome) << each.text << "\n" << read.error;
+    if (*each.warning != '\0') {
+      EXPECT_THAT(read.warnings, Contains(HasSubstr(each.warning))) << each.text;
+    }
+  }
+  EXPECT_EQ(ReadRdt("partitions: {p: {mbAllocation: [50%], classes: {c: }}}", OnlyL3()).outcome,
+            "c");
+  EXPECT_EQ(ReadRdt("partitions: {p: {mbAllocation: [50%], classes: {c: {mbAllocation: [50%]}}}}",
+                    OnlyL3())
+                .outcome,
+            kRefused);
+  EXPECT_EQ(ReadRdt("options: {l3: {optional: true}}\n"
+                    "partitions: {p: {l3Allocation: 50%, classes: {c: {l3Allocation: 50%}}}}",
+                    OnlyBandwidth())
+                .outcome,
+            "c");
+}
+
+}  // namespace
+}  // namespace plimsoll::qos::rdt_dialect

@@ -1,0 +1,441 @@
+#include "qos/rdt/type.h"
+#include "qos/class_file.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/closest_word.h"
+#include "base/status.h"
+#include "linux/process.h"
+#include "qos/rdt/reload.h"
+
+namespace plimsoll::qos {
+namespace {
+
+// A fork in flight is over by the first, whatever the machine is busy with by the second.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
+constexpr absl::Duration kSecondLook = absl::Seconds(1);
+
+std::string MonitorName(absl::string_view id) {
+  return absl::StrCat("plimsoll-", id);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ClassType>> MakeRdtType(const RdtOptions& options,
+                                                       const RdtEnvironment& environment) {
+  return RdtType::Create(options, environment);
+}
+
+absl::StatusOr<std::unique_ptr<RdtType>> RdtType::Create(const RdtOptions& options,
+                                                         const RdtEnvironment& environment) {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto resctrl, linux::Resctrl::Open(environment.resctrl_root));
+  PLIMSOLL_ASSIGN_OR_RETURN(linux::ResctrlInfo machine, resctrl->ReadInfo());
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string boot_id, linux::ReadBootId(environment.host));
+  std::unique_ptr<RdtType> type(new RdtType(options, environment, std::move(resctrl),
+                                            std::move(machine), std::move(boot_id)));
+  PLIMSOLL_RETURN_IF_ERROR(type->ownership_.Load());
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtConfig config, type->ReadConfig());
+  PLIMSOLL_ASSIGN_OR_RETURN(RdtClasses classes, type->groups_.Plan(config));
+  PLIMSOLL_RETURN_IF_ERROR(type->CheckNames(classes));
+  if (environment.warn != nullptr) {
+    for (const std::string& warning : classes.warnings) environment.warn(warning);
+  }
+  std::set<std::string> missing = type->MissingIn(classes);
+  absl::Status made = type->RemoveDeadMonitors();
+  if (made.ok()) made = type->PutInForce(std::move(classes), {});
+  // That is what a machine which can't have the type is told by.
+  if (absl::IsFailedPrecondition(made)) made = absl::InternalError(made.message());
+  PLIMSOLL_RETURN_IF_ERROR(made);
+  absl::MutexLock lock(&type->mutex_);
+  type->made_at_start_ = std::move(missing);
+  return type;
+}
+
+RdtType::RdtType(RdtOptions options, const RdtEnvironment& environment,
+                 std::unique_ptr<linux::Resctrl> resctrl, linux::ResctrlInfo machine,
+                 std::string boot_id)
+    : options_(std::move(options)),
+      environment_(environment),
+      resctrl_(std::move(resctrl)),
+      can_monitor_(machine.monitoring.has_value()),
+      ownership_(resctrl_.get(), environment_.owned, std::move(boot_id)),
+      groups_(resctrl_.get(), &ownership_, std::move(machine),
+              {.prefix = options_.group_prefix, .adopt = options_.adopt}),
+      mover_(resctrl_.get(), environment_.cgroups, environment_.freezer, environment_.host),
+      rechecks_(std::make_unique<RdtRechecks>(
+          [this](const std::string& id, RdtRechecks::Kind kind) { Recheck(id, kind); })) {}
+
+absl::StatusOr<RdtConfig> RdtType::ReadConfig() const {
+  if (options_.config_file.empty()) return RdtConfig();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            LoadClassFile(environment_.host, options_.config_file));
+  return ParseRdtConfig(options_.config_file, text);
+}
+
+absl::Status RdtType::CheckNames(const RdtClasses& classes) const {
+  std::vector<std::string> names;
+  for (const auto& [name, group] : classes.by_name) names.push_back(name);
+  const auto check = [&](const std::string& name, absl::string_view what) {
+    if (classes.Find(name) != nullptr) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("rdt: ", what, " \"", name,
+                                                   "\" is not a class; "
+                                                   "there are: ",
+                                                   absl::StrJoin(names, ", ")));
+  };
+  if (!options_.default_class.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(check(options_.default_class, "default class"));
+  }
+  for (const auto& [name, capacity] : options_.capacity) {
+    PLIMSOLL_RETURN_IF_ERROR(check(name, "capacity:"));
+  }
+  return absl::OkStatus();
+}
+
+// Of containers that ended while no daemon lived. One that lives has a thread in its group.
+absl::Status RdtType::RemoveDeadMonitors() {
+  for (const std::string& group : ownership_.Groups()) {
+    if (!absl::StrContains(group, "mon_groups/")) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, resctrl_->Threads(group));
+    if (threads.empty()) PLIMSOLL_RETURN_IF_ERROR(ownership_.Remove(group));
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const RdtClasses> RdtType::Current() const {
+  absl::MutexLock lock(&mutex_);
+  return classes_;
+}
+
+std::set<std::string> RdtType::MissingIn(const RdtClasses& classes) const {
+  std::set<std::string> missing;
+  for (const auto& [name, group] : classes.by_name) {
+    if (!resctrl_->HasGroup(group.path)) missing.insert(name);
+  }
+  return missing;
+}
+
+absl::Status RdtType::PutInForce(RdtClasses classes, const Holders& holders) {
+  const std::set<std::string> missing = MissingIn(classes);
+  const absl::Status applied = groups_.Apply(classes);
+  if (!applied.ok()) {
+    const auto current = Current();
+    if (current == nullptr) return applied;
+    classes = *current;
+    groups_.Reopen(classes);
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    classes_ = std::make_shared<const RdtClasses>(std::move(classes));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(applied);
+  for (const auto& [target, class_name] : holders) {
+    // One that can't be put back shows as drift.
+    if (missing.count(class_name) > 0) Return(target, class_name).IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ClassInfo> RdtType::classes() const {
+  std::vector<ClassInfo> infos;
+  const auto current = Current();
+  for (const auto& [name, group] : current->by_name) {
+    const auto capacity = options_.capacity.find(name);
+    infos.push_back({.name = name,
+                     .capacity = capacity == options_.capacity.end() ? 0 : capacity->second,
+                     .meaning = group.meaning});
+  }
+  return infos;
+}
+
+std::vector<std::string> RdtType::warnings() const {
+  std::vector<std::string> all = Current()->warnings;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, sentence] : unmonitored_) all.push_back(sentence);
+  for (std::string& sentence : mover_.freezer().Troubles()) all.push_back(std::move(sentence));
+  return all;
+}
+
+absl::StatusOr<RdtClassGroup> RdtType::Need(absl::string_view class_name) const {
+  const auto classes = Current();
+  if (const RdtClassGroup* group = classes->Find(class_name)) return *group;
+  std::vector<std::string> names;
+  for (const auto& [name, group] : classes->by_name) names.push_back(name);
+  return absl::NotFoundError(absl::StrCat("there is no rdt class \"", class_name,
+                                          "\"; there are: ", absl::StrJoin(names, ", ")));
+}
+
+absl::Status RdtType::CheckSource(absl::string_view class_name, ClassSource source) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(class_name));
+  const bool pod = source == ClassSource::kPodAnnotation && group.deny_pod_annotation;
+  const bool container =
+      source == ClassSource::kContainerAnnotation && group.deny_container_annotation;
+  if (!pod && !container) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rdt class \"", class_name, "\" can't be taken from a ", pod ? "pod" : "container",
+      "'s annotation (", pod ? "denyPodAnnotation" : "denyContainerAnnotation", " in ",
+      options_.config_file, ")"));
+}
+
+std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<Holder>& holder = holders_[id];
+  if (holder == nullptr) holder = std::make_shared<Holder>();
+  return holder;
+}
+
+void RdtType::Forget(const std::string& id, Holder& holder) {
+  holder.gone = true;
+  absl::MutexLock lock(&mutex_);
+  holders_.erase(id);
+  unmonitored_.erase(id);
+}
+
+void RdtType::NoteUnmonitored(const Target& target, absl::string_view why) {
+  absl::MutexLock lock(&mutex_);
+  unmonitored_[target.id] =
+      absl::StrCat(target.name, " is not monitored on its own, only with its class: ", why);
+}
+
+void RdtType::NoteMonitored(const Target& target) {
+  absl::MutexLock lock(&mutex_);
+  unmonitored_.erase(target.id);
+}
+
+void RdtType::OpenMonitor(const std::string& id, RdtPlace& place) const {
+  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
+  if (!ownership_.IsOurs(path)) return;
+  auto tasks = resctrl_->OpenTasks(path);
+  if (!tasks.ok()) return;
+  place.monitor_path = path;
+  place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
+}
+
+absl::Status RdtType::MakeMonitor(const std::string& id, RdtPlace& place) {
+  if (!can_monitor_) return absl::OkStatus();
+  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
+  if (!ownership_.IsOurs(path) || !resctrl_->HasGroup(path)) {
+    PLIMSOLL_RETURN_IF_ERROR(ownership_.Make(path));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(linux::Resctrl::TasksFile tasks, resctrl_->OpenTasks(path));
+  place.monitor_path = path;
+  place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(std::move(tasks));
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first) {
+  const bool leaves = place.control_path != back.control_path;
+  if (leaves) OpenMonitor(target.id, back);
+  const std::string own = linux::MonitoringGroupPath(place.control_path, MonitorName(target.id));
+  const bool had_own = ownership_.IsOurs(own);
+  absl::Status monitored = MakeMonitor(target.id, place);
+  const auto move = mover_.Move(target, place, back, first);
+  if (!move.ok()) {
+    place.monitor.reset();
+    if (!had_own && ownership_.IsOurs(own)) ownership_.Remove(own).IgnoreError();
+    // Its threads are in its old class; a monitoring group that could not be opened just now has
+    // lost them.
+    rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+    return move.status();
+  }
+  const std::string old = linux::MonitoringGroupPath(back.control_path, MonitorName(target.id));
+  if (leaves && ownership_.IsOurs(old)) {
+    // Empty now; one that can't be removed is when the container goes, or by the next start.
+    back.monitor.reset();
+    ownership_.Remove(old).IgnoreError();
+    if (absl::IsResourceExhausted(monitored)) {  // that was the last id
+      monitored = MakeMonitor(target.id, place);
+      if (monitored.ok()) monitored = mover_.Monitor(target, place);
+    }
+  }
+  if (!monitored.ok()) {
+    NoteUnmonitored(target, monitored.message());
+    if (!absl::IsResourceExhausted(monitored)) {
+      rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+    }
+  } else if (!move->monitor_trouble.empty()) {
+    NoteUnmonitored(target, move->monitor_trouble);
+  } else {
+    NoteMonitored(target);
+  }
+  if (!move->certain) rechecks_->After(kFirstLook, target.id, RdtRechecks::Kind::kClass);
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::Assign(const Target& target, absl::string_view from, absl::string_view to) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup to_group, Need(to));
+  const auto classes = Current();
+  const RdtClassGroup* from_group = classes->Find(from.empty() ? kRdtRootClass : from);
+  if (from_group == nullptr) from_group = classes->Find(kRdtRootClass);
+
+  const std::shared_ptr<Holder> holder = HolderOf(target.id);
+  absl::MutexLock lock(&holder->mutex);
+  RdtPlace place = {.control_path = to_group.path, .control = to_group.tasks};
+  RdtPlace back = {.control_path = from_group->path, .control = from_group->tasks};
+  const absl::Status moved = MoveTo(target, place, back, from.empty());
+  if (!moved.ok()) {
+    if (holder->class_name.empty()) Forget(target.id, *holder);
+    return Annotate(moved, absl::StrCat(target.name, ": rdt class \"", to, "\""));
+  }
+  holder->target = target;
+  holder->class_name = std::string(to);
+  holder->gone = false;
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::Return(const Target& target, const std::string& class_name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(class_name));
+  const RdtClassGroup root = *Current()->Find(kRdtRootClass);
+  const std::shared_ptr<Holder> holder = HolderOf(target.id);
+  absl::MutexLock lock(&holder->mutex);
+  RdtPlace place = {.control_path = group.path, .control = group.tasks};
+  RdtPlace back = {.control_path = root.path, .control = root.tasks};
+  return MoveTo(target, place, back, /*first=*/false);
+}
+
+absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name,
+                            const std::vector<std::string>& /*files*/) {
+  const std::string name(class_name);
+  bool is_new = false;
+  {
+    const std::shared_ptr<Holder> holder = HolderOf(target.id);
+    absl::MutexLock lock(&holder->mutex);
+    holder->target = target;
+    holder->class_name = name;
+    absl::MutexLock all(&mutex_);
+    is_new = made_at_start_.count(name) > 0;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(name));
+  if (is_new) return Return(target, name);
+  RdtPlace place = {.control_path = group.path, .control = group.tasks};
+  absl::Status monitored = MakeMonitor(target.id, place);
+  if (monitored.ok()) monitored = mover_.Monitor(target, place);
+  if (!monitored.ok()) NoteUnmonitored(target, monitored.message());
+  return absl::OkStatus();
+}
+
+absl::Status RdtType::Release(const Target& target, absl::string_view class_name) {
+  const std::shared_ptr<Holder> holder = HolderOf(target.id);
+  absl::MutexLock lock(&holder->mutex);
+  Forget(target.id, *holder);
+  const auto classes = Current();
+  const RdtClassGroup* const group = classes->Find(class_name);
+  absl::Status status;
+  // Alive, it goes on without a class; its threads go where everything is that has none.
+  if (group == nullptr || !group->path.empty()) {
+    const auto threads = mover_.ThreadsOf(target);
+    const RdtClassGroup& root = *classes->Find(kRdtRootClass);
+    if (!threads.ok()) {
+      status = threads.status();
+    } else if (!threads->empty()) {
+      const RdtPlace to = {.control_path = root.path, .control = root.tasks};
+      status = mover_.Move(target, to, to, false).status();
+    }
+  }
+  const std::string monitor = absl::StrCat("mon_groups/", MonitorName(target.id));
+  for (const std::string& path : ownership_.Groups()) {
+    if (absl::EndsWith(path, monitor)) status = FirstError(status, ownership_.Remove(path));
+  }
+  return status;
+}
+
+// The class is looked at twice after a move that was not certain.
+void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
+  std::shared_ptr<Holder> holder;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = holders_.find(id);
+    if (found == holders_.end()) return;
+    holder = found->second;
+  }
+  absl::MutexLock lock(&holder->mutex);
+  if (holder->gone || holder->class_name.empty()) return;
+  const auto group = Need(holder->class_name);
+  if (!group.ok()) return;
+  RdtPlace place = {.control_path = group->path, .control = group->tasks};
+  // Errors show as drift, or as a warning already.
+  if (kind == RdtRechecks::Kind::kMonitoring) {
+    if (!MakeMonitor(id, place).ok() || !mover_.Monitor(holder->target, place).ok()) return;
+    NoteMonitored(holder->target);
+    return;
+  }
+  OpenMonitor(id, place);
+  mover_.Again(holder->target, place).IgnoreError();
+  if (kind == RdtRechecks::Kind::kClass) {
+    rechecks_->After(kSecondLook, id, RdtRechecks::Kind::kClassAgain);
+  }
+}
+
+std::string RdtType::GroupOfThread(pid_t thread) const {
+  const auto groups = resctrl_->ControlGroups();
+  if (!groups.ok()) return "another resctrl group";
+  for (const std::string& group : *groups) {
+    const auto threads = resctrl_->Threads(group);
+    if (threads.ok() && std::binary_search(threads->begin(), threads->end(), thread)) {
+      return absl::StrCat("resctrl group /", group);
+    }
+  }
+  return "resctrl's root group";
+}
+
+absl::StatusOr<std::string> RdtType::Drift(const Target& target,
+                                           absl::string_view class_name) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(class_name));
+  if (!resctrl_->HasGroup(group.path)) {
+    return absl::StrCat("resctrl group /", group.path, " is gone");
+  }
+  if (!group.foreign) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const linux::Schemata now, resctrl_->ReadSchemata(group.path));
+    const auto differences = linux::SchemataDifferences(group.schemata, now);
+    if (!differences.empty()) {
+      return absl::StrCat("resctrl group /", group.path, ": ", differences.front());
+    }
+  }
+  if (std::string frozen = mover_.freezer().Trouble(target.cgroup_path); !frozen.empty()) {
+    return frozen;
+  }
+  // In this order: what is forked in between is in the group of its parent.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, mover_.ThreadsOf(target));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> inside, resctrl_->Threads(group.path));
+  for (const pid_t thread : threads) {
+    if (std::binary_search(inside.begin(), inside.end(), thread) || !mover_.IsAlive(thread)) {
+      continue;
+    }
+    return absl::StrCat("thread ", thread, " is in ", GroupOfThread(thread));
+  }
+  return std::string();
+}
+
+std::string RdtType::EntryFile(const Target& target, absl::string_view class_name) const {
+  const auto group = Need(class_name);
+  if (!group.ok()) return "";
+  // It enters the class, but not the container's monitoring group, by that file.
+  if (can_monitor_) rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+  return resctrl_->TasksPath(group->path);
+}
+
+std::map<std::string, uint64_t> RdtType::Measure(absl::string_view id,
+                                                 absl::string_view class_name) const {
+  const auto group = Need(class_name);
+  if (!group.ok() || !can_monitor_) return {};
+  const auto counters = resctrl_->Counters(
+      id.empty() ? group->path : linux::MonitoringGroupPath(group->path, MonitorName(id)));
+  if (!counters.ok()) return {};
+  std::map<std::string, uint64_t> measured;
+  for (const auto& [event, value] : *counters) {
+    measured[absl::EndsWith(event, "_bytes") ? event : absl::StrCat(event, "_bytes")] = value;
+  }
+  return measured;
+}
+
+absl::StatusOr<std::unique_ptr<PendingReload>> RdtType::PrepareReload() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const RdtConfig config, ReadConfig());
+  PLIMSOLL_ASSIGN_OR_RETURN(RdtClasses classes, groups_.Plan(config));
+  PLIMSOLL_RETURN_IF_ERROR(CheckNames(classes));
+  return std::unique_ptr<PendingReload>(
+      std::make_unique<RdtReload>(this, Current(), std::move(classes)));
+}
+
+}  // namespace plimsoll::qos
