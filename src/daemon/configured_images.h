@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/config.h"
 #include "image/image_service.h"
 
 namespace plimsoll::daemon {
@@ -19,6 +20,9 @@ struct ImageSettings {
   // anything.
   std::vector<std::string> pinned;
 };
+inline ImageSettings ImageSettingsOf(const Config& config) {
+  return {config.insecure_registries, config.pinned_images};
+}
 
 // An image service that passes everything on, pulls as the settings say, and marks images as pinned
 // that have a name in the list. Thread-safe; the settings may change at any time.

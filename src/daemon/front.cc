@@ -1,0 +1,63 @@
+#include "daemon/front.h"
+
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+
+namespace plimsoll::daemon {
+
+absl::Status Front::StartStreaming(const StreamingConfig& config, bool standalone,
+                                   runtime::Engine* engine, Log* log) {
+  if (config.address.empty()) return absl::OkStatus();
+  backend_ = streaming::NewEngineBackend(engine);
+  absl::StatusOr<std::unique_ptr<streaming::Server>> started =
+      streaming::Server::Start({.address = config.address,
+                                .certificate = config.certificate,
+                                .key = config.key,
+                                .idle_timeout = absl::Seconds(config.idle_timeout),
+                                .creation_timeout = absl::Seconds(config.creation_timeout),
+                                .backend = backend_.get()});
+  // `plimsoll run` needs none, and works where loopback is down.
+  if (!started.ok() && standalone) {
+    log->Write(LogLevel::kWarning, "no streams are served",
+               {{"error", std::string(started.status().message())}});
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(started.status(), "streaming"));
+  streaming_ = *std::move(started);
+  log->Write(LogLevel::kInfo, "streams are served", {{"url", streaming_->base_url()}});
+  return absl::OkStatus();
+}
+
+absl::Status Front::StartServer(cri::ServerOptions options) {
+  options.info.streaming = streaming_.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<cri::Server> started,
+                            cri::Server::Start(std::move(options)));
+  absl::MutexLock lock(&mutex_);
+  server_ = std::move(started);
+  return absl::OkStatus();
+}
+
+bool Front::Stop(absl::Duration grace) {
+  // Streams have no end that could be waited for.
+  if (streaming_ != nullptr) streaming_->Stop();
+  return server_->Shutdown(grace);
+}
+
+void Front::Close() {
+  std::unique_ptr<cri::Server> server;
+  {
+    absl::MutexLock lock(&mutex_);
+    server = std::move(server_);
+  }
+  server.reset();
+  streaming_.reset();
+}
+
+std::vector<cri::LaneState> Front::Lanes() const {
+  absl::MutexLock lock(&mutex_);
+  return server_ == nullptr ? std::vector<cri::LaneState>() : server_->Lanes();
+}
+
+}  // namespace plimsoll::daemon

@@ -1,0 +1,86 @@
+// The engine of this node with the parts that it is made from.
+#ifndef PLIMSOLL_DAEMON_NODE_ENGINE_H_
+#define PLIMSOLL_DAEMON_NODE_ENGINE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "cdi/registry.h"
+#include "daemon/cgroup_driver.h"
+#include "daemon/config.h"
+#include "daemon/configured_images.h"
+#include "daemon/logging.h"
+#include "daemon/metrics.h"
+#include "daemon/node_classes.h"
+#include "network/network.h"
+#include "runtime/engine.h"
+#include "runtime/event_log.h"
+#include "runtime/oci/container_runtime.h"
+#include "runtime/store/store.h"
+
+namespace plimsoll::daemon {
+
+// Opens store, events, images, OCI runtime, classes, CDI devices and network, and makes the engine
+// of them. Opened, recovered and destroyed by one thread; the parts themselves are thread-safe.
+class NodeEngine {
+ public:
+  // References and pointers outlive it.
+  struct Surroundings {
+    const Config& config;
+    bool standalone = false;  // DaemonOptions::standalone
+    FsRoot host;              // "/"
+    FsRoot state;
+    FsRoot run;
+    size_t sandboxes = 0;  // CountSandboxes
+    const CgroupDriver& driver;
+    runtime::DescriptorLimit descriptor_limit;  // for containers
+    Log* log = nullptr;
+    Metrics* metrics = nullptr;
+  };
+  // Opens the parts; there is no engine yet. Errors are those of the part that can't be opened.
+  static absl::StatusOr<std::unique_ptr<NodeEngine>> Open(Surroundings surroundings);
+  // The engine ends before the parts that it uses. Containers that go on keep their layers, also
+  // those of a removed image: images end first, and the engine no longer asks them for anything.
+  ~NodeEngine();
+  NodeEngine(const NodeEngine&) = delete;
+  NodeEngine& operator=(const NodeEngine&) = delete;
+
+  // Makes the engine, which finds every sandbox and container again. Once.
+  absl::Status Recover();
+
+  runtime::Engine* engine() { return engine_.get(); }  // null before Recover
+  runtime::EventLog* events() { return &events_; }
+  ConfiguredImages* images() { return images_.get(); }
+  runtime::ContainerRuntime* runtime() { return runtime_.get(); }
+  NodeClasses* classes() { return classes_.get(); }
+  cdi::Registry* cdi() { return &cdi_; }
+  network::Network* network() { return network_.get(); }
+
+ private:
+  explicit NodeEngine(Surroundings surroundings);
+
+  absl::Status OpenParts();
+  absl::Status OpenImages();
+  absl::Status OpenRuntime();
+  absl::Status OpenNetwork();
+
+  const Surroundings in_;
+  // Each uses those above it.
+  std::unique_ptr<runtime::Store> store_;
+  runtime::EventLog events_;
+  std::unique_ptr<ConfiguredImages> images_;
+  std::unique_ptr<runtime::ContainerRuntime> runtime_;
+  std::unique_ptr<NodeClasses> classes_;
+  cdi::Registry cdi_;
+  std::unique_ptr<network::Network> network_;
+  std::unique_ptr<runtime::Engine> engine_;
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_NODE_ENGINE_H_
