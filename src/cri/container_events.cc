@@ -62,7 +62,7 @@ bool Rewind(int64_t then, runtime::ContainerRecord* record) {
 }  // namespace
 
 ContainerEvents::ContainerEvents(runtime::Engine* engine, runtime::EventLog* events,
-                                 RuntimeHandlers* handlers, size_t max_pending)
+                                 PodHandlers* handlers, size_t max_pending)
     : engine_(engine), events_(events), handlers_(handlers), max_pending_(max_pending) {
   listener_ =
       events_->Listen([this](const runtime::Event& event, const runtime::EventSubject& subject) {

@@ -19,8 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "base/worker_pool.h"
+#include "cri/pod_handlers.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "cri/runtime_handlers.h"
 #include "cri/write_stream.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
@@ -42,7 +42,7 @@ class ContainerEvents {
   static constexpr size_t kMaxPending = 1024;
 
   // All outlive it.
-  ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, RuntimeHandlers* handlers,
+  ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodHandlers* handlers,
                   size_t max_pending = kMaxPending);
   // After the server's end: waits for gRPC to let go of the last stream.
   ~ContainerEvents();
@@ -84,7 +84,7 @@ class ContainerEvents {
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;
-  RuntimeHandlers* const handlers_;
+  PodHandlers* const handlers_;
   const size_t max_pending_;
   int listener_ = 0;
   // Taken under the event log's, and so last of all.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,21 +6,19 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cri/exec_answer.h"
-#include "cri/runtime_handlers.h"
+#include "cri/pod_handlers.h"
+#include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
+#include "cri/warn.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::cri {
 namespace {
 
 namespace v1 = ::runtime::v1;
-
-// A grace period beyond this is somebody's mistake, and would overflow on the way.
-constexpr int64_t kMaxSeconds = 10LL * 365 * 24 * 3600;
 
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerFilter& filter) {
   if (record.state == runtime::ContainerState::kCreating) return false;
@@ -43,15 +40,10 @@ std::string ContainerInfo(const runtime::ContainerRecord& record) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-absl::StatusOr<absl::Duration> SecondsFrom(absl::string_view field, int64_t seconds) {
-  if (seconds < 0) return Invalid(field, seconds, "must not be negative (seconds)");
-  return absl::Seconds(std::min(seconds, kMaxSeconds));
-}
-
 }  // namespace
 
-absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& request,
-                                              v1::CreateContainerResponse* response) {
+absl::Status PodHandlers::CreateContainer(const v1::CreateContainerRequest& request,
+                                          v1::CreateContainerResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows(
       "sandbox_config.windows", request.sandbox_config().has_windows(), "sandbox_config.linux"));
@@ -63,7 +55,7 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
         runtime::ContainerSpec spec,
         ContainerSpecFrom(request.config(), sandbox.spec, info_.annotation_allow_list));
     WarnOfSelinux(spec.security.selinux, &warnings);
-    const auto sandbox_config = sandbox_configs_.Get(sandbox.id, sandbox.client_config);
+    const auto sandbox_config = caches_->ConfigOf(sandbox);
     if (info_.pod_resources && request.config().has_kubernetes_resources()) {
       PLIMSOLL_ASSIGN_OR_RETURN(spec.kubernetes_resources,
                                 KubernetesResourcesFrom(request.config().kubernetes_resources(),
@@ -76,41 +68,41 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
   const absl::StatusOr<std::string> id = create();
   if (!id.ok()) {
     // It has no id by which its pod's events could be told from others'.
-    Warn(sandbox.id, "",
+    Warn(events_, sandbox.id, "",
          {absl::StrCat("creating container ", request.config().metadata().name(),
                        " failed: ", id.status().message())});
     return id.status();
   }
-  Warn(sandbox.id, *id, warnings);
+  Warn(events_, sandbox.id, *id, warnings);
   response->set_container_id(*id);
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::StartContainer(const v1::StartContainerRequest& request,
-                                             v1::StartContainerResponse*) {
+absl::Status PodHandlers::StartContainer(const v1::StartContainerRequest& request,
+                                         v1::StartContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   return engine_->StartContainer(request.container_id());
 }
 
-absl::Status RuntimeHandlers::StopContainer(const v1::StopContainerRequest& request,
-                                            v1::StopContainerResponse*) {
+absl::Status PodHandlers::StopContainer(const v1::StopContainerRequest& request,
+                                        v1::StopContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration grace, SecondsFrom("timeout", request.timeout()));
   const absl::Status status = engine_->StopContainer(request.container_id(), grace);
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status RuntimeHandlers::RemoveContainer(const v1::RemoveContainerRequest& request,
-                                              v1::RemoveContainerResponse*) {
+absl::Status PodHandlers::RemoveContainer(const v1::RemoveContainerRequest& request,
+                                          v1::RemoveContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   const absl::Status status = engine_->RemoveContainer(request.container_id());
   if (!status.ok() && !absl::IsNotFound(status)) return status;
-  container_configs_.Forget(request.container_id());
+  caches_->containers().Forget(request.container_id());
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& request,
-                                             std::string* response) {
+absl::Status PodHandlers::ListContainers(const v1::ListContainersRequest& request,
+                                         std::string* response) {
   const v1::ContainerFilter& filter = request.filter();
   size_t there = 0;
   struct Item {
@@ -123,14 +115,14 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
     ++there;
     if (!Matches(record, filter)) return;
     Item& item = items.emplace_back(
-        Item{ToCri(record.state), container_configs_.FindListed(record.id), nullptr});
+        Item{ToCri(record.state), caches_->containers().FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::ContainerRecord>(record);
   });
   // In the order of the visit. A message may be large, and its container is locked during its
   // visit, so what hasn't been made yet is made only now.
   size_t size = 0;
   for (Item& item : items) {
-    if (!item.listed) item.listed = container_configs_.GetListed(*item.unmade);
+    if (!item.listed) item.listed = caches_->containers().GetListed(*item.unmade);
     size += SizeInList(*item.listed);
   }
   response->reserve(size);
@@ -138,19 +130,19 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
     if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
     AddListed(*item.listed, item.state, response);
   }
-  if (container_configs_.size() > there) ForgetRemovedContainers();
+  if (caches_->containers().size() > there) caches_->ForgetRemovedContainers();
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamContainersResponse> RuntimeHandlers::StreamContainers(
+PartSource<v1::StreamContainersResponse> PodHandlers::StreamContainers(
     const v1::StreamContainersRequest& request) {
   return InParts<v1::StreamContainersResponse>(
-      [this] { return ContainerIds(); },
+      [this] { return caches_->ContainerIds(); },
       [this, filter = request.filter()](
           const std::string& id, v1::StreamContainersResponse* part) -> absl::StatusOr<size_t> {
         const auto record = engine_->GetContainer(id);
         if (!record.ok() || !Matches(*record, filter)) return 0;
-        const auto config = container_configs_.Get(id, record->client_config);
+        const auto config = caches_->ConfigOf(*record);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         v1::Container* const listed = part->add_containers();
         FillContainer(*record, *config, listed);
@@ -158,24 +150,9 @@ PartSource<v1::StreamContainersResponse> RuntimeHandlers::StreamContainers(
       });
 }
 
-std::vector<std::string> RuntimeHandlers::ContainerIds() {
-  std::vector<std::string> ids;
-  engine_->VisitContainers(
-      [&ids](const runtime::ContainerRecord& record) { ids.push_back(record.id); });
-  // As the List calls do, which a client of streams never asks.
-  if (container_configs_.size() > ids.size()) container_configs_.Retain({ids.begin(), ids.end()});
-  ForgetRates(ids.size());
-  return ids;
-}
-
-void RuntimeHandlers::ForgetRemovedContainers() {
-  const std::vector<std::string> ids = ContainerIds();
-  container_configs_.Retain({ids.begin(), ids.end()});
-}
-
-absl::Status RuntimeHandlers::FillStatus(const runtime::ContainerRecord& record,
-                                         v1::ContainerStatus* status, Classes* classes) {
-  const auto config = container_configs_.Get(record.id, record.client_config);
+absl::Status PodHandlers::FillStatus(const runtime::ContainerRecord& record,
+                                     v1::ContainerStatus* status, Classes* classes) {
+  const auto config = caches_->ConfigOf(record);
   FillContainerStatus(record, *config, status);
   if (info_.pod_resources && record.spec.kubernetes_resources.is_given()) {
     FillKubernetesResources(record.spec.kubernetes_resources,
@@ -198,8 +175,8 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
-                                              v1::ContainerStatusResponse* response) {
+absl::Status PodHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
+                                          v1::ContainerStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
                             engine_->GetContainer(request.container_id()));
@@ -214,19 +191,19 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(const std::string& sandbox_id,
-                                                   const Annotations& annotations) {
+absl::StatusOr<bool> PodHandlers::AsksToShrink(const std::string& sandbox_id,
+                                               const Annotations& annotations) {
   Annotations of_pod;
   // That it isn't there the update itself tells.
   const absl::StatusOr<runtime::SandboxRecord> sandbox =
       sandbox_id.empty() ? absl::NotFoundError("not known") : engine_->GetSandbox(sandbox_id);
   if (sandbox.ok()) {
-    of_pod = sandbox_configs_.Get(sandbox->id, sandbox->client_config)->annotations();
+    of_pod = caches_->ConfigOf(*sandbox)->annotations();
   }
   return cri::AsksToShrink(annotations, of_pod);
 }
 
-absl::Status RuntimeHandlers::UpdateContainerResources(
+absl::Status PodHandlers::UpdateContainerResources(
     const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request));
@@ -246,28 +223,8 @@ absl::Status RuntimeHandlers::UpdateContainerResources(
   return engine_->UpdateResources(request.container_id(), update);
 }
 
-absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
-                                       grpc::ByteBuffer* response) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
-  runtime::ExecRequest exec;
-  exec.argv.assign(request.cmd().begin(), request.cmd().end());
-  PLIMSOLL_ASSIGN_OR_RETURN(exec.timeout, SecondsFrom("timeout", request.timeout()));
-  if (exec.timeout == absl::ZeroDuration() && call.deadline != absl::InfiniteFuture()) {
-    exec.timeout = std::max(call.deadline - absl::Now(), absl::Milliseconds(1));
-  }
-  exec.cancellation = call.cancellation.get();
-  exec.max_output_bytes = kMaxExecOutputBytes;
-  const auto share = std::make_shared<ByteShare>(exec_output_);
-  exec.output_share = share.get();
-  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
-                            engine_->ExecSync(request.container_id(), exec));
-  *response = ExecSyncAnswer(std::move(result), share);
-  return absl::OkStatus();
-}
-
-absl::Status RuntimeHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
-                                                 v1::ReopenContainerLogResponse*) {
+absl::Status PodHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
+                                             v1::ReopenContainerLogResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   return engine_->ReopenLog(request.container_id());
 }

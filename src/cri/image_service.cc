@@ -14,13 +14,13 @@ class ImageService final : public v1::ImageService::CallbackService {
  public:
   ImageService(Calls* calls, ImageHandlers* handlers) : calls_(calls), handlers_(handlers) {}
 
-  PLIMSOLL_CRI_UNARY(ListImages, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ImageStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ImageFsInfo, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(PullImage, Lane::kFetch)
-  PLIMSOLL_CRI_UNARY(RemoveImage, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(handlers_, ListImages, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, ImageStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, ImageFsInfo, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, PullImage, Lane::kFetch)
+  PLIMSOLL_CRI_UNARY(handlers_, RemoveImage, Lane::kEnd)
 
-  PLIMSOLL_CRI_LIST(StreamImages)
+  PLIMSOLL_CRI_LIST(handlers_, StreamImages)
 
  private:
   Calls* const calls_;

@@ -8,7 +8,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/metric_groups.h"
-#include "cri/runtime_handlers.h"
+#include "cri/usage_handlers.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -49,15 +49,15 @@ MetricSubject SubjectOf(const runtime::SandboxRecord& pod,
 
 }  // namespace
 
-absl::Status RuntimeHandlers::ListMetricDescriptors(const v1::ListMetricDescriptorsRequest&,
-                                                    v1::ListMetricDescriptorsResponse* response) {
+absl::Status UsageHandlers::ListMetricDescriptors(const v1::ListMetricDescriptorsRequest&,
+                                                  v1::ListMetricDescriptorsResponse* response) {
   for (const MetricFamily* family : kMetricFamilies) {
     FillDescriptor(*family, response->add_descriptors());
   }
   return absl::OkStatus();
 }
 
-RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk(
+UsageHandlers::LayersOnDisk UsageHandlers::LookAtDisk(
     const std::vector<runtime::ContainerRecord>& containers) {
   LayersOnDisk disk;
   auto layers = engine_->LastWritableLayersUsage(kMaxAgeOfUsage);
@@ -74,12 +74,12 @@ RuntimeHandlers::LayersOnDisk RuntimeHandlers::LookAtDisk(
   return disk;
 }
 
-absl::Status RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& pod,
-                                          const runtime::ContainerRecord& record,
-                                          const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
+absl::Status UsageHandlers::FillMetrics(const runtime::SandboxRecord& pod,
+                                        const runtime::ContainerRecord& record,
+                                        const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerCounters counters,
                             engine_->Counters(record.id));
-  const auto config = container_configs_.Get(record.id, record.client_config);
+  const auto config = caches_->ConfigOf(record);
   metrics->set_container_id(record.id);
   MetricWriter writer(SubjectOf(pod, record, *config), metrics->mutable_metrics());
   AddSpecMetrics(record, counters, absl::GetCurrentTimeNanos(), &writer);
@@ -99,10 +99,10 @@ absl::Status RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& pod,
   return absl::OkStatus();
 }
 
-void RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& record,
-                                  const std::vector<runtime::ContainerRecord>& containers,
-                                  const runtime::Engine::Links& links, const LayersOnDisk& disk,
-                                  v1::PodSandboxMetrics* metrics) {
+void UsageHandlers::FillMetrics(const runtime::SandboxRecord& record,
+                                const std::vector<runtime::ContainerRecord>& containers,
+                                const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                                v1::PodSandboxMetrics* metrics) {
   metrics->set_pod_sandbox_id(record.id);
   if (IsListed(record.id, "", links.status(), kTheNetwork)) {
     MetricWriter writer(SubjectOf(record), metrics->mutable_metrics());
@@ -117,8 +117,8 @@ void RuntimeHandlers::FillMetrics(const runtime::SandboxRecord& record,
   }
 }
 
-absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
-                                                    v1::ListPodSandboxMetricsResponse* response) {
+absl::Status UsageHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
+                                                  v1::ListPodSandboxMetricsResponse* response) {
   std::vector<runtime::ContainerRecord> live = LiveContainers({});
   const LayersOnDisk disk = LookAtDisk(live);
   std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
@@ -143,13 +143,13 @@ absl::Status RuntimeHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetr
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamPodSandboxMetricsResponse> RuntimeHandlers::StreamPodSandboxMetrics(
+PartSource<v1::StreamPodSandboxMetricsResponse> UsageHandlers::StreamPodSandboxMetrics(
     const v1::StreamPodSandboxMetricsRequest&) {
   auto disk = std::make_shared<LayersOnDisk>();
   return InParts<v1::StreamPodSandboxMetricsResponse, PodIds>(
       [this, disk] {
         *disk = LookAtDisk(LiveContainers({}));
-        return SandboxAndContainerIds();
+        return caches_->SandboxAndContainerIds();
       },
       [this, disk](const PodIds& pod,
                    v1::StreamPodSandboxMetricsResponse* part) -> absl::StatusOr<size_t> {

@@ -146,7 +146,7 @@ class NodeHandlers {
 
   absl::Status ListUsage(const node::ListUsageRequest& request,
                          node::ListUsageResponse* response) const {
-    return options_.runtime->ListUsage(request, response);
+    return options_.usage->ListUsage(request, response);
   }
 
   const NodeServiceOptions& options() const { return options_; }
@@ -200,11 +200,11 @@ class NodeService final : public node::NodeService::CallbackService {
     mutex_.Await(absl::Condition(&all_ended));
   }
 
-  PLIMSOLL_CRI_UNARY(DaemonStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(Inspect, Lane::kNetwork)
-  PLIMSOLL_CRI_UNARY(ListClasses, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListUsage, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ReloadClasses, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(handlers_, DaemonStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, Inspect, Lane::kNetwork)
+  PLIMSOLL_CRI_UNARY(handlers_, ListClasses, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, ListUsage, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(handlers_, ReloadClasses, Lane::kWork)
 
   grpc::ServerWriteReactor<node::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const node::ImportImageRequest* request) override {

@@ -8,7 +8,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/fill_usage.h"
-#include "cri/runtime_handlers.h"
+#include "cri/usage_handlers.h"
 #include "cri/validate.h"
 #include "runtime/pod_group_settings.h"
 
@@ -34,20 +34,20 @@ v1::ContainerStatsFilter Of(const runtime::SandboxRecord& record) {
 
 }  // namespace
 
-absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
-                                        const Containers& containers,
-                                        const runtime::Engine::Links& links, bool leave_out,
-                                        v1::PodSandboxStats* stats) {
+absl::Status UsageHandlers::FillStats(const runtime::SandboxRecord& record,
+                                      const Containers& containers,
+                                      const runtime::Engine::Links& links, bool leave_out,
+                                      v1::PodSandboxStats* stats) {
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::CgroupStats counted, engine_->SandboxStats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
-  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+  const auto config = caches_->ConfigOf(record);
   v1::PodSandboxAttributes* attributes = stats->mutable_attributes();
   attributes->set_id(record.id);
   *attributes->mutable_metadata() = config->metadata();
   *attributes->mutable_labels() = config->labels();
   *attributes->mutable_annotations() = config->annotations();
   v1::LinuxPodSandboxStats* out = stats->mutable_linux();
-  FillCpu(counted, now, cpu_rates_.Update(record.id, now, counted.cpu_usage_ns),
+  FillCpu(counted, now, caches_->rates().Update(record.id, now, counted.cpu_usage_ns),
           out->mutable_cpu());
   FillMemory(counted, now, out->mutable_memory());
   FillAvailable(runtime::PodGroupSettings(record.spec), counted, out->mutable_memory());
@@ -67,8 +67,8 @@ absl::Status RuntimeHandlers::FillStats(const runtime::SandboxRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
-                                              v1::PodSandboxStatsResponse* response) {
+absl::Status UsageHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
+                                            v1::PodSandboxStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
@@ -76,8 +76,8 @@ absl::Status RuntimeHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& 
                    /*leave_out=*/false, response->mutable_stats());
 }
 
-absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
-                                                  v1::ListPodSandboxStatsResponse* response) {
+absl::Status UsageHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
+                                                v1::ListPodSandboxStatsResponse* response) {
   const v1::PodSandboxStatsFilter& filter = request.filter();
   std::map<std::string, Containers> containers;  // by sandbox
   for (runtime::ContainerRecord& container : LiveContainers({})) {
@@ -86,7 +86,7 @@ absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsR
   std::vector<runtime::SandboxRecord> records = engine_->ListSandboxes();
   std::erase_if(records, [&](const runtime::SandboxRecord& record) {
     if (!Matches(record, filter)) return true;
-    const auto config = sandbox_configs_.Get(record.id, record.client_config);
+    const auto config = caches_->ConfigOf(record);
     return !HasLabels(config->labels(), filter.label_selector());
   });
   std::vector<std::string> ids;
@@ -108,30 +108,15 @@ absl::Status RuntimeHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsR
   return absl::OkStatus();
 }
 
-std::vector<RuntimeHandlers::PodIds> RuntimeHandlers::SandboxAndContainerIds() {
-  const std::vector<std::string> sandboxes = SandboxIds();
-  std::map<std::string, std::vector<std::string>> containers;  // by sandbox
-  size_t there = 0;
-  engine_->VisitContainers([&](const runtime::ContainerRecord& record) {
-    ++there;
-    containers[record.sandbox_id].push_back(record.id);
-  });
-  ForgetRates(there);
-  std::vector<PodIds> pods;
-  pods.reserve(sandboxes.size());
-  for (const std::string& id : sandboxes) pods.push_back({id, std::move(containers[id])});
-  return pods;
-}
-
-PartSource<v1::StreamPodSandboxStatsResponse> RuntimeHandlers::StreamPodSandboxStats(
+PartSource<v1::StreamPodSandboxStatsResponse> UsageHandlers::StreamPodSandboxStats(
     const v1::StreamPodSandboxStatsRequest& request) {
   return InParts<v1::StreamPodSandboxStatsResponse, PodIds>(
-      [this] { return SandboxAndContainerIds(); },
+      [this] { return caches_->SandboxAndContainerIds(); },
       [this, filter = request.filter()](
           const PodIds& pod, v1::StreamPodSandboxStatsResponse* part) -> absl::StatusOr<size_t> {
         const auto record = engine_->GetSandbox(pod.id);
         if (!record.ok() || !Matches(*record, filter)) return 0;
-        const auto config = sandbox_configs_.Get(pod.id, record->client_config);
+        const auto config = caches_->ConfigOf(*record);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         v1::PodSandboxStats stats;
         const absl::Status filled =

@@ -29,47 +29,47 @@ class RuntimeService final : public Base {
                  TopologyFeed* topology)
       : calls_(calls), handlers_(handlers), events_(events), topology_(topology) {}
 
-  PLIMSOLL_CRI_UNARY(Version, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(Status, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(RuntimeConfig, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(UpdateRuntimeConfig, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->status, Version, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->status, Status, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->status, RuntimeConfig, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->status, UpdateRuntimeConfig, Lane::kWork)
 
-  PLIMSOLL_CRI_UNARY(RunPodSandbox, Lane::kNetwork)
-  PLIMSOLL_CRI_UNARY(StopPodSandbox, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(RemovePodSandbox, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(PodSandboxStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(UpdatePodSandboxConfig, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, RunPodSandbox, Lane::kNetwork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, StopPodSandbox, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, RemovePodSandbox, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, PodSandboxStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdatePodSandboxConfig, Lane::kWork)
 
-  PLIMSOLL_CRI_UNARY(CreateContainer, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(StartContainer, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(StopContainer, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(RemoveContainer, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(ContainerStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ContainerStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListContainerStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(PodSandboxStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListPodSandboxStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListMetricDescriptors, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ListPodSandboxMetrics, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(UpdateContainerResources, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(UpdatePodSandboxResources, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(Exec, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(Attach, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(PortForward, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(ReopenContainerLog, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, CreateContainer, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, StartContainer, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, StopContainer, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, RemoveContainer, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, ContainerStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, ContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, PodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListPodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListMetricDescriptors, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListPodSandboxMetrics, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdateContainerResources, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdatePodSandboxResources, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&handlers_->commands, Exec, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->commands, Attach, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->commands, PortForward, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&handlers_->pods, ReopenContainerLog, Lane::kWork)
 
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
 
-  PLIMSOLL_CRI_LIST(StreamPodSandboxes)
-  PLIMSOLL_CRI_LIST(StreamContainers)
-  PLIMSOLL_CRI_LIST(StreamContainerStats)
-  PLIMSOLL_CRI_LIST(StreamPodSandboxStats)
-  PLIMSOLL_CRI_LIST(StreamPodSandboxMetrics)
+  PLIMSOLL_CRI_LIST(&handlers_->pods, StreamPodSandboxes)
+  PLIMSOLL_CRI_LIST(&handlers_->pods, StreamContainers)
+  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamContainerStats)
+  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamPodSandboxStats)
+  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamPodSandboxMetrics)
 
-  PLIMSOLL_CRI_UNARY_IN_BYTES(ListPodSandbox, Lane::kLook)
-  PLIMSOLL_CRI_UNARY_IN_BYTES(ListContainers, Lane::kLook)
+  PLIMSOLL_CRI_UNARY_IN_BYTES(&handlers_->pods, ListPodSandbox, Lane::kLook)
+  PLIMSOLL_CRI_UNARY_IN_BYTES(&handlers_->pods, ListContainers, Lane::kLook)
 
   grpc::ServerUnaryReactor* ExecSync(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
@@ -77,7 +77,9 @@ class RuntimeService final : public Base {
     return calls_->UnaryInBytes<v1::ExecSyncRequest>(
         context, PLIMSOLL_CRI_SERVICE "ExecSync", Lane::kExec, *request, response,
         [this](const CallContext& call, const v1::ExecSyncRequest& asked,
-               grpc::ByteBuffer* answer) { return handlers_->ExecSync(call, asked, answer); });
+               grpc::ByteBuffer* answer) {
+          return handlers_->commands.ExecSync(call, asked, answer);
+        });
   }
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,

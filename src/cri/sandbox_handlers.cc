@@ -2,15 +2,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "cri/runtime_handlers.h"
+#include "cri/pod_handlers.h"
+#include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"
+#include "cri/warn.h"
 #include "runtime/pod_picture.h"
 #include "runtime/spec/json.h"
 
@@ -52,8 +56,26 @@ std::string ResourcesInfo(const runtime::SandboxRecord& record,
 
 }  // namespace
 
-absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& request,
-                                            v1::RunPodSandboxResponse* response) {
+void PodHandlers::WarnOfSelinux(const linux::SelinuxOptions& options,
+                                std::vector<std::string>* warnings) const {
+  if (info_.selinux || options.empty()) return;
+  warnings->push_back(
+      "config.linux.security_context.selinux_options has no effect: containers have no SELinux "
+      "labels on this machine");
+}
+
+absl::Status PodHandlers::CheckRuntimeHandler(const std::string& name) const {
+  if (name.empty() || absl::c_linear_search(info_.runtime_handlers, name)) return absl::OkStatus();
+  const std::string known =
+      info_.runtime_handlers.empty()
+          ? "no other is configured"
+          : absl::StrCat("or one of ", absl::StrJoin(info_.runtime_handlers, ", "));
+  return Invalid("runtime_handler", name,
+                 absl::StrCat("must be empty for the default handler; ", known));
+}
+
+absl::Status PodHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& request,
+                                        v1::RunPodSandboxResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckRuntimeHandler(request.runtime_handler()));
   std::vector<std::string> warnings;
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec, SandboxSpecFrom(request.config()));
@@ -66,15 +88,15 @@ absl::Status RuntimeHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& requ
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
-  Warn(id, "", warnings);
+  Warn(events_, id, "", warnings);
   WarnOfOomScore(id, request.config().linux().resources(), request.config().linux().overhead());
   response->set_pod_sandbox_id(id);
   return absl::OkStatus();
 }
 
-void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
-                                     const v1::LinuxContainerResources& resources,
-                                     const v1::LinuxContainerResources& overhead) {
+void PodHandlers::WarnOfOomScore(const std::string& sandbox_id,
+                                 const v1::LinuxContainerResources& resources,
+                                 const v1::LinuxContainerResources& overhead) {
   const bool is_of_resources = resources.oom_score_adj() != 0;
   const int64_t score = is_of_resources ? resources.oom_score_adj() : overhead.oom_score_adj();
   if (score == 0) return;
@@ -82,26 +104,26 @@ void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
     absl::MutexLock lock(&told_mutex_);
     if (!told_of_score_.insert(sandbox_id).second) return;
   }
-  Warn(sandbox_id, "",
+  Warn(events_, sandbox_id, "",
        {absl::StrCat("oom_score_adj ", score, " of the pod's ",
                      is_of_resources ? "resources" : "overhead",
                      " has no effect: it is a process's, and a pod has none of its own; each "
                      "container's is in its own resources")});
 }
 
-bool RuntimeHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
+bool PodHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
   return absl::IsNotFound(status) && absl::IsNotFound(engine_->GetSandbox(sandbox_id).status());
 }
 
-absl::Status RuntimeHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
-                                             v1::StopPodSandboxResponse*) {
+absl::Status PodHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
+                                         v1::StopPodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->StopSandbox(request.pod_sandbox_id());
   return IsGone(request.pod_sandbox_id(), status) ? absl::OkStatus() : status;
 }
 
-absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
-                                               v1::RemovePodSandboxResponse*) {
+absl::Status PodHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
+                                           v1::RemovePodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->RemoveSandbox(request.pod_sandbox_id());
   if (!status.ok() && !IsGone(request.pod_sandbox_id(), status)) return status;
@@ -109,9 +131,9 @@ absl::Status RuntimeHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
-                                         v1::PodSandboxStatus* status, Classes* classes) {
-  const auto config = sandbox_configs_.Get(record.id, record.client_config);
+absl::Status PodHandlers::FillStatus(const runtime::SandboxRecord& record,
+                                     v1::PodSandboxStatus* status, Classes* classes) {
+  const auto config = caches_->ConfigOf(record);
   FillSandboxStatus(record, *config, status);
   if (record.state == runtime::SandboxState::kReady) {
     FillAddresses(engine_->Addresses(record.id), status);
@@ -130,8 +152,8 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
-                                               v1::PodSandboxStatusResponse* response) {
+absl::Status PodHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
+                                           v1::PodSandboxStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   // Of no later moment than what is read from here on: what an event tells is then newer or older.
   response->set_timestamp(absl::GetCurrentTimeNanos());
@@ -158,25 +180,25 @@ absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest
   return absl::OkStatus();
 }
 
-void RuntimeHandlers::Forget(const std::string& sandbox_id, const std::string& container_id) {
-  if (!container_id.empty()) return container_configs_.Forget(container_id);
-  sandbox_configs_.Forget(sandbox_id);
+void PodHandlers::Forget(const std::string& sandbox_id, const std::string& container_id) {
+  if (!container_id.empty()) return caches_->containers().Forget(container_id);
+  caches_->sandboxes().Forget(sandbox_id);
   absl::MutexLock lock(&told_mutex_);
   told_of_score_.erase(sandbox_id);
 }
 
-void RuntimeHandlers::ForgetRemoved() {
-  const std::vector<std::string> there = SandboxIds();
+void PodHandlers::ForgetRemoved() {
+  const std::vector<std::string> there = caches_->SandboxIds();
   const absl::flat_hash_set<absl::string_view> ids(there.begin(), there.end());
   {
     absl::MutexLock lock(&told_mutex_);
     absl::erase_if(told_of_score_, [&](const std::string& id) { return !ids.contains(id); });
   }
-  ForgetRemovedContainers();
+  caches_->ForgetRemovedContainers();
 }
 
-absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
-    const v1::UpdatePodSandboxConfigRequest& request, v1::UpdatePodSandboxConfigResponse*) {
+absl::Status PodHandlers::UpdatePodSandboxConfig(const v1::UpdatePodSandboxConfigRequest& request,
+                                                 v1::UpdatePodSandboxConfigResponse*) {
   if (info_.classes.registry == nullptr) {
     return absl::UnimplementedError(
         "UpdatePodSandboxConfig is not supported: the feature gate ClassResources is off");
@@ -188,7 +210,7 @@ absl::Status RuntimeHandlers::UpdatePodSandboxConfig(
   return engine_->UpdateSandboxClasses(request.pod_sandbox_id(), classes);
 }
 
-absl::Status RuntimeHandlers::UpdatePodSandboxResources(
+absl::Status PodHandlers::UpdatePodSandboxResources(
     const v1::UpdatePodSandboxResourcesRequest& request, v1::UpdatePodSandboxResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   runtime::SandboxUpdate update;
@@ -203,13 +225,13 @@ absl::Status RuntimeHandlers::UpdatePodSandboxResources(
                                                                      "pod_resources", &warnings));
   }
   PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateSandboxResources(request.pod_sandbox_id(), update));
-  Warn(request.pod_sandbox_id(), "", warnings);
+  Warn(events_, request.pod_sandbox_id(), "", warnings);
   WarnOfOomScore(request.pod_sandbox_id(), request.resources(), request.overhead());
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,
-                                             std::string* response) {
+absl::Status PodHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,
+                                         std::string* response) {
   const v1::PodSandboxFilter& filter = request.filter();
   size_t there = 0;
   struct Item {
@@ -222,13 +244,13 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
     ++there;
     if (!Matches(record, filter)) return;
     Item& item = items.emplace_back(
-        Item{ToCri(record.state), sandbox_configs_.FindListed(record.id), nullptr});
+        Item{ToCri(record.state), caches_->sandboxes().FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
   });
   // As with containers: what hasn't been made yet is made when no sandbox is locked.
   size_t size = 0;
   for (Item& item : items) {
-    if (!item.listed) item.listed = sandbox_configs_.GetListed(*item.unmade);
+    if (!item.listed) item.listed = caches_->sandboxes().GetListed(*item.unmade);
     size += SizeInList(*item.listed);
   }
   response->reserve(size);
@@ -236,37 +258,24 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
     if (!HasLabels(item.listed->config->labels(), filter.label_selector())) continue;
     AddListed(*item.listed, item.state, response);
   }
-  if (sandbox_configs_.size() > there) ForgetRemovedSandboxes();
+  if (caches_->sandboxes().size() > there) caches_->ForgetRemovedSandboxes();
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamPodSandboxesResponse> RuntimeHandlers::StreamPodSandboxes(
+PartSource<v1::StreamPodSandboxesResponse> PodHandlers::StreamPodSandboxes(
     const v1::StreamPodSandboxesRequest& request) {
   return InParts<v1::StreamPodSandboxesResponse>(
-      [this] { return SandboxIds(); },
+      [this] { return caches_->SandboxIds(); },
       [this, filter = request.filter()](
           const std::string& id, v1::StreamPodSandboxesResponse* part) -> absl::StatusOr<size_t> {
         const auto record = engine_->GetSandbox(id);
         if (!record.ok() || !Matches(*record, filter)) return 0;
-        const auto config = sandbox_configs_.Get(id, record->client_config);
+        const auto config = caches_->ConfigOf(*record);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         v1::PodSandbox* const listed = part->add_pod_sandboxes();
         FillSandbox(*record, *config, listed);
         return listed->ByteSizeLong();
       });
-}
-
-std::vector<std::string> RuntimeHandlers::SandboxIds() {
-  std::vector<std::string> ids;
-  engine_->VisitSandboxes(
-      [&ids](const runtime::SandboxRecord& record) { ids.push_back(record.id); });
-  if (sandbox_configs_.size() > ids.size()) sandbox_configs_.Retain({ids.begin(), ids.end()});
-  return ids;
-}
-
-void RuntimeHandlers::ForgetRemovedSandboxes() {
-  const std::vector<std::string> ids = SandboxIds();
-  sandbox_configs_.Retain({ids.begin(), ids.end()});
 }
 
 }  // namespace plimsoll::cri

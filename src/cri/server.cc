@@ -8,6 +8,7 @@
 
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -44,18 +45,19 @@ class GrpcServer final : public Server {
         runtime_handlers_(options_.engine, options_.events, options_.info),
         image_handlers_(options_.images, options_.engine, options_.info.runtime_handlers),
         calls_(options_.calls),
-        container_events_(options_.engine, options_.events, &runtime_handlers_,
+        container_events_(options_.engine, options_.events, &runtime_handlers_.pods,
                           options_.max_pending_events),
         topology_feed_(
             options_.topology == nullptr
                 ? nullptr
                 : std::make_unique<TopologyFeed>(options_.topology, options_.topology_hooks)),
-        runtime_service_(NewRuntimeService(&calls_, &runtime_handlers_, &container_events_,
-                                           topology_feed_.get())),
-        image_service_(NewImageService(&calls_, &image_handlers_)),
-        node_service_(NewNodeService(&calls_, {options_.engine, options_.events, options_.images,
-                                               options_.info, &runtime_handlers_})),
-        unknown_methods_(NewUnknownMethods(&calls_)) {}
+        unknown_methods_(NewUnknownMethods(&calls_)) {
+    services_.push_back(
+        NewRuntimeService(&calls_, &runtime_handlers_, &container_events_, topology_feed_.get()));
+    services_.push_back(NewImageService(&calls_, &image_handlers_));
+    services_.push_back(NewNodeService(&calls_, {options_.engine, options_.events, options_.images,
+                                                 options_.info, &runtime_handlers_.usage}));
+  }
 
   ~GrpcServer() override { static_cast<void>(Shutdown(absl::ZeroDuration())); }
 
@@ -71,9 +73,7 @@ class GrpcServer final : public Server {
     int bound = 0;
     PLIMSOLL_ASSIGN_OR_RETURN(const SocketAddress address, SocketAddressOf(unfinished));
     builder.AddListeningPort(address.uri, grpc::InsecureServerCredentials(), &bound);
-    builder.RegisterService(runtime_service_.get());
-    builder.RegisterService(image_service_.get());
-    builder.RegisterService(node_service_.get());
+    for (const auto& service : services_) builder.RegisterService(service.get());
     builder.RegisterCallbackGenericService(unknown_methods_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) {
@@ -152,9 +152,7 @@ class GrpcServer final : public Server {
   Calls calls_;
   ContainerEvents container_events_;
   const std::unique_ptr<TopologyFeed> topology_feed_;
-  std::unique_ptr<grpc::Service> runtime_service_;
-  std::unique_ptr<grpc::Service> image_service_;
-  std::unique_ptr<grpc::Service> node_service_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::CallbackGenericService> unknown_methods_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<SocketKeeper> keeper_;

@@ -30,7 +30,7 @@ struct NodeServiceOptions {
   runtime::EventLog* events = nullptr;
   image::ImageService* images = nullptr;
   NodeInfo info;
-  RuntimeHandlers* runtime = nullptr;
+  UsageHandlers* usage = nullptr;
 };
 
 // plimsoll.v1.NodeService (node_service.cc)

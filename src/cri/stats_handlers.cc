@@ -10,11 +10,12 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/fill_usage.h"
-#include "cri/runtime_handlers.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
+#include "cri/usage_handlers.h"
 #include "cri/validate.h"
+#include "cri/warn.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::cri {
@@ -54,17 +55,17 @@ void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
 
 }  // namespace
 
-absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
-                                        v1::ContainerStats* stats, CgroupStats* counted) {
+absl::Status UsageHandlers::FillStats(const runtime::ContainerRecord& record,
+                                      v1::ContainerStats* stats, CgroupStats* counted) {
   PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->Stats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
-  const auto config = container_configs_.Get(record.id, record.client_config);
+  const auto config = caches_->ConfigOf(record);
   v1::ContainerAttributes* attributes = stats->mutable_attributes();
   attributes->set_id(record.id);
   *attributes->mutable_metadata() = config->metadata();
   *attributes->mutable_labels() = config->labels();
   *attributes->mutable_annotations() = config->annotations();
-  FillCpu(*counted, now, cpu_rates_.Update(record.id, now, counted->cpu_usage_ns),
+  FillCpu(*counted, now, caches_->rates().Update(record.id, now, counted->cpu_usage_ns),
           stats->mutable_cpu());
   FillMemory(*counted, now, stats->mutable_memory());
   if (counted->swap_usage_bytes.has_value()) {
@@ -75,8 +76,8 @@ absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
-                                             v1::ContainerStatsResponse* response) {
+absl::Status UsageHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
+                                           v1::ContainerStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
                             engine_->GetContainer(request.container_id()));
@@ -89,7 +90,7 @@ absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& re
   return absl::OkStatus();
 }
 
-std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
+std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainers(
     const v1::ContainerStatsFilter& filter) {
   std::vector<runtime::ContainerRecord> records;
   size_t there = 0;
@@ -100,15 +101,15 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
   // Not during the visit, which holds the container's lock while a message is parsed.
   if (!filter.label_selector().empty()) {
     std::erase_if(records, [&](const runtime::ContainerRecord& record) {
-      const auto config = container_configs_.Get(record.id, record.client_config);
+      const auto config = caches_->ConfigOf(record);
       return !HasLabels(config->labels(), filter.label_selector());
     });
   }
-  ForgetRates(there);
+  caches_->ForgetRates(there);
   return records;
 }
 
-std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainersOf(
+std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainersOf(
     const std::vector<std::string>& ids) {
   std::vector<runtime::ContainerRecord> records;
   for (const std::string& id : ids) {
@@ -118,20 +119,9 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainersOf(
   return records;
 }
 
-void RuntimeHandlers::ForgetRates(size_t there) {
-  // Each has one, its sandbox another: else most are of what has gone.
-  if (cpu_rates_.size() <= 4 * there + 100) return;
-  absl::flat_hash_set<std::string> ids;
-  engine_->VisitContainers([&ids](const runtime::ContainerRecord& record) {
-    ids.insert(record.id);
-    ids.insert(record.sandbox_id);
-  });
-  cpu_rates_.Retain(ids);
-}
-
-bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
-                               const absl::Status& read, absl::string_view what) {
-  const std::string key = absl::StrCat(container_id.empty() ? sandbox_id : container_id, what);
+bool UsageHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
+                             const absl::Status& read, absl::string_view part) {
+  const std::string key = absl::StrCat(container_id.empty() ? sandbox_id : container_id, part);
   {
     absl::MutexLock lock(&unreadable_mutex_);
     if (read.ok()) {
@@ -143,13 +133,13 @@ bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string&
     if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
     if (!unreadable_.insert(key).second) return false;
   }
-  Warn(sandbox_id, container_id,
+  Warn(events_, sandbox_id, container_id,
        {absl::StrCat(
-           what, "left out of lists of what is used, as long as this lasts: ", read.message())});
+           part, "left out of lists of what is used, as long as this lasts: ", read.message())});
   return false;
 }
 
-absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
+absl::StatusOr<std::optional<v1::ContainerStats>> UsageHandlers::ListedStats(
     const runtime::ContainerRecord& record, bool leave_out) {
   CgroupStats counted;
   v1::ContainerStats stats;
@@ -165,8 +155,8 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
   return stats;
 }
 
-absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
-                                                 v1::ListContainerStatsResponse* response) {
+absl::Status UsageHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
+                                               v1::ListContainerStatsResponse* response) {
   const std::vector<runtime::ContainerRecord> records = LiveContainers(request.filter());
   std::vector<absl::StatusOr<std::optional<v1::ContainerStats>>> listed(records.size());
   ParallelFor(records.size(), kContainersOfOneThread,
@@ -178,15 +168,15 @@ absl::Status RuntimeHandlers::ListContainerStats(const v1::ListContainerStatsReq
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamContainerStatsResponse> RuntimeHandlers::StreamContainerStats(
+PartSource<v1::StreamContainerStatsResponse> UsageHandlers::StreamContainerStats(
     const v1::StreamContainerStatsRequest& request) {
   return InParts<v1::StreamContainerStatsResponse>(
-      [this] { return ContainerIds(); },
+      [this] { return caches_->ContainerIds(); },
       [this, filter = request.filter()](
           const std::string& id, v1::StreamContainerStatsResponse* part) -> absl::StatusOr<size_t> {
         const auto record = engine_->GetContainer(id);
         if (!record.ok() || !Matches(*record, filter)) return 0;
-        const auto config = container_configs_.Get(record->id, record->client_config);
+        const auto config = caches_->ConfigOf(*record);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         PLIMSOLL_ASSIGN_OR_RETURN(auto stats, ListedStats(*record, /*leave_out=*/true));
         if (!stats.has_value()) return 0;
@@ -196,8 +186,8 @@ PartSource<v1::StreamContainerStatsResponse> RuntimeHandlers::StreamContainerSta
       });
 }
 
-absl::Status RuntimeHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
-                                        ::plimsoll::v1::ListUsageResponse* response) {
+absl::Status UsageHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
+                                      ::plimsoll::v1::ListUsageResponse* response) {
   std::map<std::string, std::pair<std::string, std::string>> pods;  // id to namespace and name
   for (const runtime::SandboxRecord& pod : engine_->ListSandboxes()) {
     pods[pod.id] = {pod.spec.pod_namespace, pod.spec.name};

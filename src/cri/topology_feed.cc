@@ -32,40 +32,63 @@ grpc::ByteBuffer Serialize(const topology::Topology& topology) {
 
 }  // namespace
 
+// Calls back once if it isn't ended within a time. The alarm's callback may come after its owner is
+// gone.
+class TimeLimit {
+ public:
+  // `expired` runs in a thread of gRPC's, with End kept waiting.
+  void Set(absl::Duration within, std::function<void()> expired) {
+    state_ = std::make_shared<State>();
+    {
+      absl::MutexLock lock(&state_->mutex);
+      state_->expired = std::move(expired);
+    }
+    alarm_.Set(absl::ToChronoTime(absl::Now() + within), [state = state_](bool is_due) {
+      absl::MutexLock lock(&state->mutex);
+      if (is_due && state->expired) state->expired();
+    });
+  }
+  void End() {
+    if (state_ == nullptr) return;
+    alarm_.Cancel();
+    absl::MutexLock lock(&state_->mutex);
+    state_->expired = nullptr;
+  }
+
+ private:
+  struct State {
+    absl::Mutex mutex;
+    std::function<void()> expired ABSL_GUARDED_BY(mutex);  // null: ended
+  };
+  std::shared_ptr<State> state_;  // null: there is no limit
+  grpc::Alarm alarm_;
+};
+
 // Owned by gRPC until OnDone.
 class TopologyFeed::Stream final : public Reactor {
  public:
   Stream(TopologyFeed* feed, Reader reader, std::function<void(const absl::Status&)> on_end)
       : feed_(feed), reader_(reader), on_end_(std::move(on_end)) {}
 
-  // Before the first Offer: for so long it waits for one.
+  // Limits the wait for the first message. Before the first Offer.
   void WaitFor(absl::Duration first_within) {
-    wait_ = std::make_shared<Wait>();
-    {
-      absl::MutexLock lock(&wait_->mutex);
-      wait_->stream = this;
-    }
-    alarm_.Set(absl::ToChronoTime(absl::Now() + first_within), [wait = wait_](bool is_due) {
-      absl::MutexLock lock(&wait->mutex);
-      if (is_due && wait->stream != nullptr) wait->stream->GiveUp();
-    });
+    first_.Set(first_within, [this] { GiveUp(); });
   }
 
-  // Writes it, now or when the message under way is done, unless a newer one comes before that.
+  // Writes the message now, or once the one under way is done unless a newer one comes before.
   void Offer(uint64_t number, const grpc::ByteBuffer& message) {
     absl::MutexLock lock(&mutex_);
-    if (number <= sent_ || finished_) return;
-    next_number_ = number;
-    next_ = message;
+    if (number <= current_.number || finished_) return;
+    next_ = {number, message};
     Advance();
   }
 
   void OnWriteDone(bool ok) override {
-    // Before the next may begin, so that what is counted is what was sent.
+    // Before the next may begin, so that the messages counted are those sent.
     if (ok) TellSent();
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    current_.Clear();
+    current_.bytes.Clear();
     if (ok) {
       Advance();
     } else {
@@ -80,11 +103,7 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
   void OnDone() override {
-    if (wait_ != nullptr) {
-      alarm_.Cancel();
-      absl::MutexLock lock(&wait_->mutex);
-      wait_->stream = nullptr;
-    }
+    first_.End();
     feed_->Forget(this);
     if (is_taken_ && feed_->hooks_.on_client) feed_->hooks_.on_client(false);
     absl::Status end;
@@ -97,10 +116,9 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
  private:
-  // What outlives the stream until the alarm has been called.
-  struct Wait {
-    absl::Mutex mutex;
-    Stream* stream ABSL_GUARDED_BY(mutex) = nullptr;  // null: it has ended
+  struct Message {
+    uint64_t number = 0;  // 0: none
+    grpc::ByteBuffer bytes;
   };
 
   // One message after the other.
@@ -114,7 +132,7 @@ class TopologyFeed::Stream final : public Reactor {
   void GiveUp() {
     const std::string why = feed_->hooks_.why_none ? feed_->hooks_.why_none() : "";
     absl::MutexLock lock(&mutex_);
-    if (finished_ || next_number_ > 0) return;
+    if (finished_ || next_.number > 0) return;
     finished_ = true;
     end_ = absl::UnavailableError(absl::StrCat("the node's topology is not there yet",
                                                why.empty() ? "" : ": ", why, "; try again"));
@@ -123,12 +141,12 @@ class TopologyFeed::Stream final : public Reactor {
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_) return;
     if (cancelled_) return End();
-    if (next_number_ <= sent_) return;
-    sent_ = next_number_;
-    std::swap(current_, next_);
-    next_.Clear();
+    if (next_.number <= current_.number) return;
+    current_.number = next_.number;
+    std::swap(current_.bytes, next_.bytes);
+    next_.bytes.Clear();
     writing_ = true;
-    StartWrite(&current_);
+    StartWrite(&current_.bytes);
   }
   void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (finished_) return;
@@ -139,15 +157,12 @@ class TopologyFeed::Stream final : public Reactor {
   TopologyFeed* const feed_;
   const Reader reader_;
   const std::function<void(const absl::Status&)> on_end_;
-  std::shared_ptr<Wait> wait_;  // null: there was a topology when it came
-  grpc::Alarm alarm_;
+  TimeLimit first_;        // of the first message, where there was no topology when it came
   bool is_taken_ = false;  // of the calls about writes, and of OnDone, which comes after them
   absl::Mutex mutex_;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
-  uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;  // or under way
-  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
-  grpc::ByteBuffer next_ ABSL_GUARDED_BY(mutex_);
-  grpc::ByteBuffer current_ ABSL_GUARDED_BY(mutex_);
+  Message next_ ABSL_GUARDED_BY(mutex_);     // the newest offered
+  Message current_ ABSL_GUARDED_BY(mutex_);  // sent last, or under way
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,6 @@
 // Macros with which the service classes (*_service.cc) define their RPCs in a line each. The
 // generated base class wants one virtual function per RPC, all of the same form, which no template
-// can give. Each class has members `calls_` (Calls*) and `handlers_`; each file defines
+// can give. Each class has a member `calls_` (Calls*); each file defines
 // PLIMSOLL_CRI_SERVICE as "/package.Service/" and PLIMSOLL_CRI_PACKAGE as the messages' namespace,
 // and undefines both at its end.
 #ifndef PLIMSOLL_CRI_UNARY_METHOD_H_
@@ -11,40 +11,40 @@
 #include "cri/calls.h"
 #include "cri/list_stream.h"
 
-// An RPC that `handlers_` has under the same name.
-#define PLIMSOLL_CRI_UNARY(Name, lane)                                                      \
+// An RPC that `handlers` (a pointer) has under the same name.
+#define PLIMSOLL_CRI_UNARY(handlers, Name, lane)                                            \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                      \
                                  const PLIMSOLL_CRI_PACKAGE::Name##Request* request,        \
                                  PLIMSOLL_CRI_PACKAGE::Name##Response* response) override { \
     return calls_->Unary(                                                                   \
         context, PLIMSOLL_CRI_SERVICE #Name, lane, request, response,                       \
-        [this](auto&&... arguments) -> decltype(handlers_->Name(                            \
+        [this](auto&&... arguments) -> decltype((handlers)->Name(                           \
                                         std::forward<decltype(arguments)>(arguments)...)) { \
-          return handlers_->Name(std::forward<decltype(arguments)>(arguments)...);          \
+          return (handlers)->Name(std::forward<decltype(arguments)>(arguments)...);         \
         });                                                                                 \
   }
 
-// One whose answer `handlers_` writes as bytes (Calls::UnaryInBytes).
-#define PLIMSOLL_CRI_UNARY_IN_BYTES(Name, lane)                                               \
+// One whose answer `handlers` writes as bytes (Calls::UnaryInBytes).
+#define PLIMSOLL_CRI_UNARY_IN_BYTES(handlers, Name, lane)                                     \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                        \
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response) \
       override {                                                                              \
     return calls_->UnaryInBytes<PLIMSOLL_CRI_PACKAGE::Name##Request>(                         \
         context, PLIMSOLL_CRI_SERVICE #Name, lane, *request, response,                        \
         [this](const PLIMSOLL_CRI_PACKAGE::Name##Request& asked, std::string* answer) {       \
-          return handlers_->Name(asked, answer);                                              \
+          return (handlers)->Name(asked, answer);                                             \
         });                                                                                   \
   }
 
-// One that answers with a list in parts, whose source (list_parts.h) `handlers_` gives under the
+// One that answers with a list in parts, whose source (list_parts.h) `handlers` gives under the
 // same name.
-#define PLIMSOLL_CRI_LIST(Name)                                                                    \
+#define PLIMSOLL_CRI_LIST(handlers, Name)                                                          \
   grpc::ServerWriteReactor<PLIMSOLL_CRI_PACKAGE::Name##Response>* Name(                            \
       grpc::CallbackServerContext*, const PLIMSOLL_CRI_PACKAGE::Name##Request* request) override { \
     static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE #Name;                                  \
     calls_->Trace(kMethod, *request);                                                              \
     return ListStream<PLIMSOLL_CRI_PACKAGE::Name##Response>::Open(calls_, kMethod,                 \
-                                                                  handlers_->Name(*request));      \
+                                                                  (handlers)->Name(*request));     \
   }
 
 // An RPC that is not supported.

@@ -166,4 +166,10 @@ absl::Status CheckUserId(absl::string_view field, int64_t value) {
   return Invalid(field, value, "must be from 0 to 4294967294");
 }
 
+absl::StatusOr<absl::Duration> SecondsFrom(absl::string_view field, int64_t seconds) {
+  constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3600;
+  if (seconds < 0) return Invalid(field, seconds, "must not be negative (seconds)");
+  return absl::Seconds(std::min(seconds, kMostSeconds));
+}
+
 }  // namespace plimsoll::cri

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace plimsoll::cri {
 
@@ -50,6 +52,10 @@ absl::Status CheckCapability(absl::string_view field, absl::string_view value);
 // UNIMPLEMENTED where a field that is for Windows alone is present: it can't be obeyed, and a
 // client that sends it takes this machine for another. `linux_field` is what to send instead.
 absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field);
+
+// A duration in whole seconds, cut at ten years, which is somebody's mistake and would overflow
+// later.
+absl::StatusOr<absl::Duration> SecondsFrom(absl::string_view field, int64_t seconds);
 
 // A user or group id: 0 to 4294967294.
 absl::Status CheckUserId(absl::string_view field, int64_t value);

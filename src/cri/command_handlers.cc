@@ -1,9 +1,11 @@
-// Exec, Attach and PortForward: what may be streamed, and the URL for it.
+#include "cri/command_handlers.h"
+
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
-#include "cri/runtime_handlers.h"
 #include "cri/validate.h"
 #include "runtime/state_machine.h"
 #include "streaming/server.h"
@@ -34,16 +36,36 @@ absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream
 
 }  // namespace
 
-absl::StatusOr<std::string> RuntimeHandlers::Admit(streaming::StreamRequest request) {
-  if (info_.streaming == nullptr) {
+absl::Status CommandHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
+                                       grpc::ByteBuffer* response) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
+  runtime::ExecRequest exec;
+  exec.argv.assign(request.cmd().begin(), request.cmd().end());
+  PLIMSOLL_ASSIGN_OR_RETURN(exec.timeout, SecondsFrom("timeout", request.timeout()));
+  if (exec.timeout == absl::ZeroDuration() && call.deadline != absl::InfiniteFuture()) {
+    exec.timeout = std::max(call.deadline - absl::Now(), absl::Milliseconds(1));
+  }
+  exec.cancellation = call.cancellation.get();
+  exec.max_output_bytes = kMaxExecOutputBytes;
+  const auto share = std::make_shared<ByteShare>(output_);
+  exec.output_share = share.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
+                            engine_->ExecSync(request.container_id(), exec));
+  *response = ExecSyncAnswer(std::move(result), share);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CommandHandlers::Admit(streaming::StreamRequest request) {
+  if (streaming_ == nullptr) {
     return absl::UnimplementedError(
         "there is no streaming server: the daemon's streaming.address is empty, or could not be "
         "listened on (its log says why)");
   }
-  return info_.streaming->Admit(std::move(request));
+  return streaming_->Admit(std::move(request));
 }
 
-absl::Status RuntimeHandlers::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
+absl::Status CommandHandlers::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   streaming::StreamRequest stream;
@@ -62,7 +84,7 @@ absl::Status RuntimeHandlers::Exec(const v1::ExecRequest& request, v1::ExecRespo
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::Attach(const v1::AttachRequest& request,
+absl::Status CommandHandlers::Attach(const v1::AttachRequest& request,
                                      v1::AttachResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   streaming::StreamRequest stream;
@@ -80,7 +102,7 @@ absl::Status RuntimeHandlers::Attach(const v1::AttachRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::PortForward(const v1::PortForwardRequest& request,
+absl::Status CommandHandlers::PortForward(const v1::PortForwardRequest& request,
                                           v1::PortForwardResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   if (request.port_size() > kMaxPorts) {

@@ -7,7 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "cri/runtime_handlers.h"
+#include "cri/status_handlers.h"
+#include "cri/translate_classes.h"
 #include "cri/validate.h"
 
 namespace plimsoll::cri {
@@ -58,37 +59,8 @@ void AddCondition(const char* type, const absl::Status& status, v1::StatusRespon
 
 }  // namespace
 
-RuntimeHandlers::RuntimeHandlers(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info)
-    : engine_(engine), events_(events), info_(std::move(info)) {}
-
-void RuntimeHandlers::Warn(const std::string& sandbox_id, const std::string& container_id,
-                           const std::vector<std::string>& warnings) {
-  if (events_ == nullptr) return;
-  for (const std::string& warning : warnings) {
-    events_->Add(runtime::EventType::kWarning, sandbox_id, container_id, warning);
-  }
-}
-
-void RuntimeHandlers::WarnOfSelinux(const linux::SelinuxOptions& options,
-                                    std::vector<std::string>* warnings) const {
-  if (info_.selinux || options.empty()) return;
-  warnings->push_back(
-      "config.linux.security_context.selinux_options has no effect: containers have no SELinux "
-      "labels on this machine");
-}
-
-absl::Status RuntimeHandlers::CheckRuntimeHandler(const std::string& name) const {
-  if (name.empty() || absl::c_linear_search(info_.runtime_handlers, name)) return absl::OkStatus();
-  const std::string known =
-      info_.runtime_handlers.empty()
-          ? "no other is configured"
-          : absl::StrCat("or one of ", absl::StrJoin(info_.runtime_handlers, ", "));
-  return Invalid("runtime_handler", name,
-                 absl::StrCat("must be empty for the default handler; ", known));
-}
-
-absl::Status RuntimeHandlers::Version(const v1::VersionRequest& request,
-                                      v1::VersionResponse* response) {
+absl::Status StatusHandlers::Version(const v1::VersionRequest& request,
+                                     v1::VersionResponse* response) {
   const std::string& asked = request.version();
   if (!asked.empty() && asked != kApiVersion && asked != kKubeletVersion) {
     return Invalid("version", asked, "must be \"v1\", \"0.1.0\" or empty");
@@ -100,8 +72,8 @@ absl::Status RuntimeHandlers::Version(const v1::VersionRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
-                                     v1::StatusResponse* response) {
+absl::Status StatusHandlers::Status(const v1::StatusRequest& request,
+                                    v1::StatusResponse* response) {
   AddCondition("RuntimeReady", info_.ready ? info_.ready() : absl::OkStatus(), response);
   AddCondition("NetworkReady",
                info_.network_ready ? info_.network_ready()
@@ -127,15 +99,15 @@ absl::Status RuntimeHandlers::Status(const v1::StatusRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
-                                            v1::RuntimeConfigResponse* response) {
+absl::Status StatusHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
+                                           v1::RuntimeConfigResponse* response) {
   response->mutable_linux()->set_cgroup_driver(info_.systemd_cgroup_driver ? v1::SYSTEMD
                                                                            : v1::CGROUPFS);
   return absl::OkStatus();
 }
 
-absl::Status RuntimeHandlers::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
-                                                  v1::UpdateRuntimeConfigResponse*) {
+absl::Status StatusHandlers::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
+                                                 v1::UpdateRuntimeConfigResponse*) {
   const std::string& cidr = request.runtime_config().network_config().pod_cidr();
   // kubelet says it at each of its starts, also when it doesn't know yet.
   if (cidr.empty() || !info_.set_pod_cidr) return absl::OkStatus();
