@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +14,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
-#include "base/unique_fd.h"
-#include "linux/quiet_watch.h"
 #include "linux/uevents.h"
-#include "topology/discover.h"
-#include "topology/machine.h"
-#include "topology/memory_blocks.h"
+#include "topology/followed_source.h"
+#include "topology/known_machine.h"
+#include "topology/machine_watch.h"
 #include "topology/partition.h"
 #include "topology/publisher.h"
 #include "topology/source.h"
+#include "topology/tracker_report.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
@@ -65,13 +63,6 @@ struct TrackerNews {
   bool is_stand_in = false;
 };
 
-// What of the configuration is in force.
-enum class InForce {
-  kNothing,  // nothing could be read, or nothing of it fits: nothing is told, nobody is kept to it
-  kPart,     // nothing has ever been as configured: what is left of the partition is kept to
-  kAll,      // as configured, or as it was when it was so last
-};
-
 // Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
 // for a passing reason (no descriptors left) leaves everything as it was and is made again soon. Of
 // a machine whose memory moves, memory alone is read again.
@@ -96,38 +87,28 @@ class Tracker {
   absl::Status Reload(PartitionConfig partition);
 
   // Neither waits for a look that is under way.
-  Partition partition() const;
+  Partition partition() const { return report_.partition(); }
   // What the machine does not tell, and why the last look changed nothing: a sentence each.
-  std::vector<std::string> Troubles() const;
+  std::vector<std::string> Troubles() const { return report_.Troubles(IsTold()); }
   // Of those the ones for which something else is in force than what should be.
-  std::vector<std::string> Misfits() const;
-  InForce in_force() const;
+  std::vector<std::string> Misfits() const { return report_.Misfits(IsTold()); }
+  InForce in_force() const { return report_.in_force(); }
   // Whether the publisher has something; else Misfits says why not.
   bool IsTold() const { return publisher_->Newest().number != 0; }
 
  private:
   Tracker(TrackerOptions options, Publisher* publisher,
-          std::function<void(const TrackerNews&)> on_partition, UniqueFd swaps);
+          std::function<void(const TrackerNews&)> on_partition);
 
   // Begins to watch, if that has not succeeded yet.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  absl::StatusOr<std::unique_ptr<linux::QuietWatch>> StartWatch()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // Opens what the kernel tells its events by; null where that can't be.
-  void OpenEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  bool ReadEvents();
   // In the watch's thread: looks, and says when to look again at the latest.
   absl::Time LookAndRest();
-  // All that changes anything is in here.
+  // All changes of anything are in here.
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // What differs from what was read last, or all of it at first.
-  absl::Status ReadAnew(MachineSignature signature) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  bool SourceHasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_) {
-    return !told_ && !source_status_.ok();
-  }
-  // What the partition is cut from.
+  // The tree that the partition is cut from.
   absl::StatusOr<ZoneTree> Tree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void Take(Partition partition, InForce in_force, bool is_told)
@@ -136,47 +117,29 @@ class Tracker {
   // After an Apply or a source that failed.
   void MakeDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  std::string WhatHolds() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  void Note(std::string Tracker::*trouble, const absl::Status& status);
   void TellTroubles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
 
   const TrackerOptions options_;
   Publisher* const publisher_;
   const std::function<void(const TrackerNews&)> on_partition_;
-  const UniqueFd swaps_;  // proc/swaps polls as exceptional when it has changed
+  TrackerReport report_;
 
-  // Held over a look, which may take long. Taken before mutex_.
+  // Held over a look, which may take long. Taken before the report's.
   absl::Mutex look_mutex_;
   PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
-  MachineSignature signature_ ABSL_GUARDED_BY(look_mutex_);
-  std::optional<Machine> processors_ ABSL_GUARDED_BY(look_mutex_);  // before AddMemory
-  std::optional<Machine> machine_ ABSL_GUARDED_BY(look_mutex_);
-  std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
-  absl::Status source_status_ ABSL_GUARDED_BY(look_mutex_);
-  absl::Time source_again_ ABSL_GUARDED_BY(look_mutex_) = absl::InfiniteFuture();
-  Partition news_ ABSL_GUARDED_BY(look_mutex_);        // the last that was told
-  bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // what is in force, to be made anew
-  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;   // that failed, one after the other
-  std::vector<std::string> told_troubles_ ABSL_GUARDED_BY(look_mutex_);
-
-  // Held for moments: what others ask for.
-  mutable absl::Mutex mutex_;
-  Partition partition_ ABSL_GUARDED_BY(mutex_);
-  InForce in_force_ ABSL_GUARDED_BY(mutex_) = InForce::kNothing;
-  std::vector<std::string> missing_ ABSL_GUARDED_BY(mutex_);
-  std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look saw nothing
-  std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
-  std::string source_error_ ABSL_GUARDED_BY(mutex_);
-  std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
-  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or not at all
-
-  MemoryBlocks memory_blocks_;  // of the watch's thread
-
-  // Null: the kernel can't be heard. Of the watch's thread, once that runs.
-  std::shared_ptr<linux::UeventSocket> events_;
-  // Set once at most. Last, so that it ends first.
-  std::unique_ptr<linux::QuietWatch> watch_;
+  KnownMachine machine_ ABSL_GUARDED_BY(look_mutex_);
+  FollowedSource source_ ABSL_GUARDED_BY(look_mutex_);
+  // Of the last look.
+  struct Last {
+    Partition news;                     // the last that was told
+    bool is_stale = true;               // what is in force is to be made anew
+    int blind_looks = 0;                // that failed, one after the other
+    std::vector<std::string> troubles;  // that were told
+  };
+  Last last_ ABSL_GUARDED_BY(look_mutex_);
+  // Last, so that its thread ends first.
+  MachineWatch watch_;
 };
 
 }  // namespace plimsoll::topology

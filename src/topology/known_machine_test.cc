@@ -1,0 +1,36 @@
+#include "topology/known_machine.h"
+
+#include "gtest/gtest.h"
+#include "topology/machine_files_for_test.h"
+
+namespace plimsoll::topology {
+namespace {
+
+TEST(KnownMachineTest, IsReadAgainWhereItDiffersAlone) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  files.AddNode({0, "0-1", 8 << 20, "10", {}});
+  KnownMachine machine(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_EQ(machine.Read().value(), true);
+  EXPECT_EQ(machine->cpus.ToString(), "0-1");
+  EXPECT_EQ(machine.Read().value(), false);
+
+  files.AddNode({0, "0-1", 8 << 20, "10", {{2048, 4096}}});
+  ASSERT_EQ(machine.Read().value(), true);
+  EXPECT_EQ(machine->cpus.ToString(), "0-1");
+  EXPECT_EQ(machine.Read().value(), false);
+}
+
+TEST(KnownMachineTest, AnErrorLeavesTheOneThatWasRead) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 1);
+  files.AddNode({0, "0-1", 8 << 20, "10", {}});
+  KnownMachine machine(files.root(), PLIMSOLL_HWLOC_PROGRAM);
+  ASSERT_TRUE(machine.Read().ok());
+  files.Put("sys/devices/system/cpu/online", "nonsense\n");
+  EXPECT_FALSE(machine.Read().ok());
+  EXPECT_EQ(machine->cpus.ToString(), "0-1");
+}
+
+}  // namespace
+}  // namespace plimsoll::topology
