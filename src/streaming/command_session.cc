@@ -63,9 +63,9 @@ asio::awaitable<void> CommandSession::Run() {
 }
 
 asio::awaitable<bool> CommandSession::RoomForInput() {
-  while (input_bytes_ >= kEnoughInput && !input_dropped_ && !gone_) {
+  while (input_.bytes() >= kEnoughInput && !input_.dropped() && !gone_) {
     if (link_->HasLeft()) co_return false;
-    co_await input_room_.WaitFor(Link::kLook);
+    co_await room_.WaitFor(Link::kLook);
   }
   co_return true;
 }
@@ -85,37 +85,26 @@ void CommandSession::OnReady() {
 
 void CommandSession::OnData(uint32_t channel, absl::string_view data) {
   if (channel == kStdin) {
-    if (!request_.input || input_dropped_ || input_ended_ || data.empty()) return;
-    input_bytes_ += data.size();
-    input_.emplace_back(data);
-    input_changed_.Notify();
+    if (request_.input) input_.Add(data);
   } else if (channel == kResize && request_.terminal) {
     if (const auto size = sizes_.Read(data); size.has_value()) Resize(*size);
   }
 }
 
 void CommandSession::OnEnd(uint32_t channel) {
-  if (channel != kStdin || input_ended_) return;
-  input_ended_ = true;
-  input_changed_.Notify();
+  if (channel == kStdin) input_.End();
 }
 
 asio::awaitable<std::string> CommandSession::NextInput() {
-  while (input_.empty() && !input_ended_ && !input_dropped_) co_await input_changed_.Wait();
-  if (input_.empty()) co_return std::string();
-  std::string next = std::move(input_.front());
-  input_.pop_front();
-  input_bytes_ -= next.size();
-  input_room_.Notify();
+  std::string next = co_await input_.Next();
+  input_.Passed(next.size());
+  room_.Notify();
   co_return next;
 }
 
 void CommandSession::DropInput() {
-  input_dropped_ = true;
-  input_.clear();
-  input_bytes_ = 0;
-  input_changed_.Notify();
-  input_room_.Notify();
+  input_.Drop();
+  room_.Notify();
 }
 
 }  // namespace plimsoll::streaming

@@ -3,7 +3,6 @@
 #define PLIMSOLL_STREAMING_COMMAND_SESSION_H_
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 #include "streaming/async.h"
 #include "streaming/backend.h"
 #include "streaming/command_end.h"
+#include "streaming/input_queue.h"
 #include "streaming/link.h"
 #include "streaming/tokens.h"
 #include "streaming/wire.h"
@@ -41,8 +41,8 @@ class CommandSession : public WireUser {
         request_(std::move(request)),
         link_(link),
         changed_(context.io),
-        input_changed_(context.io),
-        input_room_(context.io) {}
+        input_(context.io),
+        room_(context.io) {}
 
   // Before anything is read from the client. `wire` is this one's.
   void Begin(Wire* wire);
@@ -100,12 +100,8 @@ class CommandSession : public WireUser {
   bool too_late_ = false;  // for being ready
   bool gone_ = false;
   TerminalSizes sizes_;
-  Signal input_changed_;
-  Signal input_room_;
-  std::deque<std::string> input_;
-  size_t input_bytes_ = 0;
-  bool input_ended_ = false;
-  bool input_dropped_ = false;
+  InputQueue input_;
+  Signal room_;  // in `input_`
 };
 
 std::unique_ptr<CommandSession> NewExecSession(const SessionContext& context, StreamRequest request,

@@ -6,17 +6,17 @@ namespace plimsoll::streaming {
 
 asio::awaitable<void> Link::Write() {
   while (!over_) {
-    if (queue_.empty()) {
+    if (queue_.messages.empty()) {
       if (closing_) break;
       co_await to_send_.Wait();
       continue;
     }
-    std::string message = std::move(queue_.front());
-    queue_.pop_front();
+    std::string message = std::move(queue_.messages.front());
+    queue_.messages.pop_front();
     const size_t size = message.size();
     const absl::Status sent = co_await transport_->Send(std::move(message));
     ++moves_;
-    queued_bytes_ -= size;
+    queue_.bytes -= size;
     if (!sent.ok()) Abort();
     if (HasRoom()) WakeFirst();
   }
@@ -57,10 +57,10 @@ asio::awaitable<absl::StatusOr<std::string>> Link::Receive() {
 
 void Link::Send(std::string message) {
   if (over_ || closing_) return;
-  queued_bytes_ += message.size();
-  queue_.push_back(std::move(message));
+  queue_.bytes += message.size();
+  queue_.messages.push_back(std::move(message));
   to_send_.Notify();
-  if (queued_bytes_ > kTooManyBytes) Abort();
+  if (queue_.bytes > kTooManyBytes) Abort();
 }
 
 asio::awaitable<bool> Link::RoomToSend() {

@@ -66,7 +66,7 @@ class Link {
   void EndOfClient();
 
  private:
-  bool HasRoom() const { return queued_bytes_ < kEnoughBytes; }
+  bool HasRoom() const { return queue_.bytes < kEnoughBytes; }
   // Wakes the one whose turn it is: to wake all of them each time would take each time as long as
   // there are many.
   void WakeFirst();
@@ -79,8 +79,11 @@ class Link {
   Sleep idle_;
   Sleep lingering_;
   std::list<Signal> turns_;  // of those who wait for room, each its own
-  std::deque<std::string> queue_;
-  size_t queued_bytes_ = 0;  // with what is being sent
+  struct Queue {
+    std::deque<std::string> messages;
+    size_t bytes = 0;  // with the message that is being sent
+  };
+  Queue queue_;
   bool closing_ = false;
   bool over_ = false;
   bool client_ended_ = false;

@@ -74,9 +74,9 @@ void PortForwardSession::Begin(Wire* wire) {
 asio::awaitable<void> PortForwardSession::Run() {
   Tasks tasks(context_.io);
   tasks.Spawn(WatchHalfOpen());
-  while (!gone_ && !closed_ && (lasts_ || !ports_.empty())) co_await changed_.Wait();
-  half_open_.End();
-  if (closed_) co_await AwaitDelivery();
+  while (!end_.gone && !end_.closed && (lasts_ || !ports_.empty())) co_await changed_.Wait();
+  half_ports_.watch.End();
+  if (end_.closed) co_await AwaitDelivery();
   co_await tasks.Join();
   co_await ports_tasks_.Join();
   wire_->GoAway();
@@ -86,9 +86,9 @@ asio::awaitable<void> PortForwardSession::Run() {
 asio::awaitable<bool> PortForwardSession::RoomForInput() {
   const auto full = [this] {
     return std::any_of(ports_.begin(), ports_.end(),
-                       [](const auto& port) { return port.second->input_bytes >= kEnoughInput; });
+                       [](const auto& port) { return port.second->input.bytes() >= kEnoughInput; });
   };
-  while (!gone_ && full()) {
+  while (!end_.gone && full()) {
     if (link_->HasLeft() && (lasts_ || link_->over() || !IsStillTaken())) co_return false;
     co_await room_.WaitFor(Link::kLook);
   }
@@ -97,18 +97,16 @@ asio::awaitable<bool> PortForwardSession::RoomForInput() {
 
 void PortForwardSession::GiveUp(Port* port) {
   port->given_up = true;
-  port->input.clear();
-  port->input_bytes = 0;
+  port->input.Drop();
   if (port->target != nullptr) port->target->Cancel();
-  port->changed.Notify();
   room_.Notify();
 }
 
 void PortForwardSession::OnGone() {
-  if (gone_) return;
-  gone_ = true;
+  if (end_.gone) return;
+  end_.gone = true;
   for (auto& [pair, port] : ports_) GiveUp(port.get());
-  half_open_.End();
+  half_ports_.watch.End();
   changed_.Notify();
   room_.Notify();
 }
@@ -118,17 +116,14 @@ void PortForwardSession::OnClosed() {
     OnGone();
     return;
   }
-  closed_ = true;
-  for (auto& [pair, port] : ports_) {
-    port->input_ended = true;
-    port->changed.Notify();
-  }
+  end_.closed = true;
+  for (auto& [pair, port] : ports_) port->input.End();
   changed_.Notify();
 }
 
 asio::awaitable<void> PortForwardSession::AwaitDelivery() {
   absl::Duration look = kFirstLook;
-  while (!gone_ && !IsDelivered() && IsStillTaken()) {
+  while (!end_.gone && !IsDelivered() && IsStillTaken()) {
     co_await changed_.WaitFor(look);
     look = std::min(2 * look, Link::kLook);
   }
@@ -144,42 +139,35 @@ bool PortForwardSession::IsDelivered() const {
 
 bool PortForwardSession::IsStillTaken() {
   if (context_.stopping) return false;
-  const auto now = std::chrono::steady_clock::now();
-  uint64_t taken = passed_on_;
-  for (const auto& [pair, port] : ports_) taken -= UnsentOf(port->target);
-  if (!leaving_.has_value()) leaving_ = Leaving{now, now, taken};
-  if (taken != leaving_->taken) {
-    leaving_->taken = taken;
-    leaving_->moved = now;
-  }
-  return absl::FromChrono(now - leaving_->moved) < link_->limits().leave &&
-         absl::FromChrono(now - leaving_->since) < link_->limits().idle;
+  uint64_t unsent = 0;
+  for (const auto& [pair, port] : ports_) unsent += UnsentOf(port->target);
+  return delivery_.Moves(unsent, link_->limits());
 }
 
 void PortForwardSession::OnHalfPort(uint32_t pair) {
-  half_ports_.emplace(pair, std::chrono::steady_clock::now());
+  half_ports_.since.emplace(pair, std::chrono::steady_clock::now());
 }
 
 asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
-  while (!gone_) {
-    const bool slept = co_await half_open_.For(context_.creation_timeout);
+  while (!end_.gone) {
+    const bool slept = co_await half_ports_.watch.For(context_.creation_timeout);
     if (!slept) break;
     const auto too_old =
         std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(context_.creation_timeout);
-    for (auto at = half_ports_.begin(); at != half_ports_.end();) {
+    for (auto at = half_ports_.since.begin(); at != half_ports_.since.end();) {
       if (at->second > too_old) {
         ++at;
         continue;
       }
       wire_->Send(ErrorChannel(at->first), "the stream that belongs to this one was not opened");
       wire_->DropPair(at->first);
-      at = half_ports_.erase(at);
+      at = half_ports_.since.erase(at);
     }
   }
 }
 
 void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
-  half_ports_.erase(pair);
+  half_ports_.since.erase(pair);
   // A client that resets its streams frees them for others while their connection ends still.
   if (ports_.size() >= kMaxPorts) {
     wire_->Send(ErrorChannel(pair),
@@ -196,18 +184,13 @@ void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
 void PortForwardSession::OnData(uint32_t channel, absl::string_view data) {
   const auto port = ports_.find(channel / 2);
   if (channel % 2 != 0 || port == ports_.end()) return;
-  Port& state = *port->second;
-  if (state.given_up || state.input_ended || data.empty()) return;
-  state.input_bytes += data.size();
-  state.input.emplace_back(data);
-  state.changed.Notify();
+  port->second->input.Add(data);
 }
 
 void PortForwardSession::OnEnd(uint32_t channel) {
   const auto port = ports_.find(channel / 2);
   if (channel % 2 != 0 || port == ports_.end()) return;
-  port->second->input_ended = true;
-  port->second->changed.Notify();
+  port->second->input.End();
 }
 
 void PortForwardSession::OnReset(uint32_t channel) {
@@ -218,7 +201,7 @@ void PortForwardSession::OnReset(uint32_t channel) {
     if (channel % 2 == 0) GiveUp(port->second.get());
     return;
   }
-  half_ports_.erase(pair);
+  half_ports_.since.erase(pair);
   wire_->DropPair(pair);
 }
 
@@ -283,7 +266,7 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     wire_->End(DataChannel(pair));
     // Without a word for the end of what the client sends, that of the pod is the end of both.
     // Not what such a client has left behind: nobody waits for its end.
-    if ((!lasts_ && !closed_) || !trouble.empty()) GiveUp(state.get());
+    if ((!lasts_ && !end_.closed) || !trouble.empty()) GiveUp(state.get());
     // There are clients that send on until they know that nothing went wrong.
     if (trouble.empty()) wire_->End(ErrorChannel(pair));
     co_await input.Join();
@@ -300,19 +283,14 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
 asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state) {
   bool taken = true;
   while (taken && !state->given_up) {
-    if (state->input.empty()) {
-      if (state->input_ended) break;
-      co_await state->changed.Wait();
-      continue;
-    }
-    const std::string next = std::move(state->input.front());
-    state->input.pop_front();
+    const std::string next = co_await state->input.Next();
+    if (next.empty()) break;
     absl::string_view left = next;
     while (!left.empty() && !state->given_up) {
       const ssize_t n = send(state->target->fd(), left.data(), left.size(), MSG_NOSIGNAL);
       if (n >= 0) {
         left.remove_prefix(static_cast<size_t>(n));
-        passed_on_ += static_cast<size_t>(n);
+        delivery_.Passed(static_cast<size_t>(n));
       } else if (errno == EAGAIN) {
         co_await state->target->Writable();
       } else if (errno != EINTR) {
@@ -320,7 +298,7 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
         break;
       }
     }
-    state->input_bytes -= std::min(state->input_bytes, next.size());
+    state->input.Passed(next.size());
     room_.Notify();
   }
   if (taken && !state->given_up) {
@@ -329,9 +307,7 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
     changed_.Notify();
     co_return;
   }
-  state->input.clear();
-  state->input_bytes = 0;
-  state->input_ended = true;  // what still comes is dropped
+  state->input.Drop();
   state->input_passed_on = true;
   changed_.Notify();
   room_.Notify();
@@ -343,7 +319,7 @@ asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
   std::string trouble;
   while (!state->given_up) {
     const bool room = co_await link_->RoomToSend();
-    if ((!room && !closed_) || state->given_up) break;
+    if ((!room && !end_.closed) || state->given_up) break;
     // Nobody hears what the target says, but it may have to say it before it reads on. Others are
     // let in between.
     if (!room) co_await asio::post(context_.io, asio::use_awaitable);

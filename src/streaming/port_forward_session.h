@@ -4,16 +4,16 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "base/unique_fd.h"
 #include "streaming/async.h"
 #include "streaming/command_session.h"
+#include "streaming/delivery.h"
+#include "streaming/input_queue.h"
 #include "streaming/link.h"
 #include "streaming/wire.h"
 
@@ -38,7 +38,7 @@ class PortForwardSession : public WireUser {
         link_(link),
         changed_(context.io),
         room_(context.io),
-        half_open_(context.io),
+        half_ports_(context.io),
         ports_tasks_(context.io) {}
 
   // Before anything is read from the client. `wire` is this one's.
@@ -63,11 +63,8 @@ class PortForwardSession : public WireUser {
  private:
   // A connection to a port of the pod.
   struct Port {
-    explicit Port(asio::io_context& io) : changed(io) {}
-    Signal changed;
-    std::deque<std::string> input;
-    size_t input_bytes = 0;
-    bool input_ended = false;
+    explicit Port(asio::io_context& io) : input(io) {}
+    InputQueue input;
     bool input_passed_on = false;  // all of it, to the kernel; or dropped
     bool given_up = false;         // by the client or by us
     Descriptor* target = nullptr;  // while there is one
@@ -86,8 +83,7 @@ class PortForwardSession : public WireUser {
   // After OnClosed: until the targets have everything, or it is no use to wait.
   asio::awaitable<void> AwaitDelivery();
   bool IsDelivered() const;
-  // Asked from time to time once the client has left: whether the targets still take its input. Not
-  // if they took nothing in the time that a client has to leave, or are at it for the idle timeout.
+  // See Delivery::Moves.
   bool IsStillTaken();
 
   const SessionContext context_;
@@ -97,21 +93,22 @@ class PortForwardSession : public WireUser {
   Wire* wire_ = nullptr;
   Signal changed_;
   Signal room_;
-  Sleep half_open_;
-  // Pairs, and since when one channel is missing.
-  std::map<uint32_t, std::chrono::steady_clock::time_point> half_ports_;
+  // Pairs of which one channel is missing.
+  struct HalfPorts {
+    explicit HalfPorts(asio::io_context& io) : watch(io) {}
+    std::map<uint32_t, std::chrono::steady_clock::time_point> since;
+    Sleep watch;  // between looks at them
+  };
+  HalfPorts half_ports_;
   std::map<uint32_t, std::shared_ptr<Port>> ports_;
   Tasks ports_tasks_;
-  bool gone_ = false;
-  bool closed_ = false;
-  uint64_t passed_on_ = 0;  // bytes of input, to the kernel
-  // Since the client has left: when that was seen, and what the targets had at the last move.
-  struct Leaving {
-    std::chrono::steady_clock::time_point since;
-    std::chrono::steady_clock::time_point moved;
-    uint64_t taken = 0;
+  // The client's end.
+  struct End {
+    bool closed = false;  // as it should
+    bool gone = false;    // nobody hears anything any more
   };
-  std::optional<Leaving> leaving_;
+  End end_;
+  Delivery delivery_;
 };
 
 }  // namespace plimsoll::streaming

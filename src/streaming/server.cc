@@ -95,7 +95,7 @@ class ServerImpl final : public Server {
         tokens_(options_.now),
         acceptor_(io_),
         retry_(io_),
-        connections_ended_(io_),
+        connections_(io_),
         pool_(std::make_unique<WorkerPool>(kThreads, kMaxQueued)) {}
   ~ServerImpl() override { Stop(); }
 
@@ -132,7 +132,7 @@ class ServerImpl final : public Server {
     return absl::StrCat(base_url_, "/", path, "/", token);
   }
   const std::string& base_url() const override { return base_url_; }
-  int connections() const override { return connections_; }
+  int connections() const override { return connections_.count; }
 
  private:
   asio::awaitable<void> Accept() {
@@ -145,7 +145,7 @@ class ServerImpl final : public Server {
         co_await retry_.For(kOutOfDescriptors);
         continue;
       }
-      if (connections_ >= kMaxConnections) continue;
+      if (connections_.count >= kMaxConnections) continue;
       socket.set_option(tcp::no_delay(true), error);
       WatchMachine(socket, options_.silence);
       Serve(std::move(socket));
@@ -155,17 +155,17 @@ class ServerImpl final : public Server {
   void Serve(tcp::socket socket) {
     Socket connection =
         tls_ == nullptr ? Socket(std::move(socket)) : Socket(std::move(socket), *tls_);
-    ++connections_;
-    const auto at = open_.insert(open_.end(), connection.tcp());
+    ++connections_.count;
+    const auto at = connections_.open.insert(connections_.open.end(), connection.tcp());
     const FrontContext context = {
         {io_, *pool_, *options_.backend, options_.creation_timeout, stopped_},
         tokens_,
         {options_.idle_timeout, options_.leave_timeout}};
     asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
                    [this, at](const std::exception_ptr&) {
-                     open_.erase(at);
-                     --connections_;
-                     connections_ended_.Notify();
+                     connections_.open.erase(at);
+                     --connections_.count;
+                     connections_.ended.Notify();
                    });
   }
 
@@ -174,10 +174,10 @@ class ServerImpl final : public Server {
     ErrorCode ignored;
     acceptor_.close(ignored);
     retry_.End();
-    for (const std::weak_ptr<tcp::socket>& each : open_) {
+    for (const std::weak_ptr<tcp::socket>& each : connections_.open) {
       if (const auto socket = each.lock(); socket != nullptr) socket->close(ignored);
     }
-    while (connections_ > 0) co_await connections_ended_.Wait();
+    while (connections_.count > 0) co_await connections_.ended.Wait();
     io_.stop();
   }
 
@@ -186,13 +186,17 @@ class ServerImpl final : public Server {
   Tokens tokens_;
   std::string base_url_;
   std::atomic<bool> stopped_ = false;
-  std::atomic<int> connections_ = 0;
   asio::io_context io_{1};
   // The loop's alone.
   tcp::acceptor acceptor_;
   Sleep retry_;
-  Signal connections_ended_;
-  std::list<std::weak_ptr<tcp::socket>> open_;
+  struct Connections {
+    explicit Connections(asio::io_context& io) : ended(io) {}
+    std::atomic<int> count = 0;  // for any thread
+    std::list<std::weak_ptr<tcp::socket>> open;
+    Signal ended;  // one of them
+  };
+  Connections connections_;
   std::unique_ptr<WorkerPool> pool_;
   std::thread thread_;
 };

@@ -29,22 +29,22 @@ absl::Status SpdySession::Fail(absl::Status status) {
 absl::Status SpdySession::Receive(absl::string_view bytes) {
   if (failed_) return Broken("the connection has failed before");
   while (!bytes.empty()) {
-    if (data_left_ > 0) {
-      const size_t size = std::min<size_t>(data_left_, bytes.size());
-      data_left_ -= static_cast<uint32_t>(size);
+    if (frame_.data_left > 0) {
+      const size_t size = std::min<size_t>(frame_.data_left, bytes.size());
+      frame_.data_left -= static_cast<uint32_t>(size);
       OnData(bytes.substr(0, size));
       bytes.remove_prefix(size);
       continue;
     }
     size_t wanted = kSpdyFrameHeaderBytes;
-    if (pending_.size() >= wanted) wanted += ParseSpdyFrameHeader(pending_).length;
-    const size_t size = std::min(wanted - pending_.size(), bytes.size());
-    pending_.append(bytes.data(), size);
+    if (frame_.pending.size() >= wanted) wanted += ParseSpdyFrameHeader(frame_.pending).length;
+    const size_t size = std::min(wanted - frame_.pending.size(), bytes.size());
+    frame_.pending.append(bytes.data(), size);
     bytes.remove_prefix(size);
-    if (pending_.size() < kSpdyFrameHeaderBytes) continue;
-    const SpdyFrameHeader header = ParseSpdyFrameHeader(pending_);
+    if (frame_.pending.size() < kSpdyFrameHeaderBytes) continue;
+    const SpdyFrameHeader header = ParseSpdyFrameHeader(frame_.pending);
     if (!header.control) {
-      pending_.clear();
+      frame_.pending.clear();
       if (const absl::Status begun = BeginData(header); !begun.ok()) return Fail(begun);
       continue;
     }
@@ -53,8 +53,8 @@ absl::Status SpdySession::Receive(absl::string_view bytes) {
                                                             header.length, " bytes; at most ",
                                                             kMaxControlBytes, " are read")));
     }
-    if (pending_.size() < kSpdyFrameHeaderBytes + header.length) continue;
-    const std::string frame = std::exchange(pending_, std::string());
+    if (frame_.pending.size() < kSpdyFrameHeaderBytes + header.length) continue;
+    const std::string frame = std::exchange(frame_.pending, std::string());
     const absl::Status done =
         OnControl(header, absl::string_view(frame).substr(kSpdyFrameHeaderBytes));
     if (!done.ok()) return Fail(done);
@@ -137,14 +137,14 @@ absl::Status SpdySession::BeginData(const SpdyFrameHeader& header) {
   if (header.stream_id == 0 || header.stream_id > last_id_) {
     return Broken(absl::StrCat("data of stream ", header.stream_id, ", which was never opened"));
   }
-  data_ = header;
-  data_left_ = header.length;
-  if (data_left_ == 0 && (header.flags & kSpdyFlagFin) != 0) EndOfClient(header.stream_id);
+  frame_.data = header;
+  frame_.data_left = header.length;
+  if (frame_.data_left == 0 && (header.flags & kSpdyFlagFin) != 0) EndOfClient(header.stream_id);
   return absl::OkStatus();
 }
 
 void SpdySession::OnData(absl::string_view data) {
-  const uint32_t id = data_.stream_id;
+  const uint32_t id = frame_.data.stream_id;
   const auto stream = streams_.find(id);
   // What was under way when a stream was closed is nobody's.
   if (stream != streams_.end() && stream->second.receives) {
@@ -162,7 +162,7 @@ void SpdySession::OnData(absl::string_view data) {
     unacknowledged_ = 0;
   }
   if (stream != streams_.end() && stream->second.receives) handler_->OnData(id, data);
-  if (data_left_ == 0 && (data_.flags & kSpdyFlagFin) != 0) EndOfClient(id);
+  if (frame_.data_left == 0 && (frame_.data.flags & kSpdyFlagFin) != 0) EndOfClient(id);
 }
 
 void SpdySession::EndOfClient(uint32_t id) {

@@ -82,9 +82,13 @@ class SpdySession {
   bool gone_away_ = false;
   bool failed_ = false;
 
-  std::string pending_;   // the frame's header and, of a control frame, what there is of it
-  SpdyFrameHeader data_;  // the data frame that is being read
-  uint32_t data_left_ = 0;
+  // The frame that is being read.
+  struct Frame {
+    std::string pending;   // its header and, of a control frame, the part that has come
+    SpdyFrameHeader data;  // of a data frame
+    uint32_t data_left = 0;
+  };
+  Frame frame_;
   uint32_t unacknowledged_ = 0;  // bytes on any stream since the connection's last WINDOW_UPDATE
 };
 
