@@ -69,19 +69,28 @@ void FillXattrs(struct archive_entry* from, ArchiveEntry* to) {
 }  // namespace
 
 struct ArchiveReader::Impl {
+  // A stream of bytes on its way through the reader.
+  struct Stage {
+    uint64_t bytes = 0;  // so far
+    Sha256 digest;
+    std::vector<char> buffer = std::vector<char>(kBufferBytes);
+
+    void Count(size_t n) {
+      bytes += n;
+      digest.Update(buffer.data(), n);
+    }
+  };
+
   std::unique_ptr<ByteStream> stream;
   std::string name;
   uint64_t max_bytes = 0;
   std::function<bool()> cancelled;  // may be null
   size_t zeros_at_end = 0;          // of the uncompressed stream so far
-  uint64_t unpacked_bytes = 0;
-  Sha256 stored_digest;
-  Sha256 unpacked_digest;
-  std::vector<char> stored_buffer = std::vector<char>(kBufferBytes);
-  std::vector<char> unpacked_buffer = std::vector<char>(kBufferBytes);
-  struct archive* raw = nullptr;  // file -> uncompressed stream
-  struct archive* tar = nullptr;  // uncompressed stream -> entries
-  absl::Status failure;           // why a callback failed: clearer than what libarchive makes of it
+  Stage stored;                     // the file's bytes
+  Stage unpacked;                   // the uncompressed stream's
+  struct archive* raw = nullptr;    // file -> uncompressed stream
+  struct archive* tar = nullptr;    // uncompressed stream -> entries
+  absl::Status failure;  // why a callback failed: clearer than what libarchive makes of it
 
   ~Impl() {
     if (tar != nullptr) archive_read_free(tar);
@@ -96,30 +105,29 @@ struct ArchiveReader::Impl {
       failure = absl::CancelledError(absl::StrCat("read ", name, ": cancelled"));
       return -1;
     }
-    const absl::StatusOr<size_t> n = stream->Read(stored_buffer.data(), stored_buffer.size());
+    const absl::StatusOr<size_t> n = stream->Read(stored.buffer.data(), stored.buffer.size());
     if (!n.ok()) {
       failure = n.status();
       return -1;
     }
-    stored_digest.Update(stored_buffer.data(), *n);
+    stored.Count(*n);
     return static_cast<la_ssize_t>(*n);
   }
 
   // Bytes of the uncompressed stream: 0 at its end, -1 with `failure` set.
   la_ssize_t ReadUnpacked() {
-    const la_ssize_t n = archive_read_data(raw, unpacked_buffer.data(), unpacked_buffer.size());
+    const la_ssize_t n = archive_read_data(raw, unpacked.buffer.data(), unpacked.buffer.size());
     if (n < 0) {
       if (failure.ok()) failure = Error(raw, "decompress");
       return -1;
     }
-    unpacked_bytes += static_cast<uint64_t>(n);
-    if (unpacked_bytes > max_bytes) {
+    unpacked.Count(static_cast<size_t>(n));
+    if (unpacked.bytes > max_bytes) {
       failure = absl::ResourceExhaustedError(
           absl::StrCat(name, " is larger than ", max_bytes, " bytes when uncompressed"));
       return -1;
     }
-    unpacked_digest.Update(unpacked_buffer.data(), static_cast<size_t>(n));
-    CountZeros(absl::string_view(unpacked_buffer.data(), static_cast<size_t>(n)));
+    CountZeros(absl::string_view(unpacked.buffer.data(), static_cast<size_t>(n)));
     return n;
   }
 
@@ -140,14 +148,14 @@ struct ArchiveReader::Impl {
 
   static la_ssize_t OnReadStored(struct archive* archive, void* self, const void** data) {
     Impl* impl = static_cast<Impl*>(self);
-    *data = impl->stored_buffer.data();
+    *data = impl->stored.buffer.data();
     const la_ssize_t n = impl->ReadStored();
     if (n < 0) archive_set_error(archive, EIO, "read failed");
     return n;
   }
   static la_ssize_t OnReadUnpacked(struct archive* archive, void* self, const void** data) {
     Impl* impl = static_cast<Impl*>(self);
-    *data = impl->unpacked_buffer.data();
+    *data = impl->unpacked.buffer.data();
     const la_ssize_t n = impl->ReadUnpacked();
     if (n < 0) archive_set_error(archive, EIO, "decompression failed");
     return n;
@@ -246,7 +254,7 @@ absl::StatusOr<StreamDigests> ArchiveReader::Finish() {
   while ((n = impl_->ReadStored()) > 0) {
   }
   if (n < 0) return impl_->failure;
-  return StreamDigests{impl_->stored_digest.Finish(), impl_->unpacked_digest.Finish()};
+  return StreamDigests{impl_->stored.digest.Finish(), impl_->unpacked.digest.Finish()};
 }
 
 absl::Status ArchiveReader::CheckEnd() const {

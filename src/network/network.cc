@@ -124,18 +124,18 @@ absl::Status Network::AskStatus(const NetworkConfig& config) {
   const std::string asked_of = ToJson(config);
   {
     absl::MutexLock lock(&mutex_);
-    const bool same = asked_of == asked_of_;
+    const bool same = asked_of == status_.config;
     // Only one waits for plugins; the others take what was said last.
-    if (same && (is_asking_ || MonotonicNow() - asked_ < kStatusAge)) return answer_;
-    if (is_asking_) return absl::UnavailableError("plugins are being asked for their status");
-    is_asking_ = true;
+    if (same && (status_.is_asking || MonotonicNow() - status_.asked < kStatusAge)) {
+      return status_.answer;
+    }
+    if (status_.is_asking)
+      return absl::UnavailableError("plugins are being asked for their status");
+    status_.is_asking = true;
   }
   const absl::Status answer = network::AskStatus(plugins_, config, MonotonicNow() + kStatusTimeout);
   absl::MutexLock lock(&mutex_);
-  is_asking_ = false;
-  asked_ = MonotonicNow();
-  asked_of_ = asked_of;
-  answer_ = answer;
+  status_ = {.is_asking = false, .asked = MonotonicNow(), .config = asked_of, .answer = answer};
   return answer;
 }
 

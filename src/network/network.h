@@ -109,11 +109,14 @@ class Network {
   // An error: it could not be read.
   std::map<std::string, absl::StatusOr<Record>> records_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> pod_cidrs_ ABSL_GUARDED_BY(mutex_);
-  // Of the last STATUS.
-  bool is_asking_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time asked_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  std::string asked_of_ ABSL_GUARDED_BY(mutex_);  // the configuration
-  absl::Status answer_ ABSL_GUARDED_BY(mutex_);
+  // The plugins' last answer to STATUS.
+  struct LastStatus {
+    bool is_asking = false;  // one call waits for the next answer
+    absl::Time asked = absl::InfinitePast();
+    std::string config;  // that it is of
+    absl::Status answer;
+  };
+  LastStatus status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::network

@@ -61,6 +61,44 @@ absl::Status Lost(absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("no connection to systemd over D-Bus: ", why));
 }
 
+// Who is told that systemd may have written its units' values anew, and when. Thread-safe.
+class RewriteListener {
+ public:
+  void Set(std::function<void()> rewritten) {
+    absl::MutexLock lock(&listener_mutex_);
+    rewritten_ = std::move(rewritten);
+  }
+
+  // Values may be written from now on, for a while.
+  void Expect() {
+    absl::MutexLock lock(&mutex_);
+    look_until_ = absl::Now() + kWrites;
+  }
+
+  // Tells the listener if it is time, and returns when it is next. For one thread.
+  absl::Time TellIfDue() {
+    const absl::Time now = absl::Now();
+    absl::Time until;
+    {
+      absl::MutexLock lock(&mutex_);
+      until = look_until_;
+    }
+    if (now > until) return next_look_ = absl::InfiniteFuture();
+    if (next_look_ != absl::InfiniteFuture() && now < next_look_) return next_look_;
+    next_look_ = now + kLook;
+    absl::MutexLock lock(&listener_mutex_);
+    if (rewritten_) rewritten_();
+    return next_look_;
+  }
+
+ private:
+  absl::Time next_look_ = absl::InfiniteFuture();  // the telling thread's
+  absl::Mutex listener_mutex_;                     // held while it runs
+  std::function<void()> rewritten_ ABSL_GUARDED_BY(listener_mutex_);
+  absl::Mutex mutex_;
+  absl::Time look_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+};
+
 class SdBus final : public Bus {
  public:
   SdBus(std::string address, absl::Duration patience)
@@ -92,16 +130,10 @@ class SdBus final : public Bus {
     return Annotate(status, absl::StrCat("systemd: ", call.what));
   }
 
-  void Listen(std::function<void()> rewritten) override {
-    absl::MutexLock lock(&listener_mutex_);
-    rewritten_ = std::move(rewritten);
-  }
+  void Listen(std::function<void()> rewritten) override { rewrites_.Set(std::move(rewritten)); }
 
   void Expect() override {
-    {
-      absl::MutexLock lock(&mutex_);
-      look_until_ = absl::Now() + kWrites;
-    }
+    rewrites_.Expect();
     Wake();
   }
 
@@ -156,8 +188,7 @@ class SdBus final : public Bus {
       if (ending) return Close(Lost("the daemon ends"));
       Process();
       Expire();
-      Look();
-      Wait();
+      Wait(rewrites_.TellIfDue());
     }
   }
 
@@ -330,25 +361,8 @@ class SdBus final : public Bus {
     }
   }
 
-  void Look() {
-    const absl::Time now = absl::Now();
-    absl::Time until;
-    {
-      absl::MutexLock lock(&mutex_);
-      until = look_until_;
-    }
-    if (now > until) {
-      next_look_ = absl::InfiniteFuture();
-      return;
-    }
-    if (next_look_ != absl::InfiniteFuture() && now < next_look_) return;
-    next_look_ = now + kLook;
-    absl::MutexLock lock(&listener_mutex_);
-    if (rewritten_) rewritten_();
-  }
-
-  void Wait() {
-    absl::Time until = next_look_;
+  // Until something comes, or until then.
+  void Wait(absl::Time until) {
     for (const auto& [pending, kept] : under_way_) until = std::min(until, pending->deadline);
     pollfd fds[2] = {{wake_.get(), POLLIN, 0}, {-1, 0, 0}};
     if (bus_ != nullptr) {
@@ -383,14 +397,11 @@ class SdBus final : public Bus {
   sd_bus* bus_ = nullptr;
   std::map<Pending*, Request> under_way_;
   std::map<std::string, Pending*> jobs_;  // by D-Bus path
-  absl::Time next_look_ = absl::InfiniteFuture();
 
-  absl::Mutex listener_mutex_;  // held while it runs
-  std::function<void()> rewritten_ ABSL_GUARDED_BY(listener_mutex_);
+  RewriteListener rewrites_;
   absl::Mutex mutex_;
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time look_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::thread thread_;  // last
 };
 
