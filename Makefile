@@ -30,6 +30,9 @@ lint: setup ## format, clang-tidy and rooms, of what changed since LINT_BASE
 lint-all: setup ## the same of everything
 	@tools/lint.sh all
 
+figures: setup ## sizes of files, functions and classes, and what is over a limit
+	@tools/figures
+
 format: setup ## clang-format everything
 	@tools/lint.sh format
 
@@ -94,5 +97,5 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install clean \
+.PHONY: help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install clean \
 	setup setup-build

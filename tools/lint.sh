@@ -55,6 +55,8 @@ if [ "$mode" = format ]; then
 fi
 
 failed=()
+echo "lint: figures"
+tools/figures --check || failed+=("figures")
 echo "lint: rooms"
 tools/check_rooms src/ROOMS docs/architecture.md || failed+=("rooms")
 if [ "$count" -gt 0 ]; then
