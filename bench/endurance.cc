@@ -298,23 +298,25 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures logs, streams of events and memory of a node's runtime.",
                "bench_endurance");
-  app.add_option("--log-mib", options.log_mebibytes, "MiB of text that a container writes")
+  app.add_option("--log-mib", options.log_mebibytes, "MiB of text for a container to write")
       ->check(CLI::Range(16, 65536))
       ->capture_default_str();
-  app.add_option("--streams", options.streams, "open streams of events")
+  app.add_option("--streams", options.streams, "streams of events to hold open")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--lives", options.lives, "pods that come and go")
+  app.add_option("--lives", options.lives, "pods to start and remove")
       ->check(CLI::Range(10, 1'000'000))
       ->capture_default_str();
-  app.add_option("--peer-lives", options.peer_lives, "those of another runtime")
+  app.add_option("--peer-lives", options.peer_lives, "pods to start and remove on another runtime")
       ->check(CLI::Range(10, 1'000'000))
       ->capture_default_str();
-  app.add_option("--parallel", options.parallel, "how many pods at once")
+  app.add_option("--parallel", options.parallel, "pods at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
-  app.add_option("--image", options.image, "the image that the other runtimes have")
+  app.add_option("--socket", options.sockets,
+                 "socket of another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image,
+                 "an image with busybox's commands that the other runtimes have")
       ->capture_default_str();
   app.add_option("--plimsolld", options.plimsolld, "the daemon; default: beside this program");
   app.add_option("--json", options.json, "write all figures to this file");

@@ -347,20 +347,22 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Times pods with a network of their own beside their network plugins.",
                "bench_network");
-  app.add_option("--pods", options.pods, "pods, one after the other")
+  app.add_option("--pods", options.pods, "pods to start one after the other")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option("--parallel-pods", options.parallel_pods, "pods that start at once")
+  app.add_option("--parallel-pods", options.parallel_pods, "pods to start at once")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option("--parallel", options.parallel, "how many at a time")
+  app.add_option("--parallel", options.parallel, "pods at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
-  app.add_option("--image", options.image, "the image that the other runtimes have")
+  app.add_option("--socket", options.sockets,
+                 "socket of another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image,
+                 "an image with busybox's commands that the other runtimes have")
       ->capture_default_str();
   app.add_option("--max-ratio", options.max_ratio,
-                 "exit code 1 when Plimsoll's own share takes so many times as long as a bare "
+                 "exit with 1 if Plimsoll's own share takes more than this many times a bare "
                  "crun run (p50)");
   app.add_option("--plimsolld", options.plimsolld,
                  "the daemon to measure; default: beside this program");

@@ -126,26 +126,31 @@ bool AboveLimit(const char* what, double ratio, double limit) {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Times a node's runtime through the CRI socket, beside bare crun.", "bench_node");
-  app.add_option("--pods", options.workload.pods, "pods, one after the other and again in parallel")
+  app.add_option("--pods", options.workload.pods,
+                 "pods to start one after the other, and again in parallel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--parallel", options.workload.parallel, "how many at once")
+  app.add_option("--parallel", options.workload.parallel, "pods at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--resident", options.workload.resident,
-                 "running pods for memory and the short list; 0: not measured")
+                 "running pods for memory and the short lists; 0: skip these")
       ->capture_default_str();
-  app.add_option("--listed", options.workload.listed, "containers of the long list")
+  app.add_option("--listed", options.workload.listed, "containers in the long lists")
       ->capture_default_str();
-  app.add_option("--lists", options.workload.lists, "calls for each list")->capture_default_str();
-  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
-  app.add_option("--image", options.image, "the image that the other runtimes have")
+  app.add_option("--lists", options.workload.lists, "calls of each list")->capture_default_str();
+  app.add_option("--socket", options.sockets,
+                 "socket of another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image,
+                 "an image with busybox's commands that the other runtimes have")
       ->capture_default_str();
   app.add_option("--plimsolld", options.plimsolld, "the daemon; default: beside this program");
   app.add_option("--json", options.json, "write all figures to this file");
-  app.add_option("--svg", options.svg, "write a chart to this file");
-  app.add_option("--max-start-ratio", options.max_start_ratio, "exit code 1 above it");
-  app.add_option("--max-exec-ratio", options.max_exec_ratio, "exit code 1 above it");
+  app.add_option("--svg", options.svg, "draw a chart into this file");
+  app.add_option("--max-start-ratio", options.max_start_ratio,
+                 "exit with 1 if a pod's start takes more than this many times a bare crun run");
+  app.add_option("--max-exec-ratio", options.max_exec_ratio,
+                 "exit with 1 if ExecSync takes more than this many times a bare crun exec");
   app.add_flag("--keep", options.keep, "keep the directory with the daemon's log");
   CLI11_PARSE(app, argc, argv);
 

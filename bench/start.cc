@@ -165,15 +165,16 @@ absl::StatusOr<Result> Bench(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Times the start of a one-container pod beside a bare crun run.", "bench_start");
-  app.add_option("--rounds", options.rounds, "how often each is timed")
+  app.add_option("--rounds", options.rounds, "measurements of each")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--rest", options.rest_ms, "milliseconds of rest before each measurement")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
-  app.add_option("--max-ratio", options.max_ratio,
-                 "exit code 1 when the ratio of p50s is above it");
-  app.add_option("-o,--output", options.output, "table or json")
+  app.add_option(
+      "--max-ratio", options.max_ratio,
+      "exit with 1 if a pod's start takes more than this many times a bare crun run (p50)");
+  app.add_option("-o,--output", options.output, "format of the figures: table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.add_option("--plimsolld", options.plimsolld,

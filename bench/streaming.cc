@@ -258,19 +258,22 @@ absl::StatusOr<double> Bench(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Times commands by the streaming server, and attached clients.", "bench_streaming");
-  app.add_option("--rounds", options.rounds, "how often a command is run")
+  CLI::App app("Times commands through the streaming server, and output to attached clients.",
+               "bench_streaming");
+  app.add_option("--rounds", options.rounds, "runs of each command")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--attach-mib", options.attach_mebibytes,
-                 "MiB that a container writes to an attached client")
+                 "MiB for a container to write to an attached client")
       ->check(CLI::Range(kChunkMebibytes, 65536))
       ->capture_default_str();
-  app.add_option("--socket", options.sockets, "another CRI runtime to measure; may be repeated");
-  app.add_option("--image", options.image, "the image that the other runtimes have")
+  app.add_option("--socket", options.sockets,
+                 "socket of another CRI runtime to measure; may be repeated");
+  app.add_option("--image", options.image,
+                 "an image with busybox's commands that the other runtimes have")
       ->capture_default_str();
   app.add_option("--max-ratio", options.max_ratio,
-                 "exit code 1 when a command takes more times a bare crun exec (p50)");
+                 "exit with 1 if a command takes more than this many times a bare crun exec (p50)");
   app.add_option("--plimsolld", options.plimsolld, "the daemon; default: beside this program");
   app.add_flag("--keep", options.keep, "keep the directory with the daemon's log");
   CLI11_PARSE(app, argc, argv);
