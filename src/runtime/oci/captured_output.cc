@@ -1,10 +1,8 @@
 #include "runtime/oci/captured_output.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,53 +19,40 @@ constexpr size_t kSlack = 1024 * 1024;
 }  // namespace
 
 absl::Status CapturedOutput::Open() {
-  for (Pipe& pipe : pipes_) {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-    pipe.reader.Reset(fds[0]);
-    pipe.writer.Reset(fds[1]);
-    fcntl(pipe.reader.get(), F_SETFL, O_NONBLOCK);
+  for (Captured& stream : streams_) {
+    PLIMSOLL_ASSIGN_OR_RETURN(stream.pipe, MakePipe());
+    PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(stream.pipe.reader));
   }
   return absl::OkStatus();
 }
 
 void CapturedOutput::CloseWriters() {
-  for (Pipe& pipe : pipes_) pipe.writer.Reset();
+  for (Captured& stream : streams_) stream.pipe.writer.Reset();
 }
 
 size_t CapturedOutput::Read(Stream stream) {
-  char buffer[65536];
-  ssize_t n = -1;
-  do {
-    n = read(reader(stream), buffer, sizeof(buffer));
-  } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN) return 0;
-  if (n <= 0) {
-    pipes_[stream].reader.Reset();
-    return 0;
-  }
-  Append(stream, {buffer, static_cast<size_t>(n)});
-  return static_cast<size_t>(n);
+  return ReadSome(&streams_[stream].pipe.reader,
+                  [&](absl::string_view part) { Append(stream, part); });
 }
 
 void CapturedOutput::ReadRest() {
   for (const Stream stream : {kOut, kErr}) {
     const int capacity = fcntl(reader(stream), F_GETPIPE_SZ);
     size_t left = capacity > 0 ? static_cast<size_t>(capacity) : 0;
-    while (left > 0 && pipes_[stream].reader.valid()) {
+    while (left > 0 && streams_[stream].pipe.reader.valid()) {
       const size_t taken = Read(stream);
       if (taken == 0) break;
       left -= std::min(left, taken);
     }
-    pipes_[stream].reader.Reset();
+    streams_[stream].pipe.reader.Reset();
   }
   if (share_ != nullptr) share_->ShrinkTo(Kept());
 }
 
 void CapturedOutput::MakeRoom(Stream stream, size_t wanted) {
-  Pipe& other = pipes_[stream == kOut ? kErr : kOut];
+  Captured& other = streams_[stream == kOut ? kErr : kOut];
   const size_t half = max_ / 2;
-  const size_t size = pipes_[stream].text.size();
+  const size_t size = streams_[stream].text.size();
   if (size >= half) return;
   const size_t rest = max_ - std::min(half, size + wanted);
   if (other.text.size() <= rest) return;
@@ -77,7 +62,7 @@ void CapturedOutput::MakeRoom(Stream stream, size_t wanted) {
   if (other.text.capacity() - rest > kSlack) other.text.shrink_to_fit();
 }
 
-size_t CapturedOutput::Grant(const Pipe& pipe, size_t wanted) {
+size_t CapturedOutput::Grant(const Captured& stream, size_t wanted) {
   const size_t kept = Kept();
   wanted = std::min(wanted, max_ - kept);
   if (share_ == nullptr) return wanted;
@@ -86,29 +71,29 @@ size_t CapturedOutput::Grant(const Pipe& pipe, size_t wanted) {
     const size_t more = std::min(std::max(kStep, share_->bytes()), max_ - kept);
     share_->Take(std::max(more, kept + wanted - share_->bytes()));
   }
-  const size_t sure = std::min(wanted, kSureBytes - std::min(kSureBytes, pipe.text.size()));
+  const size_t sure = std::min(wanted, kSureBytes - std::min(kSureBytes, stream.text.size()));
   if (share_->bytes() < kept + sure) share_->Overdraw(kept + sure - share_->bytes());
   return std::min(wanted, share_->bytes() - kept);
 }
 
 void CapturedOutput::Append(Stream stream, absl::string_view data) {
-  Pipe& pipe = pipes_[stream];
-  if (pipe.cut) return;  // for good: what is kept has no hole
+  Captured& kept = streams_[stream];
+  if (kept.cut) return;  // for good: what is kept has no hole
   MakeRoom(stream, data.size());
-  const size_t granted = Grant(pipe, data.size());
-  pipe.text.append(data.data(), granted);
-  pipe.cut = granted < data.size();
-  pipe.cut_for_others = pipe.cut && Kept() < max_;
+  const size_t granted = Grant(kept, data.size());
+  kept.text.append(data.data(), granted);
+  kept.cut = granted < data.size();
+  kept.cut_for_others = kept.cut && Kept() < max_;
 }
 
 std::string CapturedOutput::TakeText(Stream stream) {
-  Pipe& pipe = pipes_[stream];
-  std::string text = std::move(pipe.text);
-  if (!pipe.cut) return text;
+  Captured& captured = streams_[stream];
+  std::string text = std::move(captured.text);
+  if (!captured.cut) return text;
   const size_t kept = text.size();
-  absl::StrAppend(&text, "\n[plimsoll: output truncated after ", kept, " bytes",
-                  pipe.cut_for_others ? ": the output of all commands at once takes no more" : "",
-                  "]\n");
+  absl::StrAppend(
+      &text, "\n[plimsoll: output truncated after ", kept, " bytes",
+      captured.cut_for_others ? ": the output of all commands at once takes no more" : "", "]\n");
   return text;
 }
 

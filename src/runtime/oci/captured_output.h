@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/byte_budget.h"
-#include "base/unique_fd.h"
+#include "base/pipe.h"
 
 namespace plimsoll::runtime {
 
@@ -27,8 +27,8 @@ class CapturedOutput {
 
   absl::Status Open();
   // Non-blocking; -1 after its end.
-  int reader(Stream stream) const { return pipes_[stream].reader.get(); }
-  int writer(Stream stream) const { return pipes_[stream].writer.get(); }
+  int reader(Stream stream) const { return streams_[stream].pipe.reader.get(); }
+  int writer(Stream stream) const { return streams_[stream].pipe.writer.get(); }
   void CloseWriters();
 
   // Takes some of what is there; how much, or 0 when there is nothing now or ever.
@@ -39,28 +39,27 @@ class CapturedOutput {
   // For Read: what comes next of a stream.
   void Append(Stream stream, absl::string_view data);
 
-  absl::string_view text(Stream stream) const { return pipes_[stream].text; }
+  absl::string_view text(Stream stream) const { return streams_[stream].text; }
   // Ends in a line that says so if something was dropped.
   std::string TakeText(Stream stream);
 
  private:
-  struct Pipe {
-    UniqueFd reader;
-    UniqueFd writer;
+  struct Captured {
+    Pipe pipe;
     std::string text;
     bool cut = false;
     bool cut_for_others = false;  // by what all commands hold
   };
 
-  size_t Kept() const { return pipes_[kOut].text.size() + pipes_[kErr].text.size(); }
+  size_t Kept() const { return streams_[kOut].text.size() + streams_[kErr].text.size(); }
   // Takes from the longer stream what the shorter one is sure of.
   void MakeRoom(Stream stream, size_t wanted);
   // How many of `wanted` further bytes are granted.
-  size_t Grant(const Pipe& pipe, size_t wanted);
+  size_t Grant(const Captured& stream, size_t wanted);
 
   const size_t max_;
   ByteShare* const share_;
-  Pipe pipes_[2];
+  Captured streams_[2];
 };
 
 }  // namespace plimsoll::runtime

@@ -1,8 +1,6 @@
 #include "runtime/oci/exec_entry.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,23 +40,20 @@ EnteringProcesses::Entry::~Entry() {
 }
 
 absl::Status LaunchSignal::Open() {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  reader_.Reset(fds[0]);
-  writer_.Reset(fds[1]);
+  PLIMSOLL_ASSIGN_OR_RETURN(pipe_, MakePipe());
   return absl::OkStatus();
 }
 
 bool LaunchSignal::Await(absl::Span<const int> cancel_fds, SteadyTime deadline) {
-  writer_.Reset();
-  std::vector<pollfd> polls = {{reader_.get(), POLLIN, 0}};
+  pipe_.writer.Reset();
+  std::vector<pollfd> polls = {{pipe_.reader.get(), POLLIN, 0}};
   for (const int fd : cancel_fds) polls.push_back({fd, POLLIN, 0});
   const SteadyTime end = std::min(SteadyAfter(kEntryPatience), deadline);
-  while (reader_.valid()) {
+  while (pipe_.reader.valid()) {
     const int64_t wait = std::max<int64_t>(absl::ToInt64Milliseconds(TimeUntil(end)), 0);
     if (poll(polls.data(), polls.size(), static_cast<int>(wait)) < 0 && errno == EINTR) continue;
     if (polls[0].revents == 0) return false;
-    reader_.Reset();
+    pipe_.reader.Reset();
   }
   return true;
 }

@@ -14,7 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/fs_root.h"
-#include "base/unique_fd.h"
+#include "base/pipe.h"
 #include "linux/process.h"
 #include "runtime/oci/steady_time.h"
 
@@ -54,7 +54,7 @@ class LaunchSignal {
  public:
   absl::Status Open();
   // For the launcher's descriptor of the plan's "entered".
-  int writer() const { return writer_.get(); }
+  int writer() const { return pipe_.writer.get(); }
   // In the parent, once the launcher has it. True when it has become the OCI runtime (or
   // plimsoll-exec's command is executed), or has ended. False when one of `cancel_fds` is readable,
   // at the deadline, or when it takes longer than a second: somebody has frozen the group that it
@@ -62,8 +62,7 @@ class LaunchSignal {
   bool Await(absl::Span<const int> cancel_fds, SteadyTime deadline);
 
  private:
-  UniqueFd reader_;
-  UniqueFd writer_;
+  Pipe pipe_;
 };
 
 }  // namespace plimsoll::runtime

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
+#include "base/pipe.h"
 #include "base/status.h"
 #include "runtime/oci/exec_terminal.h"
 
@@ -63,12 +64,11 @@ class Running final : public RunningCommand {
 };
 
 absl::Status Running::AddPipe(int to, UniqueFd* ours, Command* command) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe made, MakePipe());
   const bool reads = to == 0;
-  ours->Reset(fds[reads ? 1 : 0]);
-  theirs_.emplace_back(fds[reads ? 0 : 1]);
-  fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  *ours = std::move(reads ? made.writer : made.reader);
+  theirs_.push_back(std::move(reads ? made.reader : made.writer));
+  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(*ours));
   command->descriptors.emplace_back(theirs_.back().get(), to);
   return absl::OkStatus();
 }
