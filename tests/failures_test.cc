@@ -13,8 +13,8 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/own_mark.h"
+#include "linux/capabilities.h"
 #include "linux/mounts.h"
-#include "linux/process.h"
 
 namespace plimsoll::testing {
 namespace {

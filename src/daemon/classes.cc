@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/problems.h"
 #include "base/status.h"
+#include "linux/capabilities.h"
 #include "linux/process.h"
 #include "linux/resctrl.h"
 #include "qos/blockio.h"

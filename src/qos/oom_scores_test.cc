@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
 #include "base/test_dir.h"
+#include "linux/capabilities.h"
 #include "linux/process.h"
 
 namespace plimsoll::qos {
