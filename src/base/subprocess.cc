@@ -19,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "base/child_reaper.h"
 #include "base/fault_injection.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/null_device.h"
 #include "base/pipe.h"
@@ -29,9 +30,6 @@ namespace {
 
 // In which what a program had written when it ended is taken from its pipes, whoever else writes.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
-
-// In which a process ends that was killed, unless the kernel keeps it.
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -261,7 +259,7 @@ absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
   const bool cancelled = limits.cancellation != nullptr && limits.cancellation->cancelled();
   absl::StatusOr<ExitStatus> exit = child.Wait(cancelled ? absl::InfinitePast() : deadline);
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(MonotonicNow() + kEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kHelperKillTimeout);
     const std::string why =
         cancelled ? "cancelled"
                   : absl::StrCat("not finished after ", absl::FormatDuration(limits.timeout));

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/pipe.h"
 #include "base/status.h"
@@ -43,9 +44,8 @@ constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
-constexpr absl::Duration kCopyEndTimeout = absl::Seconds(5);  // after SIGKILL
-constexpr absl::Duration kLongestWait = absl::Minutes(1);     // that skopeo obeys a Retry-After
-constexpr int kGoCrash = 2;                                   // the exit code of a panic
+constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
+constexpr int kGoCrash = 2;                                // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
@@ -98,7 +98,7 @@ void EndStraySkopeos(const std::vector<std::string>& works) {
                             return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
                           });
     if (is_stray)
-      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kCopyEndTimeout).IgnoreError();
+      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kHelperKillTimeout).IgnoreError();
   }
 }
 
@@ -206,11 +206,11 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
             reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
       }
     }
-    return child.Wait(MonotonicNow() + kCopyEndTimeout);
+    return child.Wait(MonotonicNow() + kHelperKillTimeout);
   };
   const absl::StatusOr<ExitStatus> exit = await();
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(MonotonicNow() + kCopyEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kHelperKillTimeout);
     if (killed.ok()) return exit.status();
     return AlsoSay(exit.status(), killed.message());
   }

@@ -33,7 +33,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 // A monitor whose container is dead ends in a millisecond or two.
 constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
 constexpr char kMonitor[] = "plimsoll-monitor";

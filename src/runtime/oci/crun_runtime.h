@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
@@ -70,7 +71,7 @@ class CrunRuntime : public ContainerRuntime {
     return FindExecStrays(options_.host, machine_.layout, crun_->state(), containers);
   }
   absl::Status EndStrayExec(const StrayExec& stray) override {
-    return EndExecStray(options_.host, machine_.layout, stray, MonotonicNow() + absl::Seconds(10));
+    return EndExecStray(options_.host, machine_.layout, stray, MonotonicNow() + kKillTimeout);
   }
   absl::Status FinishStart(absl::string_view id) override { return crun_->FinishStart(id); }
 

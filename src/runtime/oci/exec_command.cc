@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
@@ -25,7 +26,6 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr absl::Duration kEnding = absl::Milliseconds(100);
-constexpr absl::Duration kKilling = absl::Seconds(10);
 constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // which most likely is in vain
 constexpr absl::Duration kCrunEnds = absl::Milliseconds(200);
 constexpr int kPlanDescriptor = 3;
@@ -120,7 +120,7 @@ absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
                       const std::optional<ExecGroup>& group, Child* child) {
   const bool frozen = tools.layout != linux::CgroupLayout::kV2 && IsFrozen(tools, cgroup_path);
   const absl::Status killed =
-      KillTree(tools.host, group, frozen ? kKillingFrozen : kKilling, child);
+      KillTree(tools.host, group, frozen ? kKillingFrozen : kKillTimeout, child);
   if (!frozen) return killed;
   return AlsoSay(killed, "the container is frozen, and they end when it goes on");
 }
