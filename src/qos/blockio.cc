@@ -289,14 +289,11 @@ absl::Status BlockioType::Replace(const StatePtr& before, const StatePtr& after,
     status = absl::OkStatus();
   }
   if (!status.ok()) {
-    std::string trouble;
     while (done-- > 0) {
       const auto& [target, class_name] = holders[done];
-      const absl::Status back = Move(target, *after, class_name, *before, class_name);
-      if (back.ok() || absl::IsNotFound(back)) continue;
-      absl::StrAppend(&trouble, "; not set back: ", back.message());
+      status = AlsoNotSetBack(status, Move(target, *after, class_name, *before, class_name));
     }
-    return absl::Status(status.code(), absl::StrCat(status.message(), trouble));
+    return status;
   }
   absl::MutexLock state_lock(&mutex_);
   state_ = after;

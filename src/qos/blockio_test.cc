@@ -345,7 +345,7 @@ TEST_P(BlockioTest, AHolderThatCannotBeSetBackAfterARefusedReloadIsTold) {
   ASSERT_TRUE(reload.ok()) << reload.status();
   const absl::Status status = (*reload)->Commit(holders);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("/pod/d/" + file), HasSubstr("; not set back: "),
+              AllOf(HasSubstr("/pod/d/" + file), HasSubstr("; and not set back: "),
                     HasSubstr("/pod/c/" + file)));
   EXPECT_EQ(type->classes().size(), 3u);
 }

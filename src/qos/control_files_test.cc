@@ -123,7 +123,7 @@ TEST_F(ControlFilesTest, SaysWhatCouldNotBeSetBack) {
       ApplyFiles(cgroups, "/a", {{kWeight, {{"default", "50"}}}, {kHigh, {{"", "4096"}}}});
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("has no file memory.high"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("; not set back: "));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; and not set back: "));
 }
 
 TEST_F(ControlFilesTest, AFileMayBeMissingOnlyWhereThatIsSaid) {

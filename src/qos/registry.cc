@@ -28,12 +28,6 @@ std::vector<std::string> NamesOf(const std::vector<ClassInfo>& classes) {
   return names;
 }
 
-// The first error, with the words of both.
-absl::Status Both(const absl::Status& first, const absl::Status& second) {
-  if (first.ok() || second.ok()) return FirstError(first, second);
-  return absl::Status(first.code(), absl::StrCat(first.message(), "; ", second.message()));
-}
-
 // Two types that write one file would undo each other.
 absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
   std::map<std::pair<Level, std::string>, std::string> owner;
@@ -189,21 +183,21 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
   if (back.ok()) one->changing_to.clear();
   if (one->name.empty()) return back;
   if (std::string why = WhyGone(target.level, type_name, one->name); !why.empty()) {
-    return Both(
+    return BothErrors(
         back, absl::FailedPreconditionError(absl::StrCat(
                   "it holds class \"", one->name, "\" of type \"", type_name,
                   "\" since before this start: ", why, "; what the class has set stays as it is")));
   }
   const absl::Status adopted = type->Adopt(target, one->name, one->files);
   if (adopted.ok()) one->files = type->OwnedFiles(one->name);
-  return Both(back, adopted);
+  return BothErrors(back, adopted);
 }
 
 absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::Status status;
   for (auto one = held->begin(); one != held->end();) {
-    status = Both(status, AdoptOne(target, one->first, &one->second));
+    status = BothErrors(status, AdoptOne(target, one->first, &one->second));
     const bool is_nothing = one->second.name.empty() && one->second.changing_to.empty();
     one = is_nothing ? held->erase(one) : std::next(one);
   }

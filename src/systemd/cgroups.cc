@@ -285,9 +285,7 @@ absl::Status SystemdCgroups::SetBack(const std::string& group,
     const auto now = files_->ReadFile(group, "", file);
     if (!now.ok()) continue;
     for (const std::string& value : Writes(file, *now, text)) {
-      const absl::Status written = files_->WriteFile(group, "", file, value);
-      if (written.ok()) continue;
-      result = AlsoSay(result, absl::StrCat("and not set back: ", written.message()));
+      result = AlsoNotSetBack(result, files_->WriteFile(group, "", file, value));
     }
   }
   return result;

@@ -74,18 +74,10 @@ absl::Status WriteAllOrNothing(const std::vector<CgroupWrite>& writes) {
     if (!is_partial) undo.push_back(Inverse(known, *before));
   }
   if (status.ok()) return status;
-  std::string not_undone;
   for (auto write = undo.rbegin(); write != undo.rend(); ++write) {
-    const absl::Status undone = WriteLines(*write);
-    if (!undone.ok() && !absl::IsNotFound(undone)) {
-      absl::StrAppend(&not_undone, "; not set back: ", undone.message());
-    }
+    status = AlsoNotSetBack(status, WriteLines(*write));
   }
-  if (not_undone.empty()) return status;
-  absl::Status both(status.code(), absl::StrCat(status.message(), not_undone));
-  status.ForEachPayload(
-      [&both](absl::string_view url, const absl::Cord& payload) { both.SetPayload(url, payload); });
-  return both;
+  return status;
 }
 
 }  // namespace plimsoll::linux
