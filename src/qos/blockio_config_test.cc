@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::qos {
 namespace {

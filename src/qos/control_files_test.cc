@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "linux/cgroup/v2.h"
 #include "qos/blockio_plan.h"
-#include "qos/io_fake_tree.h"
+#include "qos/io_fake_tree_for_test.h"
 
 namespace plimsoll::qos {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "linux/capabilities.h"
 #include "linux/process.h"
 

@@ -8,10 +8,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 #include "linux/cgroup/v2.h"
 
 namespace plimsoll::systemd {

@@ -25,7 +25,7 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

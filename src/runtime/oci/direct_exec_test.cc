@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/user_namespace.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -20,7 +20,7 @@
 #include "linux/process_tree.h"
 #include "runtime/oci/exec_group.h"
 #include "runtime/oci/exec_strays.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -1,8 +1,8 @@
 // For tests: a cgroup hierarchy of plain files that does what plain files don't. New groups get
 // their control files, v2 controllers come with cgroup.subtree_control, and any write can be
 // refused.
-#ifndef PLIMSOLL_LINUX_CGROUP_FAKE_TREE_H_
-#define PLIMSOLL_LINUX_CGROUP_FAKE_TREE_H_
+#ifndef PLIMSOLL_LINUX_CGROUP_FAKE_TREE_FOR_TEST_H_
+#define PLIMSOLL_LINUX_CGROUP_FAKE_TREE_FOR_TEST_H_
 
 #include <cerrno>
 #include <map>
@@ -116,4 +116,4 @@ class FakeCgroupTree : public CgroupTree {
 
 }  // namespace plimsoll::linux
 
-#endif  // PLIMSOLL_LINUX_CGROUP_FAKE_TREE_H_
+#endif  // PLIMSOLL_LINUX_CGROUP_FAKE_TREE_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // For tests: a catalog in memory, whose writes can be made to fail.
-#ifndef PLIMSOLL_IMAGE_TEST_CATALOG_H_
-#define PLIMSOLL_IMAGE_TEST_CATALOG_H_
+#ifndef PLIMSOLL_IMAGE_CATALOG_FOR_TEST_H_
+#define PLIMSOLL_IMAGE_CATALOG_FOR_TEST_H_
 
 #include <map>
 #include <string>
@@ -73,4 +73,4 @@ class TestCatalog : public Catalog {
 
 }  // namespace plimsoll::image
 
-#endif  // PLIMSOLL_IMAGE_TEST_CATALOG_H_
+#endif  // PLIMSOLL_IMAGE_CATALOG_FOR_TEST_H_

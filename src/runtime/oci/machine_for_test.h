@@ -1,24 +1,86 @@
+// For tests of this room and of runtime/oci/exec: a busybox image in a temporary directory and a
+// runtime on the real kernel.
+#ifndef PLIMSOLL_RUNTIME_OCI_MACHINE_FOR_TEST_H_
+#define PLIMSOLL_RUNTIME_OCI_MACHINE_FOR_TEST_H_
+
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "base/wait_until_for_test.h"
 #include "gtest/gtest.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/mounts.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::runtime {
-namespace {
 
-constexpr char kBusybox[] = "/bin/busybox";
+// Everything that a test's containers need, and its removal: cgroups below /plimsoll-test-<pid>,
+// files and a private mount point in a temporary directory.
+class TestMachine {
+ public:
+  TestMachine();
+  ~TestMachine();  // ends and removes every container that was made here
 
-void Install(const FsRoot& layer) {
+  // Why containers can't be run here, or nullopt. For GTEST_SKIP.
+  static std::optional<std::string> Lacks();
+
+  OciOptions Options() const;
+  // Another program than the machine's crun. Before runtime() is used.
+  void UseCrun(std::string program) { crun_ = std::move(program); }
+  // Made at the first use.
+  ContainerRuntime& runtime();
+  linux::CgroupManager& cgroups() { return *cgroups_; }
+  const TestDir& dir() const { return dir_; }
+  const FsRoot& host() const { return host_; }
+
+  // A request for `/bin/sh -c script`, with host network, IPC and UTS namespaces. The spec is
+  // spec(), the log log_path().
+  CreateRequest Request(const std::string& id, const std::string& script);
+  ContainerSpec& spec() { return spec_; }
+  image::ImageConfig& image() { return image_; }
+  std::string log_path(const std::string& id) const { return dir_.path() + "/" + id + ".log"; }
+  std::string group(const std::string& id) const { return parent_ + "/" + id; }
+  FsRoot layer() const { return *FsRoot::Open(dir_.path() + "/layer"); }
+
+  // Waits for the exit record, at most half a minute.
+  std::optional<ExitRecord> WaitForExit(const std::string& id);
+  std::string Log(const std::string& id) const;  // empty when there is none
+  // What is left of a container anywhere: paths. Empty is as it should be.
+  std::vector<std::string> Leftovers(const std::string& id) const;
+
+ private:
+  static constexpr char kBusybox[] = "/bin/busybox";
+
+  static void Install(const FsRoot& layer);
+  static std::string NextParent();
+
+  TestDir dir_;
+  FsRoot host_;
+  std::string parent_;
+  std::string crun_;
+  std::unique_ptr<linux::CgroupManager> cgroups_;
+  std::unique_ptr<ContainerRuntime> runtime_;
+  ContainerSpec spec_;
+  image::ImageConfig image_;
+};
+
+// --- only implementation below this line
+
+inline void TestMachine::Install(const FsRoot& layer) {
   for (const char* directory : {"bin", "etc", "proc", "sys", "dev", "tmp"}) {
     ASSERT_TRUE(layer.MakeDirs(directory, 0755).ok());
   }
@@ -37,16 +99,14 @@ void Install(const FsRoot& layer) {
   ASSERT_TRUE(layer.ReplaceFile("etc/group", "root:x:0:\nweb:x:34:\nlog:x:35:web\n", 0644).ok());
 }
 
-std::string TestParent() {
+inline std::string TestMachine::NextParent() {
   static int count = 0;
   return absl::StrCat("/plimsoll-test-", getpid(), "-", count++);
 }
 
-}  // namespace
-
-TestMachine::TestMachine()
+inline TestMachine::TestMachine()
     : host_(*FsRoot::Open("/")),
-      parent_(TestParent()),
+      parent_(NextParent()),
       cgroups_(std::move(*linux::CgroupManager::Detect(host_))) {
   EXPECT_TRUE(dir_.root().MakeDirs("state").ok());
   EXPECT_TRUE(dir_.root().MakeDirs("run").ok());
@@ -56,7 +116,7 @@ TestMachine::TestMachine()
   image_.command = {"/bin/sh"};
 }
 
-TestMachine::~TestMachine() {
+inline TestMachine::~TestMachine() {
   if (runtime_ != nullptr) {
     const auto traces = runtime_->ListTraces();
     EXPECT_TRUE(traces.ok()) << traces.status();
@@ -77,14 +137,14 @@ TestMachine::~TestMachine() {
   EXPECT_TRUE(unmounted.ok()) << unmounted;
 }
 
-std::optional<std::string> TestMachine::Lacks() {
+inline std::optional<std::string> TestMachine::Lacks() {
   if (geteuid() != 0) return "containers need root";
   if (!FindProgram("crun").ok()) return "no crun";
   if (access(kBusybox, X_OK) != 0) return "no /bin/busybox (package busybox-static)";
   return std::nullopt;
 }
 
-OciOptions TestMachine::Options() const {
+inline OciOptions TestMachine::Options() const {
   OciOptions options{.host = host_,
                      .state = *FsRoot::Open(dir_.path() + "/state"),
                      .run = *FsRoot::Open(dir_.path() + "/run"),
@@ -93,7 +153,7 @@ OciOptions TestMachine::Options() const {
   return options;
 }
 
-ContainerRuntime& TestMachine::runtime() {
+inline ContainerRuntime& TestMachine::runtime() {
   if (runtime_ == nullptr) {
     auto created = ContainerRuntime::Create(Options());
     EXPECT_TRUE(created.ok()) << created.status();
@@ -102,7 +162,7 @@ ContainerRuntime& TestMachine::runtime() {
   return *runtime_;
 }
 
-CreateRequest TestMachine::Request(const std::string& id, const std::string& script) {
+inline CreateRequest TestMachine::Request(const std::string& id, const std::string& script) {
   spec_.name = id;
   if (!script.empty()) spec_.command = {"/bin/sh", "-c", script};
   CreateRequest request;
@@ -115,7 +175,7 @@ CreateRequest TestMachine::Request(const std::string& id, const std::string& scr
   return request;
 }
 
-std::optional<ExitRecord> TestMachine::WaitForExit(const std::string& id) {
+inline std::optional<ExitRecord> TestMachine::WaitForExit(const std::string& id) {
   std::optional<ExitRecord> record;
   WaitUntil([&] {
     const auto read = runtime().ReadExit(id);
@@ -125,11 +185,11 @@ std::optional<ExitRecord> TestMachine::WaitForExit(const std::string& id) {
   return record;
 }
 
-std::string TestMachine::Log(const std::string& id) const {
+inline std::string TestMachine::Log(const std::string& id) const {
   return dir_.root().Read(id + ".log").value_or("");
 }
 
-std::vector<std::string> TestMachine::Leftovers(const std::string& id) const {
+inline std::vector<std::string> TestMachine::Leftovers(const std::string& id) const {
   std::vector<std::string> found;
   for (const std::string& path :
        {"run/oci/containers/" + id, "run/oci/crun/" + id, "state/containers/" + id}) {
@@ -154,3 +214,5 @@ std::vector<std::string> TestMachine::Leftovers(const std::string& id) const {
 }
 
 }  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_MACHINE_FOR_TEST_H_

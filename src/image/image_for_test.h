@@ -1,6 +1,6 @@
 // For tests: images put together part by part, each of which can be wrong.
-#ifndef PLIMSOLL_IMAGE_TEST_IMAGE_H_
-#define PLIMSOLL_IMAGE_TEST_IMAGE_H_
+#ifndef PLIMSOLL_IMAGE_IMAGE_FOR_TEST_H_
+#define PLIMSOLL_IMAGE_IMAGE_FOR_TEST_H_
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "image/digest.h"
 #include "image/manifest.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 #include "nlohmann/json.hpp"
 
 namespace plimsoll::image {
@@ -88,4 +88,4 @@ struct TestLayout {
 
 }  // namespace plimsoll::image
 
-#endif  // PLIMSOLL_IMAGE_TEST_IMAGE_H_
+#endif  // PLIMSOLL_IMAGE_IMAGE_FOR_TEST_H_

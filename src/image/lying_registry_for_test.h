@@ -1,6 +1,6 @@
 // For tests: a registry of a few lines that may lie, be slow or cut off.
-#ifndef PLIMSOLL_IMAGE_TEST_LYING_REGISTRY_H_
-#define PLIMSOLL_IMAGE_TEST_LYING_REGISTRY_H_
+#ifndef PLIMSOLL_IMAGE_LYING_REGISTRY_FOR_TEST_H_
+#define PLIMSOLL_IMAGE_LYING_REGISTRY_FOR_TEST_H_
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,8 +23,8 @@
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
 #include "image/digest.h"
-#include "image/test_image.h"
-#include "image/test_registry.h"
+#include "image/image_for_test.h"
+#include "image/registry_for_test.h"
 
 namespace plimsoll::image {
 
@@ -220,4 +220,4 @@ class LyingRegistry {
 
 }  // namespace plimsoll::image
 
-#endif  // PLIMSOLL_IMAGE_TEST_LYING_REGISTRY_H_
+#endif  // PLIMSOLL_IMAGE_LYING_REGISTRY_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // For tests: a tree with sys/ and dev/ that has the block devices one wants, laid out as the kernel
 // and udev do. Device nodes need CAP_MKNOD; nothing is ever opened through them.
-#ifndef PLIMSOLL_LINUX_BLOCK_DEVICES_FIXTURE_H_
-#define PLIMSOLL_LINUX_BLOCK_DEVICES_FIXTURE_H_
+#ifndef PLIMSOLL_LINUX_BLOCK_DEVICES_FOR_TEST_H_
+#define PLIMSOLL_LINUX_BLOCK_DEVICES_FOR_TEST_H_
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "linux/block_devices.h"
 
 namespace plimsoll::linux {
@@ -77,4 +77,4 @@ class BlockDevicesFixture {
 
 }  // namespace plimsoll::linux
 
-#endif  // PLIMSOLL_LINUX_BLOCK_DEVICES_FIXTURE_H_
+#endif  // PLIMSOLL_LINUX_BLOCK_DEVICES_FOR_TEST_H_

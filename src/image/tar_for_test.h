@@ -1,6 +1,6 @@
 // For tests: tar archives written byte by byte, so that they can be as hostile as needed.
-#ifndef PLIMSOLL_IMAGE_TEST_TAR_H_
-#define PLIMSOLL_IMAGE_TEST_TAR_H_
+#ifndef PLIMSOLL_IMAGE_TAR_FOR_TEST_H_
+#define PLIMSOLL_IMAGE_TAR_FOR_TEST_H_
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -142,4 +142,4 @@ inline UniqueFd MemoryFile(absl::string_view content) {
 
 }  // namespace plimsoll::image
 
-#endif  // PLIMSOLL_IMAGE_TEST_TAR_H_
+#endif  // PLIMSOLL_IMAGE_TAR_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // For tests: a real registry, Debian's docker-registry, on the loopback device.
-#ifndef PLIMSOLL_IMAGE_TEST_REGISTRY_H_
-#define PLIMSOLL_IMAGE_TEST_REGISTRY_H_
+#ifndef PLIMSOLL_IMAGE_REGISTRY_FOR_TEST_H_
+#define PLIMSOLL_IMAGE_REGISTRY_FOR_TEST_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -137,4 +137,4 @@ class Registry {
 
 }  // namespace plimsoll::image
 
-#endif  // PLIMSOLL_IMAGE_TEST_REGISTRY_H_
+#endif  // PLIMSOLL_IMAGE_REGISTRY_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // For tests: a temporary directory that goes with the test.
-#ifndef PLIMSOLL_BASE_TEST_DIR_H_
-#define PLIMSOLL_BASE_TEST_DIR_H_
+#ifndef PLIMSOLL_BASE_DIR_FOR_TEST_H_
+#define PLIMSOLL_BASE_DIR_FOR_TEST_H_
 
 #include <cstdlib>
 #include <string>
@@ -37,4 +37,4 @@ class TestDir {
 
 }  // namespace plimsoll
 
-#endif  // PLIMSOLL_BASE_TEST_DIR_H_
+#endif  // PLIMSOLL_BASE_DIR_FOR_TEST_H_

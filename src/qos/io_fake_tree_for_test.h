@@ -1,8 +1,8 @@
 // For tests: a cgroup hierarchy of plain files whose block I/O files behave as the kernel's do
 // (block/blk-throttle.c, block/blk-iocost.c, block/bfq-cgroup.c): a write sets one line, devices
 // that are not there are refused, and so are weights on disks where nobody acts upon them.
-#ifndef PLIMSOLL_QOS_IO_FAKE_TREE_H_
-#define PLIMSOLL_QOS_IO_FAKE_TREE_H_
+#ifndef PLIMSOLL_QOS_IO_FAKE_TREE_FOR_TEST_H_
+#define PLIMSOLL_QOS_IO_FAKE_TREE_FOR_TEST_H_
 
 #include <cerrno>
 #include <map>
@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 
 namespace plimsoll::qos {
 
@@ -167,4 +167,4 @@ class IoFakeTree : public linux::FakeCgroupTree {
 
 }  // namespace plimsoll::qos
 
-#endif  // PLIMSOLL_QOS_IO_FAKE_TREE_H_
+#endif  // PLIMSOLL_QOS_IO_FAKE_TREE_FOR_TEST_H_
