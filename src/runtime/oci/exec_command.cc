@@ -39,20 +39,16 @@ constexpr int kProcessDescriptor = 6;
 absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
                       absl::Duration patience, Child* child) {
   const absl::Time deadline = MonotonicNow() + patience;
-  const auto kill_group = [&] { return group ? group->Kill(deadline) : absl::OkStatus(); };
-  absl::Status killed = kill_group();
-  if (!child->Wait(MonotonicNow() + kCrunEnds).ok()) {
-    const auto table = linux::ListProcessTable(host);
-    child->Signal(SIGKILL).IgnoreError();
-    if (table.ok()) {
-      for (const linux::ProcessEntry& each : linux::DescendantsOf(*table, child->pid())) {
-        killed = FirstError(killed, linux::KillProcess(host, each.id));
-      }
-    }
-    child->Wait(std::max(deadline, MonotonicNow() + kCrunEnds)).IgnoreError();
-    killed = FirstError(killed, kill_group());
-  }
-  return killed;
+  const auto kill_group = [&](absl::Time until) {
+    return group ? group->Kill(until) : absl::OkStatus();
+  };
+  const absl::Status killed = kill_group(deadline);
+  if (child->Wait(MonotonicNow() + kCrunEnds).ok()) return killed;
+  const absl::Status below = linux::KillDescendants(host, child->pid()).status();
+  child->Signal(SIGKILL).IgnoreError();
+  child->Wait(std::max(deadline, MonotonicNow() + kCrunEnds)).IgnoreError();
+  const absl::Status again = kill_group(std::max(deadline, MonotonicNow() + kCrunEnds));
+  return FirstError(killed, FirstError(below, again));
 }
 
 // What crun keeps of the container, where it is there and says nothing; else empty.

@@ -4,16 +4,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <csignal>
 #include <iterator>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -21,8 +18,7 @@
 #include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup/pinned_members.h"
-#include "linux/process.h"
+#include "linux/cgroup/members.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -49,6 +45,11 @@ LeftGroups& Left() {
   return *left;
 }
 
+// Where a hierarchy is, below the host's root; "" is v2's.
+std::string MountOf(absl::string_view hierarchy) {
+  return absl::StrCat(kMount, hierarchy.empty() ? "" : "/", hierarchy);
+}
+
 bool IsGroupName(absl::string_view name) {
   return absl::ConsumePrefix(&name, kPrefix) && name.size() == kDigits &&
          absl::c_all_of(name, [](char c) { return absl::ascii_isxdigit(c); });
@@ -65,13 +66,12 @@ absl::StatusOr<std::vector<ExecGroup>> ExecGroup::FindAll(const FsRoot& host,
   }
   std::vector<ExecGroup> found;
   for (const std::string& hierarchy : hierarchies) {
-    const std::string container =
-        absl::StrCat(kMount, hierarchy.empty() ? "" : "/", hierarchy, "/", container_group);
-    const absl::StatusOr<std::vector<std::string>> names = host.List(container);
+    const absl::StatusOr<std::vector<std::string>> names =
+        host.List(absl::StrCat(MountOf(hierarchy), "/", container_group));
     if (absl::IsNotFound(names.status())) continue;
     PLIMSOLL_RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
-      if (IsGroupName(name)) found.push_back(ExecGroup(host, hierarchy, container, name));
+      if (IsGroupName(name)) found.push_back(ExecGroup(host, hierarchy, container_group, name));
     }
   }
   return found;
@@ -82,14 +82,13 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
   std::string hierarchy;
   if (layout != linux::CgroupLayout::kV2) {
     for (const char* candidate : kHierarchies) {
-      if (!host.Exists(absl::StrCat(kMount, "/", candidate, "/", container_group))) continue;
+      if (!host.Exists(absl::StrCat(MountOf(candidate), "/", container_group))) continue;
       hierarchy = candidate;
       break;
     }
   }
-  const std::string container =
-      absl::StrCat(kMount, hierarchy.empty() ? "" : "/", hierarchy, "/", container_group);
-  const absl::StatusOr<FsRoot> parent = host.Sub(container);
+  const absl::StatusOr<FsRoot> parent =
+      host.Sub(absl::StrCat(MountOf(hierarchy), "/", container_group));
   if (!parent.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the container has no control group: ", parent.status().message()));
@@ -100,11 +99,23 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
   if (mkdirat(parent->fd(), name.c_str(), 0755) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make ", parent->PathOf(name)));
   }
-  return ExecGroup(host, hierarchy, container, name);
+  return ExecGroup(host, hierarchy, container_group, name);
 }
 
-std::string ExecGroup::Path(absl::string_view file) const {
-  return absl::StrCat(container_, "/", name_, file.empty() ? "" : "/", file);
+ExecGroup::ExecGroup(FsRoot host, std::string hierarchy, absl::string_view container_group,
+                     std::string name)
+    : host_(std::move(host)),
+      hierarchy_(std::move(hierarchy)),
+      container_(
+          absl::StrCat("/", absl::StripPrefix(absl::StripSuffix(container_group, "/"), "/"))),
+      name_(std::move(name)) {}
+
+std::string ExecGroup::group() const {
+  return absl::StrCat(container_ == "/" ? "" : container_, "/", name_);
+}
+
+std::string ExecGroup::Path(absl::string_view group) const {
+  return absl::StrCat(MountOf(hierarchy_), group);
 }
 
 std::string ExecGroup::RuntimeOption() const {
@@ -114,61 +125,38 @@ std::string ExecGroup::RuntimeOption() const {
 bool ExecGroup::AddToPlan(LaunchPlan* plan) const {
   if (hierarchy_.empty()) return false;
   plan->Add("private", host_.PathOf(kMount));
-  plan->Add("bind", host_.PathOf(Path("")));
-  plan->Add("over", host_.PathOf(container_));
+  plan->Add("bind", directory());
+  plan->Add("over", host_.PathOf(Path(container_)));
   return true;
 }
 
-absl::StatusOr<std::vector<pid_t>> ExecGroup::Processes() const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host_.Read(Path("cgroup.procs")));
-  std::vector<pid_t> pids;
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    pid_t pid = 0;
-    if (absl::SimpleAtoi(line, &pid) && pid > 0) pids.push_back(pid);
-  }
-  return pids;
+absl::StatusOr<linux::CgroupTree> ExecGroup::Tree() const {
+  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot mount, host_.Sub(MountOf(hierarchy_)));
+  return linux::CgroupTree(std::move(mount));
 }
 
 absl::Status ExecGroup::Kill(absl::Time deadline) const {
-  while (true) {
-    const auto processes = Processes();
-    if (absl::IsNotFound(processes.status())) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(processes.status());
-    if (processes->empty()) return absl::OkStatus();
-    // Linux 5.14, v2: all at once, forks under way included.
-    if (!host_.Write(Path("cgroup.kill"), "1").ok()) {
-      const auto members = linux::PinMembers([this] { return Processes(); });
-      if (absl::IsNotFound(members.status())) return absl::OkStatus();
-      PLIMSOLL_RETURN_IF_ERROR(members.status());
-      for (const linux::Member& member : *members) {
-        // What is left, the next round finds.
-        linux::SignalProcess(member.pidfd, SIGKILL).IgnoreError();
-      }
-    }
-    if (MonotonicNow() > deadline) {
-      return absl::DeadlineExceededError(absl::StrCat("processes ", absl::StrJoin(*processes, ", "),
-                                                      " of the command survive SIGKILL"));
-    }
-    absl::SleepFor(absl::Milliseconds(1));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(linux::CgroupTree tree, Tree());
+  return linux::KillProcesses({&tree}, /*freezer=*/nullptr, group(), deadline);
 }
 
 // What has a command's group is a command that somebody waits for; these are of the container.
 void ExecGroup::MoveOut() const {
-  if (MoveTo(container_)) return;
+  absl::StatusOr<linux::CgroupTree> tree = Tree();
+  if (!tree.ok() || MoveTo(&*tree, container_)) return;
   // On v2 a group that gives controllers to groups below it holds no processes of its own.
   const std::string beside = absl::StrCat(container_, "/", kLeftGroup);
-  if (host_.MakeDirs(beside, 0755).ok()) MoveTo(beside);
+  if (host_.MakeDirs(Path(beside), 0755).ok()) MoveTo(&*tree, beside);
 }
 
-bool ExecGroup::MoveTo(const std::string& group) const {
+bool ExecGroup::MoveTo(linux::CgroupTree* tree, const std::string& to) const {
   // Again for what was forked meanwhile.
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
-    const absl::StatusOr<std::string> processes = host_.Read(Path("cgroup.procs"));
+    const auto processes = linux::ListProcesses({tree}, group(), /*recursive=*/false);
     if (!processes.ok() || processes->empty()) return true;
-    for (absl::string_view pid : absl::StrSplit(*processes, '\n', absl::SkipEmpty())) {
-      const absl::Status moved = host_.Write(absl::StrCat(group, "/cgroup.procs"), pid);
+    for (const pid_t pid : *processes) {
+      const absl::Status moved = tree->Write(to, "cgroup.procs", absl::StrCat(pid));
       if (!moved.ok() && ErrnoOf(moved) != ESRCH) return false;
     }
   }
@@ -176,7 +164,7 @@ bool ExecGroup::MoveTo(const std::string& group) const {
 }
 
 bool ExecGroup::TryRemove() const {
-  const absl::Status removed = host_.RemoveDir(Path(""));
+  const absl::Status removed = host_.RemoveDir(Path(group()));
   return removed.ok() || absl::IsNotFound(removed);
 }
 

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/tree.h"
 #include "runtime/oci/plan.h"
 
 namespace plimsoll::runtime {
@@ -38,37 +39,38 @@ class ExecGroup {
   const std::string& name() const { return name_; }
   // The one that it is in, a directory below sys/fs/cgroup; empty: v2's.
   const std::string& hierarchy() const { return hierarchy_; }
-  std::string directory() const { return host_.PathOf(Path("")); }
+  std::string directory() const { return host_.PathOf(Path(group())); }
   // False when the container's group is gone, and the container with it.
-  bool HasContainer() const { return host_.Exists(container_); }
+  bool HasContainer() const { return host_.Exists(Path(container_)); }
 
   // An argument for `crun exec`, or empty.
   std::string RuntimeOption() const;
   // What plimsoll-launch has to do first; false: nothing, it isn't needed.
   bool AddToPlan(LaunchPlan* plan) const;
 
-  // SIGKILL to all in it until there is nobody left. DEADLINE_EXCEEDED.
+  // SIGKILL to all in it and below until there is nobody left. DEADLINE_EXCEEDED names those that
+  // are.
   absl::Status Kill(absl::Time deadline) const;
   // What the command has left running goes over into the container's own group. A group that can't
   // be removed now is tried again by the next calls of Make.
   void Remove() const;
 
  private:
-  ExecGroup(FsRoot host, std::string hierarchy, std::string container, std::string name)
-      : host_(std::move(host)),
-        hierarchy_(std::move(hierarchy)),
-        container_(std::move(container)),
-        name_(std::move(name)) {}
-  std::string Path(absl::string_view file) const;  // below host_
-  absl::StatusOr<std::vector<pid_t>> Processes() const;
+  ExecGroup(FsRoot host, std::string hierarchy, absl::string_view container_group,
+            std::string name);
+  // As linux::CgroupTree names groups.
+  std::string group() const;
+  // Of a group's directory, below host_.
+  std::string Path(absl::string_view group) const;
+  absl::StatusOr<linux::CgroupTree> Tree() const;
   void MoveOut() const;
-  bool MoveTo(const std::string& group) const;
+  bool MoveTo(linux::CgroupTree* tree, const std::string& to) const;
   bool TryRemove() const;
   static void TryLeftAgain();
 
   FsRoot host_;
   std::string hierarchy_;  // directory below sys/fs/cgroup; empty: v2
-  std::string container_;
+  std::string container_;  // its group
   std::string name_;
 };
 

@@ -43,13 +43,7 @@ absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Tim
   // Whatever else fails, it must not stay stopped.
   const absl::Cleanup end_root = [&] { linux::SignalProcess(*pidfd, SIGKILL).IgnoreError(); };
   while (true) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
-    bool any = false;
-    for (const linux::ProcessEntry& each : linux::DescendantsOf(table, root.pid)) {
-      if (each.zombie) continue;
-      any = true;
-      PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(host, each.id));
-    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool any, linux::KillDescendants(host, root.pid));
     if (!any || linux::HasExited(*pidfd)) break;
     if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(

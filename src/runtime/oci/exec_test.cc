@@ -287,8 +287,8 @@ TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
   EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
   EXPECT_THAT(std::string(result.status().message()),
               is_v2 ? EndsWith(", killed")
-                    : EndsWith("survive SIGKILL; the container is frozen, and they end when it "
-                               "goes on"));
+                    : EndsWith("are still there after SIGKILL; the container is frozen, and "
+                               "they end when it goes on"));
   if (frozen.ok()) {
     EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
   }
