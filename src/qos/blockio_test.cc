@@ -67,7 +67,7 @@ class BlockioTest : public testing::TestWithParam<bool> {
   }
 
   absl::StatusOr<std::unique_ptr<BlockioType>> Make(BlockioOptions options = {}) {
-    options.config_file = dir_.path() + "/io.yaml";
+    options.config_file = "/io.yaml";
     return BlockioType::Create(dir_.root(), cgroups_.get(), std::move(options));
   }
 
@@ -400,7 +400,7 @@ TEST_P(BlockioTest, AMachineWithoutTheControllerSaysSo) {
   const auto other = std::make_shared<IoFakeTree>(*dir_.root().Sub("dev"), false);
   linux::CgroupV1 cgroups({{other, {"cpu"}}}, nullptr);
   BlockioOptions options;
-  options.config_file = dir_.path() + "/io.yaml";
+  options.config_file = "/io.yaml";
   const auto type = BlockioType::Create(dir_.root(), &cgroups, options);
   ASSERT_TRUE(type.ok()) << type.status();
   EXPECT_THAT(

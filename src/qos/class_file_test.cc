@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string ClassFileErrorOf(const std::string& path) {
-  const auto text = LoadClassFile(path);
+  const auto text = LoadClassFile(*FsRoot::Open("/"), path);
   return text.ok() ? "no error" : std::string(text.status().message());
 }
 
