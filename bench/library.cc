@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/fs_root.h"
-#include "base/test_dir.h"
 #include "cri/container_configs.h"
 #include "cri/translate_container.h"
 #include "image/reference.h"

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/own_mark.h"
+#include "linux/capabilities.h"
 #include "linux/mounts.h"
-#include "linux/process.h"
 
 namespace plimsoll::testing {
 namespace {

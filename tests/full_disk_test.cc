@@ -11,7 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/kernel.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/process.h"
+#include "linux/capabilities.h"
 
 namespace plimsoll::testing {
 namespace {

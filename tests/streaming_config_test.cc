@@ -4,14 +4,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/loopback_listener_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "harness/kernel.h"
 #include "harness/own_mark.h"
 #include "harness/stream_status.h"
 #include "harness/streaming_node.h"
-#include "image/test_registry.h"
+#include "image/registry_for_test.h"
 
 namespace plimsoll::testing {
 namespace {

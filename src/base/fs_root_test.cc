@@ -4,8 +4,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

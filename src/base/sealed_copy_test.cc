@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

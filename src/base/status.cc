@@ -79,6 +79,16 @@ absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath) {
   return Reworded(status, absl::StrCat(status.message(), "; ", aftermath));
 }
 
+absl::Status AlsoNotSetBack(const absl::Status& status, const absl::Status& undo) {
+  if (undo.ok() || absl::IsNotFound(undo)) return status;
+  return AlsoSay(status, absl::StrCat("and not set back: ", undo.message()));
+}
+
+absl::Status BothErrors(const absl::Status& first, const absl::Status& second) {
+  if (first.ok() || second.ok()) return FirstError(first, second);
+  return AlsoSay(first, second.message());
+}
+
 absl::Status FirstError(absl::Status first, absl::Status second) {
   return first.ok() ? second : first;
 }

@@ -31,6 +31,13 @@ absl::Status Annotate(const absl::Status& status, absl::string_view context);
 // group stays: ...". Code and payloads stay. OK stays OK.
 absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath);
 
+// AlsoSay of an undo that failed: "; and not set back: <its message>". `undo` adds nothing when it
+// is OK, or NOT_FOUND: what has gone holds nothing to set back.
+absl::Status AlsoNotSetBack(const absl::Status& status, const absl::Status& undo);
+
+// The first error, with "; " and the second's message behind its own.
+absl::Status BothErrors(const absl::Status& first, const absl::Status& second);
+
 // Keeps `first` if it is an error, else `second`. For clean-up that goes on after a failure.
 absl::Status FirstError(absl::Status first, absl::Status second);
 

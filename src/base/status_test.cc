@@ -34,6 +34,22 @@ TEST(AlsoSayTest, WhatFailedComesFirst) {
   EXPECT_TRUE(AlsoSay(absl::OkStatus(), "x").ok());
 }
 
+TEST(AlsoNotSetBackTest, OnlyAnUndoThatFailedIsSaid) {
+  const absl::Status failed = ErrnoStatus(EIO, "write a");
+  EXPECT_EQ(AlsoNotSetBack(failed, absl::OkStatus()), failed);
+  EXPECT_EQ(AlsoNotSetBack(failed, absl::NotFoundError("no cgroup")), failed);
+  EXPECT_EQ(AlsoNotSetBack(failed, absl::InternalError("b is busy")).message(),
+            "write a: Input/output error; and not set back: b is busy");
+}
+
+TEST(BothErrorsTest, TheFirstDecidesTheCode) {
+  const absl::Status first = absl::NotFoundError("one");
+  const absl::Status second = absl::InternalError("two");
+  EXPECT_EQ(BothErrors(first, second), absl::NotFoundError("one; two"));
+  EXPECT_EQ(BothErrors(absl::OkStatus(), second), second);
+  EXPECT_EQ(BothErrors(first, absl::OkStatus()), first);
+}
+
 TEST(ErrnoOfTest, ZeroWithoutErrno) {
   EXPECT_EQ(ErrnoOf(absl::NotFoundError("x")), 0);
 }

@@ -19,8 +19,10 @@
 #include "absl/strings/str_split.h"
 #include "base/child_reaper.h"
 #include "base/fault_injection.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/null_device.h"
+#include "base/pipe.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -28,9 +30,6 @@ namespace {
 
 // In which what a program had written when it ended is taken from its pipes, whoever else writes.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
-
-// In which a process ends that was killed, unless the kernel keeps it.
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -90,24 +89,13 @@ struct Stream {
 
   // Reads what is there; closes at end of file.
   void Drain() {
-    char buffer[65536];
-    const ssize_t n = read(fd.get(), buffer, sizeof(buffer));
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n <= 0) {
-      fd.Reset();
-      return;
-    }
-    const size_t room = max - std::min(max, text->size());
-    text->append(buffer, std::min(room, static_cast<size_t>(n)));
-    if (static_cast<size_t>(n) > room) *truncated = true;
+    ReadSome(&fd, [this](absl::string_view part) {
+      const size_t room = max - std::min(max, text->size());
+      absl::StrAppend(text, part.substr(0, room));
+      if (part.size() > room) *truncated = true;
+    });
   }
 };
-
-absl::StatusOr<std::pair<UniqueFd, UniqueFd>> MakePipe() {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  return std::make_pair(UniqueFd(fds[0]), UniqueFd(fds[1]));
-}
 
 // Writes input and reads both outputs until they are closed and the child has exited, `cancelled`
 // polls readable, or the deadline. Who never stops writing puts off no end.
@@ -246,32 +234,32 @@ absl::Status Child::KillGroup(absl::Time deadline) {
 }
 
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits) {
-  PLIMSOLL_ASSIGN_OR_RETURN(auto out_pipe, MakePipe());
-  PLIMSOLL_ASSIGN_OR_RETURN(auto err_pipe, MakePipe());
-  PLIMSOLL_ASSIGN_OR_RETURN(auto in_pipe, MakePipe());
-  command.descriptors.emplace_back(in_pipe.first.get(), 0);
-  command.descriptors.emplace_back(out_pipe.second.get(), 1);
-  command.descriptors.emplace_back(err_pipe.second.get(), 2);
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe out_pipe, MakePipe());
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe err_pipe, MakePipe());
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe in_pipe, MakePipe());
+  command.descriptors.emplace_back(in_pipe.reader.get(), 0);
+  command.descriptors.emplace_back(out_pipe.writer.get(), 1);
+  command.descriptors.emplace_back(err_pipe.writer.get(), 2);
   command.new_session = true;
-  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  in_pipe.first.Reset();
-  out_pipe.second.Reset();
-  err_pipe.second.Reset();
-  for (int fd : {in_pipe.second.get(), out_pipe.first.get(), err_pipe.first.get()}) {
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  for (const UniqueFd* own : {&in_pipe.writer, &out_pipe.reader, &err_pipe.reader}) {
+    PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(*own));
   }
+  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+  in_pipe.reader.Reset();
+  out_pipe.writer.Reset();
+  err_pipe.writer.Reset();
 
   RunResult result;
   const absl::Time deadline = MonotonicNow() + limits.timeout;
-  Stream out{std::move(out_pipe.first), &result.out, limits.max_output_bytes, &result.truncated};
-  Stream err{std::move(err_pipe.first), &result.err, limits.max_output_bytes, &result.truncated};
+  Stream out{std::move(out_pipe.reader), &result.out, limits.max_output_bytes, &result.truncated};
+  Stream err{std::move(err_pipe.reader), &result.err, limits.max_output_bytes, &result.truncated};
   Pump(child.pidfd(), limits.cancellation == nullptr ? -1 : limits.cancellation->fd(),
-       std::move(in_pipe.second), limits.input, &out, &err, deadline);
+       std::move(in_pipe.writer), limits.input, &out, &err, deadline);
 
   const bool cancelled = limits.cancellation != nullptr && limits.cancellation->cancelled();
   absl::StatusOr<ExitStatus> exit = child.Wait(cancelled ? absl::InfinitePast() : deadline);
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(MonotonicNow() + kEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kHelperKillTimeout);
     const std::string why =
         cancelled ? "cancelled"
                   : absl::StrCat("not finished after ", absl::FormatDuration(limits.timeout));

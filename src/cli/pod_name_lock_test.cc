@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::cli {
 namespace {

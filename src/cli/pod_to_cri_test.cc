@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "cli/pod_dir.h"
 #include "cli/resource_report.h"
 

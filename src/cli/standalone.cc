@@ -21,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/monotonic_time.h"
+#include "base/pipe.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
@@ -98,21 +99,18 @@ absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot
                             run.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_APPEND, 0600));
   // An old log says nothing any more.
   if (ftruncate(log.get(), 0) != 0) return ErrnoStatus(errno, "truncate " + options.dirs.log());
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  UniqueFd ready(ends[0]);
-  UniqueFd daemon_end(ends[1]);
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
   Command command;
   command.argv = {
       daemon,        "--standalone",        "--address", "unix://" + options.dirs.socket(),
       "--state-dir", options.dirs.state,    "--run-dir", options.dirs.run,
       "--ready-fd",  absl::StrCat(kReadyFd)};
-  command.descriptors = {{log.get(), 1}, {log.get(), 2}, {daemon_end.get(), kReadyFd}};
+  command.descriptors = {{log.get(), 1}, {log.get(), 2}, {ready.writer.get(), kReadyFd}};
   // Ctrl-C in this terminal is for us; we tell the daemon.
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  daemon_end.Reset();
-  PLIMSOLL_RETURN_IF_ERROR(AwaitReady(ready.get(), child, run, deadline));
+  ready.writer.Reset();
+  PLIMSOLL_RETURN_IF_ERROR(AwaitReady(ready.reader.get(), child, run, deadline));
   return child;
 }
 

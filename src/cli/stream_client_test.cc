@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "streaming/fake_backend_for_test.h"
 #include "streaming/server.h"
 

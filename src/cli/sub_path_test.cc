@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::cli {
 namespace {

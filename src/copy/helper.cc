@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/monotonic_time.h"
+#include "base/pipe.h"
 #include "base/status.h"
 #include "copy/helper_protocol.h"
 #include "copy/helper_report.h"
@@ -47,14 +48,11 @@ std::string ReadAll(int fd) {
 
 absl::StatusOr<Helper> Helper::Start(const std::string& program, const HelperPlan& plan,
                                      const ContainerRoot& container) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe pipe, MakePipe());
   UniqueFd report(memfd_create("cp-report", MFD_CLOEXEC));
   if (!report.valid()) return ErrnoStatus(errno, "memfd for cp");
-  UniqueFd& its = plan.gives ? writer : reader;
-  UniqueFd& ours = plan.gives ? reader : writer;
+  UniqueFd& its = plan.gives ? pipe.writer : pipe.reader;
+  UniqueFd& ours = plan.gives ? pipe.reader : pipe.writer;
   const bool enters = container.user_namespace.valid();
   Command command;
   command.executable = program;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 
 namespace plimsoll::copy {
 namespace {

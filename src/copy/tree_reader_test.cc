@@ -12,9 +12,9 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "image/archive_reader.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::copy {
 namespace {

@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "image/archive_reader.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::copy {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/server.h"
 #include "gmock/gmock.h"

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"

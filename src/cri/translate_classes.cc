@@ -81,8 +81,8 @@ absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& 
   if (!config.has_class_resources()) {
     std::string refused;
     const auto found =
-        qos::ContainerClassesFrom(ToMap(config.annotations()), ToMap(sandbox.annotations()),
-                                  config.metadata().name(), support.annotations, &refused);
+        qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(sandbox.annotations()),
+                                       config.metadata().name(), support.annotations, &refused);
     return Permitted(qos::Level::kContainer, who, found, refused, support);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -101,7 +101,7 @@ absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& conf
   if (!config.has_class_resources()) {
     std::string refused;
     const auto found =
-        qos::PodClassesFrom(ToMap(config.annotations()), support.annotations, &refused);
+        qos::AnnotatedPodClasses(ToMap(config.annotations()), support.annotations, &refused);
     return Permitted(qos::Level::kPod, who, found, refused, support);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -139,9 +139,9 @@ void AddClassTypes(const std::vector<qos::TypeReport>& types,
       one->set_name(use.info.name);
       one->set_capacity(use.info.capacity);
       one->set_meaning(use.info.meaning);
-      for (const qos::ClassHolder& holder : use.holders) {
+      for (const qos::TargetName& holder : use.holders) {
         const auto name = name_of.find(holder.id);
-        one->add_holders(name == name_of.end() ? holder.who : name->second);
+        one->add_holders(name == name_of.end() ? holder.name : name->second);
       }
       std::sort(one->mutable_holders()->begin(), one->mutable_holders()->end());
     }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/problems.h"
 #include "base/status.h"
+#include "linux/capabilities.h"
 #include "linux/process.h"
 #include "linux/resctrl.h"
 #include "qos/blockio.h"
@@ -123,7 +124,7 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
 // requires of it missing), whether the file can be read, and why.
 absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& config,
                                                   const FsRoot& host) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.config_file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(host, config.config_file));
   PLIMSOLL_ASSIGN_OR_RETURN(const qos::RdtConfig parsed,
                             qos::ParseRdtConfig(config.config_file, text));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, ResctrlRoot(config, host));
@@ -144,10 +145,10 @@ absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& conf
 }
 
 // A file that can't be read is told by its key, which has a place in the configuration.
-absl::Status CheckFiles(const qos::ClassesConfig& config) {
+absl::Status CheckFiles(const qos::ClassesConfig& config, const FsRoot& host) {
   absl::Status faults;
-  const auto look = [&faults](absl::string_view type, const std::string& file) {
-    faults = AlsoTell(faults, Annotate(qos::LoadClassFile(file).status(),
+  const auto look = [&](absl::string_view type, const std::string& file) {
+    faults = AlsoTell(faults, Annotate(qos::LoadClassFile(host, file).status(),
                                        absl::StrCat("classes.", type, ".config_file")));
   };
   if (config.rdt) look(qos::kRdt, config.rdt->config_file);
@@ -173,8 +174,8 @@ absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesCon
 
 absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::string>* warnings) {
   if (config == qos::ClassesConfig()) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(CheckFiles(config));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_RETURN_IF_ERROR(CheckFiles(config, host));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
   qos::ContainerFreezer freezer(cgroups.get(), nullptr);
   qos::ClassesConfig others = config;

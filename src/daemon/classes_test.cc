@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/test_dir.h"
-#include "linux/block_devices_fixture.h"
+#include "base/dir_for_test.h"
+#include "linux/block_devices_for_test.h"
 #include "linux/cgroup/v1.h"
 #include "linux/cgroup/v2.h"
-#include "qos/io_fake_tree.h"
+#include "qos/io_fake_tree_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "cri/mocks_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 
+#include "base/dir_for_test.h"
 #include "base/random_id.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"

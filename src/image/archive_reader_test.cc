@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

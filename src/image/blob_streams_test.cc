@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "image/test_image.h"
-#include "image/test_lying_registry.h"
-#include "image/test_tar.h"
+#include "image/image_for_test.h"
+#include "image/lying_registry_for_test.h"
+#include "image/tar_for_test.h"
 #include "image/transport_skopeo.h"
 
 namespace plimsoll::image {

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::image {

@@ -6,14 +6,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/catalog_for_test.h"
 #include "image/digest.h"
+#include "image/image_for_test.h"
 #include "image/image_service.h"
-#include "image/test_catalog.h"
-#include "image/test_image.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

@@ -10,12 +10,12 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 #include "gtest/gtest.h"
 #include "image/digest.h"
 #include "image/layer_tree.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

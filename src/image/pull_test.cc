@@ -15,16 +15,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/catalog_for_test.h"
 #include "image/digest.h"
+#include "image/image_for_test.h"
 #include "image/image_service.h"
-#include "image/test_catalog.h"
-#include "image/test_image.h"
-#include "image/test_registry.h"
-#include "image/test_tar.h"
+#include "image/registry_for_test.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

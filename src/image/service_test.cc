@@ -14,18 +14,18 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/dir_for_test.h"
 #include "base/disk_usage.h"
 #include "base/fault_injection.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/catalog_for_test.h"
 #include "image/digest.h"
+#include "image/image_for_test.h"
 #include "image/image_service.h"
 #include "image/layer_store.h"
-#include "image/test_catalog.h"
-#include "image/test_image.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

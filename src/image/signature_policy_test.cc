@@ -14,16 +14,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "image/catalog_for_test.h"
+#include "image/image_for_test.h"
 #include "image/image_service.h"
-#include "image/test_catalog.h"
-#include "image/test_image.h"
-#include "image/test_lying_registry.h"
-#include "image/test_tar.h"
+#include "image/lying_registry_for_test.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

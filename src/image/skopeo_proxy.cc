@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
@@ -25,7 +26,6 @@ constexpr int kSocketNumber = 3;
 constexpr size_t kMaxReplyBytes = 64 * 1024;
 constexpr size_t kMaxProxyErrorBytes = 64 * 1024;
 constexpr int kPipeBytes = 1024 * 1024;
-constexpr absl::Duration kProxyEndTimeout = absl::Seconds(5);  // after SIGKILL
 
 std::string Request(const char* method, Json arguments) {
   const Json request = {{"method", method}, {"args", std::move(arguments)}};
@@ -87,7 +87,7 @@ absl::Status SkopeoProxy::Initialize() {
 }
 
 SkopeoProxy::~SkopeoProxy() {
-  child_.KillGroup(MonotonicNow() + kProxyEndTimeout).IgnoreError();
+  child_.KillGroup(MonotonicNow() + kHelperKillTimeout).IgnoreError();
 }
 
 absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
@@ -108,7 +108,7 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
 // What a process that has ended has said. One without the subcommand ends at once by itself, before
 // or after the first request is sent.
 absl::Status SkopeoProxy::Gone() {
-  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kProxyEndTimeout);
+  const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kHelperKillTimeout);
   if (!is_proxy_ && (!exit.ok() || exit->signal == 0)) return NoStreams();
   std::string words(kMaxProxyErrorBytes, '\0');
   const ssize_t n = pread(errors_.get(), words.data(), words.size(), 0);

@@ -19,7 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/pipe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "image/digest.h"
@@ -42,9 +44,8 @@ constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
 // skopeo reaches registries through the proxy that the daemon was given.
 constexpr char kHome[] = "HOME=";
-constexpr absl::Duration kCopyEndTimeout = absl::Seconds(5);  // after SIGKILL
-constexpr absl::Duration kLongestWait = absl::Minutes(1);     // that skopeo obeys a Retry-After
-constexpr int kGoCrash = 2;                                   // the exit code of a panic
+constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
+constexpr int kGoCrash = 2;                                // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
   std::vector<std::string> environment = Command().environment;
@@ -58,18 +59,6 @@ std::vector<std::string> Environment(const FsRoot& work) {
   return environment;
 }
 
-// Takes what can be read now. False at the end of the stream.
-bool Drain(int fd, const std::function<void(absl::string_view)>& take) {
-  char buffer[16384];
-  while (true) {
-    const ssize_t n = read(fd, buffer, sizeof(buffer));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno == EAGAIN;
-    if (n == 0) return false;
-    take(absl::string_view(buffer, static_cast<size_t>(n)));
-  }
-}
-
 void KeepBeginning(absl::string_view part, size_t max_bytes, std::string* text) {
   absl::StrAppend(text, part.substr(0, max_bytes - std::min(max_bytes, text->size())));
 }
@@ -77,21 +66,6 @@ void KeepBeginning(absl::string_view part, size_t max_bytes, std::string* text) 
 void KeepEnd(absl::string_view part, size_t max_bytes, std::string* text) {
   absl::StrAppend(text, part);
   if (text->size() > 2 * max_bytes) text->erase(0, text->size() - max_bytes);
-}
-
-struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
-};
-
-absl::StatusOr<Pipe> MakePipe() {
-  int fds[2] = {};
-  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
-  Pipe made{UniqueFd(fds[0]), UniqueFd(fds[1])};
-  if (fcntl(made.read_end.get(), F_SETFL, O_NONBLOCK) != 0) {
-    return ErrnoStatus(errno, "set a pipe to non-blocking");
-  }
-  return made;
 }
 
 // Of the files in a directory, which may come and go meanwhile.
@@ -124,7 +98,7 @@ void EndStraySkopeos(const std::vector<std::string>& works) {
                             return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
                           });
     if (is_stray)
-      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kCopyEndTimeout).IgnoreError();
+      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kHelperKillTimeout).IgnoreError();
   }
 }
 
@@ -183,21 +157,21 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
                                                  const Watch& watch) {
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe out_pipe, MakePipe());
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe err_pipe, MakePipe());
+  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(out_pipe.reader));
+  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(err_pipe.reader));
   Command command;
   command.argv = std::move(argv);
   command.environment = Environment(work_);
   command.working_directory = work_.path();
-  command.descriptors = {{out_pipe.write_end.get(), 1}, {err_pipe.write_end.get(), 2}};
+  command.descriptors = {{out_pipe.writer.get(), 1}, {err_pipe.writer.get(), 2}};
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  out_pipe.write_end.Reset();
-  err_pipe.write_end.Reset();
+  out_pipe.writer.Reset();
+  err_pipe.writer.Reset();
 
   std::string out;
   std::string err;  // its end, where the reason is
   const auto await = [&]() -> absl::StatusOr<ExitStatus> {
-    bool out_open = true;
-    bool err_open = true;
     uint64_t seen = 0;
     uint64_t err_bytes = 0;
     const auto take_out = [&](absl::string_view part) {
@@ -208,15 +182,17 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
       KeepEnd(part, kMaxCopyErrorBytes, &err);
     };
     absl::Time last_seen = MonotonicNow();
-    while (out_open || err_open) {
+    while (out_pipe.reader.valid() || err_pipe.reader.valid()) {
       if (watch.stopped && watch.stopped()) {
         return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
       }
-      struct pollfd fds[2] = {{out_open ? out_pipe.read_end.get() : -1, POLLIN, 0},
-                              {err_open ? err_pipe.read_end.get() : -1, POLLIN, 0}};
+      struct pollfd fds[2] = {{out_pipe.reader.get(), POLLIN, 0},
+                              {err_pipe.reader.get(), POLLIN, 0}};
       if (poll(fds, 2, kCopyTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
-      if (out_open) out_open = Drain(out_pipe.read_end.get(), take_out);
-      if (err_open) err_open = Drain(err_pipe.read_end.get(), take_err);
+      while (ReadSome(&out_pipe.reader, take_out) > 0) {
+      }
+      while (ReadSome(&err_pipe.reader, take_err) > 0) {
+      }
       PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(err));
       uint64_t now_seen = out.size() + err_bytes;
       if (watch.written) {
@@ -230,14 +206,13 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
             reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
       }
     }
-    return child.Wait(MonotonicNow() + kCopyEndTimeout);
+    return child.Wait(MonotonicNow() + kHelperKillTimeout);
   };
   const absl::StatusOr<ExitStatus> exit = await();
   if (!exit.ok()) {
-    const absl::Status killed = child.KillGroup(MonotonicNow() + kCopyEndTimeout);
+    const absl::Status killed = child.KillGroup(MonotonicNow() + kHelperKillTimeout);
     if (killed.ok()) return exit.status();
-    return absl::Status(exit.status().code(),
-                        absl::StrCat(exit.status().message(), "; ", killed.message()));
+    return AlsoSay(exit.status(), killed.message());
   }
   if (exit->signal != 0 || exit->code == kGoCrash) return Ended(exit->ToString(), err);
   if (!exit->success()) return Failure(err.empty() ? exit->ToString() : err);

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 #include "image/archive_reader.h"
 #include "image/digest.h"
 #include "image/layer_unpacker.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 
 namespace plimsoll::image {
 namespace {

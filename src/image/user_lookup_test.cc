@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "absl/strings/match.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -11,8 +11,8 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/dir_for_test.h"
 #include "base/monotonic_time.h"
-#include "base/test_dir.h"
 #include "gtest/gtest.h"
 #include "image/blob_streams.h"
 #include "image/shared_pulls.h"

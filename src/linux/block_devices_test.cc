@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "base/test_dir.h"
-#include "linux/block_devices_fixture.h"
+#include "base/dir_for_test.h"
+#include "linux/block_devices_for_test.h"
 
 namespace plimsoll::linux {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "absl/algorithm/container.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/detached_overlay.h"

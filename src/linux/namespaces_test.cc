@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"

@@ -14,7 +14,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 
@@ -165,21 +164,6 @@ absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read("proc/sys/kernel/random/boot_id"));
   return std::string(absl::StripAsciiWhitespace(text));
-}
-
-absl::StatusOr<bool> HasCapability(const FsRoot& root, int capability) {
-  if (capability < 0 || capability > 63) {
-    return absl::InvalidArgumentError(absl::StrCat("no capability has the number ", capability));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read("proc/self/status"));
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    uint64_t effective = 0;
-    if (absl::ConsumePrefix(&line, "CapEff:") &&
-        absl::SimpleHexAtoi(absl::StripAsciiWhitespace(line), &effective)) {
-      return ((effective >> capability) & 1) != 0;
-    }
-  }
-  return absl::InternalError(absl::StrCat(root.PathOf("proc/self/status"), ": no CapEff line"));
 }
 
 }  // namespace plimsoll::linux

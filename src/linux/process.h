@@ -56,8 +56,6 @@ absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id);
 absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value);
 // proc/sys/kernel/random/boot_id, without the newline.
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root);
-// Whether this process has a capability in its effective set, e.g. 24 (CAP_SYS_RESOURCE).
-absl::StatusOr<bool> HasCapability(const FsRoot& root, int capability);
 
 // Number of a signal from "TERM", "SIGTERM", "15", "SIGRTMIN+3"; nullopt if there is none.
 std::optional<int> ParseSignal(absl::string_view text);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 
 namespace plimsoll::linux {
+
 absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, root.List("proc"));
   std::vector<ProcessEntry> table;
@@ -44,6 +45,19 @@ std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, 
   add_children(ancestor);
   for (size_t i = 0; i < found.size(); ++i) add_children(found[i].id.pid);
   return found;
+}
+
+absl::StatusOr<bool> KillDescendants(const FsRoot& root, pid_t ancestor) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<ProcessEntry> table, ListProcessTable(root));
+  absl::Status status;
+  bool any = false;
+  for (const ProcessEntry& each : DescendantsOf(table, ancestor)) {
+    if (each.zombie) continue;
+    any = true;
+    status = FirstError(status, KillProcess(root, each.id));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  return any;
 }
 
 }  // namespace plimsoll::linux

@@ -20,6 +20,10 @@ absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
 // Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.
 std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor);
 
+// SIGKILL to every process below `ancestor`; not waited for. Returns whether there were any that
+// aren't zombies. Each is tried; the first error is returned.
+absl::StatusOr<bool> KillDescendants(const FsRoot& root, pid_t ancestor);
+
 // The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or is nobody's
 // to look at.
 absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid, const char* file);

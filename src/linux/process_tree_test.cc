@@ -4,8 +4,9 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -63,6 +64,21 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   ASSERT_TRUE(child->Signal(9).ok());
   ASSERT_TRUE(child->Wait().ok());
   EXPECT_THAT(*ReadWords(host, child->pid(), "environ"), IsEmpty());
+}
+
+TEST(ProcessTree, KillsAllBelowAndNotTheAncestor) {
+  const FsRoot host = *FsRoot::Open("/");
+  auto shell =
+      Spawn({.argv = {"/bin/sh", "-c", "sh -c 'sleep 100 & sleep 100; :' & wait; exec sleep 100"}});
+  ASSERT_TRUE(shell.ok()) << shell.status();
+  const auto below = [&] { return DescendantsOf(*ListProcessTable(host), shell->pid()); };
+  ASSERT_TRUE(WaitUntil([&] { return below().size() == 3; }));
+  EXPECT_TRUE(*KillDescendants(host, shell->pid()));
+  EXPECT_TRUE(WaitUntil([&] { return below().empty(); }));
+  EXPECT_FALSE(*KillDescendants(host, shell->pid()));
+  EXPECT_FALSE(shell->Wait(absl::Now() + absl::Milliseconds(1)).ok());
+  ASSERT_TRUE(shell->Signal(9).ok());
+  ASSERT_TRUE(shell->Wait().ok());
 }
 
 }  // namespace

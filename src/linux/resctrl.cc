@@ -198,13 +198,7 @@ std::string Resctrl::LastCommandStatus() const {
 absl::Status Resctrl::Explain(const absl::Status& status) const {
   if (status.ok()) return status;
   const std::string words = LastCommandStatus();
-  if (words.empty()) return status;
-  absl::Status explained(status.code(),
-                         absl::StrCat(status.message(), "; the kernel says: ", words));
-  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
-    explained.SetPayload(type, payload);
-  });
-  return explained;
+  return words.empty() ? status : AlsoSay(status, absl::StrCat("the kernel says: ", words));
 }
 
 absl::Status Resctrl::CopyFiles(const FsRoot& out, const std::string& directory) const {

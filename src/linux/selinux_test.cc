@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"

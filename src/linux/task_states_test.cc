@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -19,23 +19,13 @@
 #include "monitor/console.h"
 #include "monitor/fail.h"
 #include "monitor/launch.h"
+#include "monitor/pipe.h"
 #include "monitor/protocol.h"
 
 namespace plimsoll::monitor {
 namespace {
 
 constexpr char kPidFile[] = "pid";
-
-struct Pipe {
-  int reader = -1;
-  int writer = -1;
-};
-
-Pipe MakePipe() {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) Fail("make", "a pipe");
-  return {fds[0], fds[1]};
-}
 
 // The child's half, which ends with its parent: a runtime that nobody waits for must not go on.
 [[noreturn]] void BecomeRuntime(const char* id, const LaunchPlan& plan, pid_t parent, int input,

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "base/dir_for_test.h"
 #include "base/fs_root.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -17,6 +17,7 @@
 #include <initializer_list>
 
 #include "monitor/fail.h"
+#include "monitor/pipe.h"
 
 // <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
@@ -90,24 +91,23 @@ int MakeMapping(const char* maps) {
     errno = EINVAL;
     Fail("understand id maps", maps);
   }
-  int line[2];
-  if (pipe2(line, O_CLOEXEC) != 0) Fail("make", "a pipe");
+  const Pipe line = MakePipe();
   const pid_t pid =
       static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0));
   if (pid < 0) Fail("make", "a user namespace");
   if (pid == 0) {
-    close(line[1]);
+    close(line.writer);
     char end = 0;
-    _exit(read(line[0], &end, 1) == 0 ? 0 : 1);
+    _exit(read(line.reader, &end, 1) == 0 ? 0 : 1);
   }
-  close(line[0]);
+  close(line.reader);
   WriteMap(pid, "uid_map", maps, static_cast<size_t>(gids - maps));
   WriteMap(pid, "gid_map", gids + 1, strlen(gids + 1));
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
   const int mapping = open(path, O_RDONLY | O_CLOEXEC);
   if (mapping < 0) Fail("open", path);
-  close(line[1]);
+  close(line.writer);
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return mapping;

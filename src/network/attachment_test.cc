@@ -1,6 +1,6 @@
 #include "network/attachment.h"
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::network {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
@@ -24,8 +25,6 @@ constexpr size_t kMaxCidrs = 16;
 // A client that looks at the node's status waits no longer, and asks plugins no more often.
 constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
 constexpr absl::Duration kStatusAge = absl::Seconds(5);
-// In which a plugin ends that was killed, unless the kernel keeps it.
-constexpr absl::Duration kStrayTimeout = absl::Seconds(5);
 
 absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
@@ -82,7 +81,8 @@ absl::Status Network::Load() {
   for (const auto& [id, record] : records) {
     if (record.ok() && !record->result.has_value()) begun.insert(id);
   }
-  const absl::Status ended = EndStrayPlugins(options_.host, begun, MonotonicNow() + kStrayTimeout);
+  const absl::Status ended =
+      EndStrayPlugins(options_.host, begun, MonotonicNow() + kHelperKillTimeout);
   if (!ended.ok() && options_.tell) options_.tell(std::string(ended.message()));
   absl::MutexLock lock(&mutex_);
   records_ = std::move(records);

@@ -49,11 +49,11 @@ void DropEmpty(AnnotatedClasses* found) {
 
 }  // namespace
 
-absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& container,
-                                                      const Annotations& pod,
-                                                      absl::string_view container_name,
-                                                      const AnnotationPolicy& policy,
-                                                      std::string* refused) {
+absl::StatusOr<AnnotatedClasses> AnnotatedContainerClasses(const Annotations& container,
+                                                           const Annotations& pod,
+                                                           absl::string_view container_name,
+                                                           const AnnotationPolicy& policy,
+                                                           std::string* refused) {
   AnnotatedClasses found;
   for (const std::string type : {kRdt, kBlockio}) {
     Take(container, absl::StrCat("io.kubernetes.cri.", type, "-class"), type,
@@ -74,9 +74,9 @@ absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& contain
   return found;
 }
 
-absl::StatusOr<AnnotatedClasses> PodClassesFrom(const Annotations& pod,
-                                                const AnnotationPolicy& policy,
-                                                std::string* refused) {
+absl::StatusOr<AnnotatedClasses> AnnotatedPodClasses(const Annotations& pod,
+                                                     const AnnotationPolicy& policy,
+                                                     std::string* refused) {
   AnnotatedClasses found;
   PLIMSOLL_RETURN_IF_ERROR(TakeOurs(pod, "sandbox", "sandbox", policy, &found, refused));
   DropEmpty(&found);

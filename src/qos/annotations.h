@@ -30,15 +30,15 @@ using AnnotatedClasses = std::map<std::string, AnnotatedClass>;  // by type
 // What a container's and its pod's annotations ask for: per type the first key that is there.
 // An empty value asks for nothing and hides the keys after it. FAILED_PRECONDITION names a key that
 // the policy doesn't permit; `refused`, unless null, is its type then.
-absl::StatusOr<AnnotatedClasses> ContainerClassesFrom(const Annotations& container,
-                                                      const Annotations& pod,
-                                                      absl::string_view container_name,
-                                                      const AnnotationPolicy& policy,
-                                                      std::string* refused = nullptr);
+absl::StatusOr<AnnotatedClasses> AnnotatedContainerClasses(const Annotations& container,
+                                                           const Annotations& pod,
+                                                           absl::string_view container_name,
+                                                           const AnnotationPolicy& policy,
+                                                           std::string* refused = nullptr);
 // What a pod's annotations ask for the pod as a whole: "<type>.class.plimsoll.dev/sandbox".
-absl::StatusOr<AnnotatedClasses> PodClassesFrom(const Annotations& pod,
-                                                const AnnotationPolicy& policy,
-                                                std::string* refused = nullptr);
+absl::StatusOr<AnnotatedClasses> AnnotatedPodClasses(const Annotations& pod,
+                                                     const AnnotationPolicy& policy,
+                                                     std::string* refused = nullptr);
 
 }  // namespace plimsoll::qos
 

@@ -146,7 +146,7 @@ BlockioType::StatePtr BlockioType::Compile(BlockioConfig config, BlockioMachine 
 }
 
 absl::StatusOr<BlockioType::StatePtr> BlockioType::LoadState() const {
-  PLIMSOLL_ASSIGN_OR_RETURN(BlockioConfig config, LoadBlockioConfig(options_.config_file));
+  PLIMSOLL_ASSIGN_OR_RETURN(BlockioConfig config, LoadBlockioConfig(host_, options_.config_file));
   PLIMSOLL_RETURN_IF_ERROR(CheckOptions(options_, config));
   PLIMSOLL_ASSIGN_OR_RETURN(BlockioMachine machine, LookAtMachine());
   return Compile(std::move(config), std::move(machine));
@@ -289,14 +289,11 @@ absl::Status BlockioType::Replace(const StatePtr& before, const StatePtr& after,
     status = absl::OkStatus();
   }
   if (!status.ok()) {
-    std::string trouble;
     while (done-- > 0) {
       const auto& [target, class_name] = holders[done];
-      const absl::Status back = Move(target, *after, class_name, *before, class_name);
-      if (back.ok() || absl::IsNotFound(back)) continue;
-      absl::StrAppend(&trouble, "; not set back: ", back.message());
+      status = AlsoNotSetBack(status, Move(target, *after, class_name, *before, class_name));
     }
-    return absl::Status(status.code(), absl::StrCat(status.message(), trouble));
+    return status;
   }
   absl::MutexLock state_lock(&mutex_);
   state_ = after;

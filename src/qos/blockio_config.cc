@@ -174,8 +174,8 @@ absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::s
   return config;
 }
 
-absl::StatusOr<BlockioConfig> LoadBlockioConfig(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, LoadClassFile(path));
+absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, LoadClassFile(host, path));
   return ParseBlockioConfig(text, path);
 }
 

@@ -23,6 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fs_root.h"
 
 namespace plimsoll::qos {
 
@@ -58,8 +59,8 @@ struct BlockioConfig {
 // INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>", a
 // line for each error. A file without classes is none: whoever reloads it wants none any more.
 absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file);
-// As ParseBlockioConfig, of a file. The error for one that can't be read names it and the reason.
-absl::StatusOr<BlockioConfig> LoadBlockioConfig(const std::string& path);
+// As ParseBlockioConfig, of what LoadClassFile reads.
+absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path);
 
 }  // namespace plimsoll::qos
 

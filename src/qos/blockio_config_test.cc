@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -95,11 +95,11 @@ TEST(BlockioConfig, PatternsAreLookedForUpToAThousand) {
 TEST(BlockioConfig, AFileIsReadByAbsolutePath) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("io.yaml", "Classes: {a: []}\n").ok());
-  EXPECT_TRUE(LoadBlockioConfig(dir.path() + "/io.yaml").ok());
-  const auto missing = LoadBlockioConfig(dir.path() + "/none.yaml");
+  EXPECT_TRUE(LoadBlockioConfig(dir.root(), "/io.yaml").ok());
+  const auto missing = LoadBlockioConfig(dir.root(), "/none.yaml");
   EXPECT_TRUE(absl::IsNotFound(missing.status()));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr(dir.path() + "/none.yaml"));
-  EXPECT_TRUE(absl::IsInvalidArgument(LoadBlockioConfig("io.yaml").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(LoadBlockioConfig(dir.root(), "io.yaml").status()));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "absl/algorithm/container.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "qos/blockio.h"
 #include "qos/host_group_for_test.h"
 

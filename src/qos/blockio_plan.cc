@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/printable.h"
+#include "linux/cgroup/line_files.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -138,7 +139,7 @@ std::vector<FileContent> BlockioFiles(bool v2) {
     return {{.file = {.controller = "io",
                       .name = "io.max",
                       .keyed = true,
-                      .reset = "rbps=max wbps=max riops=max wiops=max"},
+                      .reset = std::string(*linux::LineReset("io.max"))},
              .lines = {}},
             {.file = bfq, .lines = {}},
             {.file = weight, .lines = {}}};

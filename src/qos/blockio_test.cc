@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "base/test_dir.h"
-#include "linux/block_devices_fixture.h"
+#include "base/dir_for_test.h"
+#include "linux/block_devices_for_test.h"
 #include "linux/cgroup/v1.h"
 #include "linux/cgroup/v2.h"
-#include "qos/io_fake_tree.h"
+#include "qos/io_fake_tree_for_test.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -67,7 +67,7 @@ class BlockioTest : public testing::TestWithParam<bool> {
   }
 
   absl::StatusOr<std::unique_ptr<BlockioType>> Make(BlockioOptions options = {}) {
-    options.config_file = dir_.path() + "/io.yaml";
+    options.config_file = "/io.yaml";
     return BlockioType::Create(dir_.root(), cgroups_.get(), std::move(options));
   }
 
@@ -345,7 +345,7 @@ TEST_P(BlockioTest, AHolderThatCannotBeSetBackAfterARefusedReloadIsTold) {
   ASSERT_TRUE(reload.ok()) << reload.status();
   const absl::Status status = (*reload)->Commit(holders);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("/pod/d/" + file), HasSubstr("; not set back: "),
+              AllOf(HasSubstr("/pod/d/" + file), HasSubstr("; and not set back: "),
                     HasSubstr("/pod/c/" + file)));
   EXPECT_EQ(type->classes().size(), 3u);
 }
@@ -400,7 +400,7 @@ TEST_P(BlockioTest, AMachineWithoutTheControllerSaysSo) {
   const auto other = std::make_shared<IoFakeTree>(*dir_.root().Sub("dev"), false);
   linux::CgroupV1 cgroups({{other, {"cpu"}}}, nullptr);
   BlockioOptions options;
-  options.config_file = dir_.path() + "/io.yaml";
+  options.config_file = "/io.yaml";
   const auto type = BlockioType::Create(dir_.root(), &cgroups, options);
   ASSERT_TRUE(type.ok()) << type.status();
   EXPECT_THAT(

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "base/test_dir.h"
-#include "linux/cgroup/fake_tree.h"
+#include "base/dir_for_test.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 #include "linux/cgroup/v1.h"
 #include "linux/cgroup/v2.h"
 

@@ -19,16 +19,11 @@ constexpr size_t kMostNotes = 100;
 
 }  // namespace
 
-absl::StatusOr<std::string> LoadClassFile(const std::string& path) {
+absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path) {
   if (path.empty() || path.front() != '/') {
     return absl::InvalidArgumentError(
         absl::StrCat("class file \"", path, "\" must be given by an absolute path"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  return LoadClassFile(root, path);
-}
-
-absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path) {
   const auto file = host.OpenFile(path, kOpenToLook);
   if (!file.ok()) return Annotate(file.status(), "class file");
   absl::StatusOr<std::string> text = ReadRegularFile(file->get(), kMaxClassFileBytes);

@@ -17,10 +17,9 @@ namespace plimsoll::qos {
 
 inline constexpr size_t kMaxClassFileBytes = 1024 * 1024;
 
-// The text of a regular file; of anything else (a FIFO would keep its reader waiting)
-// INVALID_ARGUMENT, above 1 MiB RESOURCE_EXHAUSTED. The error names it and the reason.
-absl::StatusOr<std::string> LoadClassFile(const std::string& path);
-// The same below another root.
+// The text of a regular file at an absolute path below `host`. INVALID_ARGUMENT for another path
+// and for anything else that is there (a FIFO would keep its reader waiting), RESOURCE_EXHAUSTED
+// above 1 MiB. The error names the file and the reason.
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path);
 
 // Has `read` look at the first document of the text, unless that is empty. As for containerd and

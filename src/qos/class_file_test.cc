@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string ClassFileErrorOf(const std::string& path) {
-  const auto text = LoadClassFile(path);
+  const auto text = LoadClassFile(*FsRoot::Open("/"), path);
   return text.ok() ? "no error" : std::string(text.status().message());
 }
 

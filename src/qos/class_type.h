@@ -35,7 +35,8 @@ struct ClassInfo {
   std::string meaning;    // on this machine, one line: "L3 0=0xff0,1=0xff0; MB 0=50"
 };
 
-// Who holds a class. Its kernel objects exist: the group with the init in it, asleep or running.
+// A pod or container that classes are for. Its kernel objects exist: the group with the init in it,
+// asleep or running.
 struct Target {
   Level level = Level::kContainer;
   std::string id;           // of the sandbox or container
@@ -51,8 +52,12 @@ struct Target {
   std::function<std::optional<std::string>(absl::string_view file)> underlying;
 };
 
-// Those that hold a class of a type, each with its class.
-using Holders = std::vector<std::pair<Target, std::string>>;
+// A target that holds a class of a type.
+struct Holder {
+  Target target;
+  std::string class_name;
+};
+using Holders = std::vector<Holder>;
 
 // A new definition of a type's classes that is read and compiled, and not in force yet.
 class PendingReload {

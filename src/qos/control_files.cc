@@ -68,17 +68,13 @@ absl::StatusOr<std::optional<FileLines>> ReadLines(const linux::CgroupManager& c
       file.controller, "\" is not enabled for the group"));
 }
 
-// What could not be set back, for the end of a message.
-std::string Undo(linux::CgroupManager& cgroups, absl::string_view group,
-                 const std::vector<Line>& done) {
-  std::string trouble;
+// `failure`, with what could not be set back.
+absl::Status Undo(linux::CgroupManager& cgroups, absl::string_view group,
+                  const std::vector<Line>& done, absl::Status failure) {
   for (auto line = done.rbegin(); line != done.rend(); ++line) {
-    const absl::Status status = WriteLine(cgroups, group, *line);
-    if (!status.ok() && !absl::IsNotFound(status)) {
-      absl::StrAppend(&trouble, "; not set back: ", status.message());
-    }
+    failure = AlsoNotSetBack(failure, WriteLine(cgroups, group, *line));
   }
-  return trouble;
+  return failure;
 }
 
 }  // namespace
@@ -117,10 +113,7 @@ absl::Status ApplyFiles(linux::CgroupManager& cgroups, absl::string_view group,
   };
   for (const FileContent& content : wanted) {
     const absl::Status status = apply(content);
-    if (status.ok()) continue;
-    const std::string trouble = Undo(cgroups, group, undo);
-    return trouble.empty() ? status
-                           : absl::Status(status.code(), absl::StrCat(status.message(), trouble));
+    if (!status.ok()) return Undo(cgroups, group, undo, status);
   }
   return absl::OkStatus();
 }

@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "linux/cgroup/v2.h"
 #include "qos/blockio_plan.h"
-#include "qos/io_fake_tree.h"
+#include "qos/io_fake_tree_for_test.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -123,7 +123,7 @@ TEST_F(ControlFilesTest, SaysWhatCouldNotBeSetBack) {
       ApplyFiles(cgroups, "/a", {{kWeight, {{"default", "50"}}}, {kHigh, {{"", "4096"}}}});
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("has no file memory.high"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("; not set back: "));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; and not set back: "));
 }
 
 TEST_F(ControlFilesTest, AFileMayBeMissingOnlyWhereThatIsSaid) {

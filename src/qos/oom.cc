@@ -138,8 +138,7 @@ absl::Status OomType::SetAll(const Target& target, int value) {
     status = scores.SetAll(value);
     if ((stop.is_still() && !entering) || (scores.changed() == before && i > 0)) break;
   }
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(status.message(), scores.Undo()));
+  return status.ok() ? status : AlsoNotSetBack(status, scores.Undo());
 }
 
 absl::Status OomType::Assign(const Target& target, absl::string_view /*from*/,

@@ -93,13 +93,13 @@ absl::Status OomScores::SetAll(int value) {
   return absl::OkStatus();
 }
 
-std::string OomScores::Undo() {
+absl::Status OomScores::Undo() {
   std::reverse(changed_.begin(), changed_.end());
-  std::string trouble;
+  absl::Status trouble;
   for (size_t at = 0; at < changed_.size(); at += kFilesAtOnce) {
     const absl::Status status = Set(absl::MakeSpan(changed_).subspan(at, kFilesAtOnce), nullptr);
-    if (status.ok() || absl::IsNotFound(status)) continue;  // not found: all of them have ended
-    absl::StrAppend(&trouble, "; not set back: ", status.message());
+    // NOT_FOUND: all of them have ended.
+    if (!absl::IsNotFound(status)) trouble = BothErrors(trouble, status);
   }
   changed_.clear();
   return trouble;

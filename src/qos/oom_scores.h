@@ -36,8 +36,8 @@ class OomScores {
   absl::Status SetAll(int value);
   // How many had another value.
   size_t changed() const { return changed_.size(); }
-  // What could not be taken back, for the end of a message.
-  std::string Undo();
+  // Sets back what SetAll changed, each as far as can be; the error says what could not be.
+  absl::Status Undo();
 
  private:
   using Values = std::vector<std::pair<pid_t, int>>;

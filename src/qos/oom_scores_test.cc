@@ -8,8 +8,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
+#include "linux/capabilities.h"
 #include "linux/process.h"
 
 namespace plimsoll::qos {
@@ -50,7 +51,7 @@ TEST_F(OomScoresTest, AllMembersGetItAndLoseIt) {
   for (const pid_t pid : members_) EXPECT_EQ(Score(pid), 700);
   ASSERT_TRUE(scores.SetAll(700).ok());
   EXPECT_EQ(scores.changed(), 3u) << "they had it";
-  EXPECT_EQ(scores.Undo(), "");
+  EXPECT_EQ(scores.Undo(), absl::OkStatus());
   for (const pid_t pid : members_) EXPECT_EQ(Score(pid), own());
 }
 
@@ -77,7 +78,7 @@ TEST_F(OomScoresTest, WhoHasEndedDoesNotMatter) {
   EXPECT_EQ(scores.changed(), 2u);
   for (Child& child : children_) child.Signal(SIGKILL).IgnoreError();
   for (size_t i = 1; i < children_.size(); ++i) EXPECT_TRUE(children_[i].Wait().ok());
-  EXPECT_EQ(scores.Undo(), "");
+  EXPECT_EQ(scores.Undo(), absl::OkStatus());
 }
 
 TEST_F(OomScoresTest, WhoCannotBeListedIsTold) {
@@ -89,7 +90,7 @@ TEST_F(OomScoresTest, WhoCannotBeListedIsTold) {
   ASSERT_TRUE(scores.SetAll(700).ok());
   gone = true;
   EXPECT_FALSE(scores.SetAll(800).ok());
-  EXPECT_THAT(scores.Undo(), HasSubstr("not set back: no list"));
+  EXPECT_THAT(scores.Undo().message(), HasSubstr("no list"));
 }
 
 TEST_F(OomScoresTest, WhatIsNoNumberIsNamed) {

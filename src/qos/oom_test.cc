@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linux/capabilities.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
 #include "qos/host_group_for_test.h"

@@ -28,12 +28,6 @@ std::vector<std::string> NamesOf(const std::vector<ClassInfo>& classes) {
   return names;
 }
 
-// The first error, with the words of both.
-absl::Status Both(const absl::Status& first, const absl::Status& second) {
-  if (first.ok() || second.ok()) return FirstError(first, second);
-  return absl::Status(first.code(), absl::StrCat(first.message(), "; ", second.message()));
-}
-
 // Two types that write one file would undo each other.
 absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
   std::map<std::pair<Level, std::string>, std::string> owner;
@@ -93,15 +87,15 @@ absl::Status Registry::Refuse(const std::string& type, const char* reason, absl:
   return status;
 }
 
-absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& who,
+absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& target_name,
                                           const std::string& name) {
   if (ClassType* type = Find(level, name); type != nullptr) return type;
   std::vector<std::string> names;
   for (const auto& type : types_) {
     if (type->level() == level) names.push_back(type->name());
   }
-  std::string message = absl::StrCat(who, ": no class type \"", name, "\" for a ", LevelName(level),
-                                     "; there are: ", Quoted(names));
+  std::string message = absl::StrCat(target_name, ": no class type \"", name, "\" for a ",
+                                     LevelName(level), "; there are: ", Quoted(names));
   if (const UnavailableType* one = FindUnavailable(level, name); one != nullptr) {
     absl::StrAppend(&message, " (", name, " is configured, but: ", one->reason, ")");
   }
@@ -109,7 +103,7 @@ absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& who,
   return Refuse("", "unknown_type", absl::NotFoundError(message));
 }
 
-absl::StatusOr<ClassInfo> Registry::NeedClass(const ClassType& type, const std::string& who,
+absl::StatusOr<ClassInfo> Registry::NeedClass(const ClassType& type, const std::string& target_name,
                                               const std::string& asked) {
   const std::string name = asked.empty() ? type.default_class() : asked;
   const std::vector<ClassInfo> classes = type.classes();
@@ -120,12 +114,12 @@ absl::StatusOr<ClassInfo> Registry::NeedClass(const ClassType& type, const std::
       asked.empty() ? absl::StrCat("type \"", type.name(), "\" has no default class, name one")
                     : absl::StrCat("type \"", type.name(), "\" has no class \"", name, "\"");
   return Refuse(type.name(), "unknown_class",
-                absl::NotFoundError(
-                    absl::StrCat(who, ": ", what, "; there are: ", Quoted(NamesOf(classes)))));
+                absl::NotFoundError(absl::StrCat(target_name, ": ", what,
+                                                 "; there are: ", Quoted(NamesOf(classes)))));
 }
 
 absl::Status Registry::CheckCapacity(const ClassType& type, const ClassInfo& info,
-                                     const std::string& who) {
+                                     const std::string& target_name) {
   const auto used = used_.find({&type, info.name});
   if (info.capacity == 0 || used == used_.end() || used->second < info.capacity) {
     return absl::OkStatus();
@@ -133,47 +127,48 @@ absl::Status Registry::CheckCapacity(const ClassType& type, const ClassInfo& inf
   return Refuse(
       type.name(), "capacity",
       absl::ResourceExhaustedError(absl::StrCat(
-          who, ": class \"", info.name, "\" of type \"", type.name(), "\" is full: ",
+          target_name, ": class \"", info.name, "\" of type \"", type.name(), "\" is full: ",
           info.capacity == 1 ? std::string("its only place is taken")
                              : absl::StrCat("its ", info.capacity, " places are taken"))));
 }
 
 absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id,
-                                              const std::string& who, const ClassNames& asked) {
+                                              const std::string& target_name,
+                                              const ClassNames& asked) {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, unused] : asked) {
-    PLIMSOLL_RETURN_IF_ERROR(Need(level, who, name).status());
+    PLIMSOLL_RETURN_IF_ERROR(Need(level, target_name, name).status());
   }
-  Holder holder{level, who, {}, {}};
+  Entry entry{level, target_name, {}, {}};
   for (const auto& type : types_) {
     if (type->level() != level) continue;
     const auto named = asked.find(type->name());
     if (named == asked.end() && type->default_class().empty()) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(
         const ClassInfo info,
-        NeedClass(*type, who, named == asked.end() ? std::string() : named->second));
-    PLIMSOLL_RETURN_IF_ERROR(CheckCapacity(*type, info, who));
-    holder.held[type->name()] = {
+        NeedClass(*type, target_name, named == asked.end() ? std::string() : named->second));
+    PLIMSOLL_RETURN_IF_ERROR(CheckCapacity(*type, info, target_name));
+    entry.held[type->name()] = {
         .name = info.name, .implicit = named == asked.end(), .files = type->OwnedFiles(info.name)};
   }
-  for (const auto& [type, held] : holder.held) ++used_[{Find(level, type), held.name}];
-  HeldClasses held = holder.held;
-  holders_[id] = std::move(holder);
+  for (const auto& [type, held] : entry.held) ++used_[{Find(level, type), held.name}];
+  HeldClasses held = entry.held;
+  entries_[id] = std::move(entry);
   return held;
 }
 
 void Registry::Cancel(const std::string& id) {
   absl::MutexLock lock(&mutex_);
-  const auto at = holders_.find(id);
-  if (at == holders_.end()) return;
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return;
   for (const auto& [name, held] : at->second.held) {
     const ClassType* type = Find(at->second.level, name);
     if (const auto used = used_.find({type, held.name}); used != used_.end() && used->second > 0) {
       --used->second;
     }
   }
-  holders_.erase(at);
+  entries_.erase(at);
 }
 
 absl::Status Registry::AdoptOne(const Target& target, const std::string& type_name,
@@ -189,27 +184,27 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
   if (back.ok()) one->changing_to.clear();
   if (one->name.empty()) return back;
   if (std::string why = WhyGone(target.level, type_name, one->name); !why.empty()) {
-    return Both(
+    return BothErrors(
         back, absl::FailedPreconditionError(absl::StrCat(
                   "it holds class \"", one->name, "\" of type \"", type_name,
                   "\" since before this start: ", why, "; what the class has set stays as it is")));
   }
   const absl::Status adopted = type->Adopt(target, one->name, one->files);
   if (adopted.ok()) one->files = type->OwnedFiles(one->name);
-  return Both(back, adopted);
+  return BothErrors(back, adopted);
 }
 
 absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::Status status;
   for (auto one = held->begin(); one != held->end();) {
-    status = Both(status, AdoptOne(target, one->first, &one->second));
+    status = BothErrors(status, AdoptOne(target, one->first, &one->second));
     const bool is_nothing = one->second.name.empty() && one->second.changing_to.empty();
     one = is_nothing ? held->erase(one) : std::next(one);
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
-  holders_[target.id] = {target.level, target.name, *held, target};
+  entries_[target.id] = {target.level, target.name, *held, target};
   return status;
 }
 
@@ -245,16 +240,16 @@ absl::Status Registry::Enforce(const Target& target) {
   std::vector<Step> steps;
   {
     absl::MutexLock lock(&mutex_);
-    const auto at = holders_.find(target.id);
-    if (at == holders_.end()) return absl::OkStatus();
+    const auto at = entries_.find(target.id);
+    if (at == entries_.end()) return absl::OkStatus();
     for (const auto& [name, held] : at->second.held) {
       steps.push_back({Find(target.level, name), "", held.name});
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(Take(target, steps));
   absl::MutexLock lock(&mutex_);
-  if (const auto at = holders_.find(target.id); at != holders_.end()) {
-    at->second.who = target.name;
+  if (const auto at = entries_.find(target.id); at != entries_.end()) {
+    at->second.name = target.name;
     at->second.target = target;
   }
   return absl::OkStatus();
@@ -263,12 +258,12 @@ absl::Status Registry::Enforce(const Target& target) {
 absl::StatusOr<std::vector<Registry::Step>> Registry::PlanChange(const Target& target,
                                                                  const ClassNames& asked) {
   absl::MutexLock lock(&mutex_);
-  const auto at = holders_.find(target.id);
+  const auto at = entries_.find(target.id);
   std::vector<Step> steps;
   std::vector<ClassInfo> wanted;
   for (const auto& [name, asked_class] : asked) {
     std::string from;
-    if (at != holders_.end()) {
+    if (at != entries_.end()) {
       if (const auto held = at->second.held.find(name); held != at->second.held.end()) {
         from = held->second.name;
       }
@@ -300,11 +295,11 @@ void Registry::GiveUp(const Target& target, const std::vector<Step>& steps, bool
     }
   }
   if (new_places) return;
-  Holder& holder = holders_[target.id];
-  holder.level = target.level;
-  holder.who = target.name;
-  holder.target = target;
-  for (const Step& step : steps) holder.held[step.type->name()] = Named(step);
+  Entry& entry = entries_[target.id];
+  entry.level = target.level;
+  entry.name = target.name;
+  entry.target = target;
+  for (const Step& step : steps) entry.held[step.type->name()] = Named(step);
 }
 
 HeldClass Registry::Named(const Step& step) {
@@ -325,7 +320,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   HeldClasses before;
   {
     absl::MutexLock lock(&mutex_);
-    if (const auto at = holders_.find(target.id); at != holders_.end()) before = at->second.held;
+    if (const auto at = entries_.find(target.id); at != entries_.end()) before = at->second.held;
   }
   HeldClasses during = before;
   HeldClasses after = before;
@@ -350,7 +345,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   }
   GiveUp(target, steps, /*new_places=*/false);
   absl::MutexLock lock(&mutex_);
-  if (const auto at = holders_.find(target.id); at != holders_.end()) at->second.held = after;
+  if (const auto at = entries_.find(target.id); at != entries_.end()) at->second.held = after;
   return absl::OkStatus();
 }
 
@@ -359,8 +354,8 @@ absl::Status Registry::Release(const Target& target) {
   std::vector<std::pair<ClassType*, std::string>> held;
   {
     absl::MutexLock lock(&mutex_);
-    const auto at = holders_.find(target.id);
-    if (at == holders_.end()) return absl::OkStatus();
+    const auto at = entries_.find(target.id);
+    if (at == entries_.end()) return absl::OkStatus();
     for (const auto& [name, one] : at->second.held) {
       if (ClassType* type = Find(at->second.level, name); type != nullptr) {
         held.emplace_back(type, one.name);

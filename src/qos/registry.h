@@ -1,8 +1,8 @@
-// All class types of the node, and who holds what.
+// All class types of the node, and the pods and containers that hold their classes.
 //
 // The life of a holder (a pod or container):
 //
-//   registry.Reserve(level, id, who, asked)   -> what it will hold; counted
+//   registry.Reserve(level, id, name, asked)  -> what it will hold; counted
 //   registry.Enforce(target)                  the kernel does it: before the first instruction
 //   registry.Change(target, asked, save)      any number of times
 //   registry.Release(target)                  when its last process has ended
@@ -30,14 +30,15 @@
 
 namespace plimsoll::qos {
 
-struct ClassHolder {
+// As Target has them.
+struct TargetName {
   std::string id;
-  std::string who;  // "container web (0123456789ab)"
+  std::string name;
 };
 
 struct ClassUse {
   ClassInfo info;
-  std::vector<ClassHolder> holders;  // sorted by name
+  std::vector<TargetName> holders;  // sorted by name
 };
 
 struct TypeReport {
@@ -77,9 +78,9 @@ class Registry {
 
   // Counts the holder in: the classes asked for, and the default of every other type that has one.
   // NOT_FOUND for a type or class that there isn't, with those there are; RESOURCE_EXHAUSTED when a
-  // class is full. `who` is for messages ("container web").
-  absl::StatusOr<HeldClasses> Reserve(Level level, const std::string& id, const std::string& who,
-                                      const ClassNames& asked);
+  // class is full. `target_name` is for messages ("container web").
+  absl::StatusOr<HeldClasses> Reserve(Level level, const std::string& id,
+                                      const std::string& target_name, const ClassNames& asked);
   // Undoes Reserve of what was never enforced.
   void Cancel(const std::string& id);
   // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
@@ -161,9 +162,10 @@ class Registry {
   std::vector<Measurement> Measure() const;
 
  private:
-  struct Holder {
+  // A target with all its classes.
+  struct Entry {
     Level level = Level::kContainer;
-    std::string who;
+    std::string name;  // as Target has it
     HeldClasses held;
     Target target;  // without an id until it is enforced or adopted
   };
@@ -179,10 +181,10 @@ class Registry {
 
   ClassType* Find(Level level, const std::string& name) const;
   const UnavailableType* FindUnavailable(Level level, const std::string& name) const;
-  absl::StatusOr<ClassType*> Need(Level level, const std::string& who, const std::string& name)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ClassType*> Need(Level level, const std::string& target_name,
+                                  const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The class meant by `asked` ("" is the default), with its capacity.
-  absl::StatusOr<ClassInfo> NeedClass(const ClassType& type, const std::string& who,
+  absl::StatusOr<ClassInfo> NeedClass(const ClassType& type, const std::string& target_name,
                                       const std::string& asked)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Why a class that is held can't be asked for; empty: it can.
@@ -190,14 +192,14 @@ class Registry {
   absl::Status AdoptOne(const Target& target, const std::string& type_name, HeldClass* one);
   static HeldClass Named(const Step& step);
   void AddGone(std::vector<TypeReport>* reports) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<ClassHolder> HoldersOf(Level level, const std::string& type,
-                                     const std::string& class_name) const
+  std::vector<TargetName> NamesOfHolders(Level level, const std::string& type,
+                                         const std::string& class_name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refuse(const std::string& type, const char* reason, absl::Status status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // RESOURCE_EXHAUSTED unless one more may hold it.
-  absl::Status CheckCapacity(const ClassType& type, const ClassInfo& info, const std::string& who)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckCapacity(const ClassType& type, const ClassInfo& info,
+                             const std::string& target_name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What Change has to do; reserves the new places.
   absl::StatusOr<std::vector<Step>> PlanChange(const Target& target, const ClassNames& asked);
   void GiveUp(const Target& target, const std::vector<Step>& steps, bool new_places);
@@ -221,7 +223,7 @@ class Registry {
   // Held for reading by whatever asks the kernel, for writing by Reload.
   mutable absl::Mutex reload_;
   mutable absl::Mutex mutex_;
-  std::map<std::string, Holder> holders_ ABSL_GUARDED_BY(mutex_);  // by id
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by id
   std::map<Key, uint64_t> used_ ABSL_GUARDED_BY(mutex_);
   std::map<std::pair<std::string, std::string>, uint64_t> refusals_ ABSL_GUARDED_BY(mutex_);
 };

@@ -9,14 +9,14 @@ namespace plimsoll::qos {
 
 Holders Registry::HoldersOf(const ClassType& type) const {
   Holders holders;
-  for (const auto& [id, holder] : holders_) {
-    const auto held = holder.held.find(type.name());
+  for (const auto& [id, entry] : entries_) {
+    const auto held = entry.held.find(type.name());
     // What is only reserved is enforced after this, by the new definition.
-    if (holder.level != type.level() || held == holder.held.end() || holder.target.id.empty() ||
+    if (entry.level != type.level() || held == entry.held.end() || entry.target.id.empty() ||
         held->second.name.empty()) {
       continue;
     }
-    holders.emplace_back(holder.target, held->second.name);
+    holders.push_back({entry.target, held->second.name});
   }
   return holders;
 }
@@ -24,13 +24,13 @@ Holders Registry::HoldersOf(const ClassType& type) const {
 absl::Status Registry::CheckHolders(const ClassType& type,
                                     const std::vector<std::string>& names) const {
   absl::MutexLock lock(&mutex_);
-  for (const auto& [id, holder] : holders_) {
-    const auto held = holder.held.find(type.name());
-    if (holder.level != type.level() || held == holder.held.end()) continue;
+  for (const auto& [id, entry] : entries_) {
+    const auto held = entry.held.find(type.name());
+    if (entry.level != type.level() || held == entry.held.end()) continue;
     if (held->second.name.empty()) continue;
     if (std::find(names.begin(), names.end(), held->second.name) != names.end()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        "class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ", holder.who,
+        "class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ", entry.name,
         " and is not in the new file; nothing was reloaded. Keep it there, or "
         "put whoever holds it into another class first"));
   }
@@ -40,8 +40,8 @@ absl::Status Registry::CheckHolders(const ClassType& type,
 std::vector<Target> Registry::Targets() const {
   absl::MutexLock lock(&mutex_);
   std::vector<Target> targets;
-  for (const auto& [id, holder] : holders_) {
-    if (!holder.target.id.empty()) targets.push_back(holder.target);
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.target.id.empty()) targets.push_back(entry.target);
   }
   return targets;
 }
@@ -129,16 +129,15 @@ void Registry::SaveFiles() {
   std::vector<std::pair<Target, HeldClasses>> changed;
   {
     absl::MutexLock lock(&mutex_);
-    for (auto& [id, holder] : holders_) {
-      const HeldClasses before = holder.held;
-      for (auto& [name, one] : holder.held) {
-        if (const ClassType* type = Find(holder.level, name);
-            type != nullptr && !one.name.empty()) {
+    for (auto& [id, entry] : entries_) {
+      const HeldClasses before = entry.held;
+      for (auto& [name, one] : entry.held) {
+        if (const ClassType* type = Find(entry.level, name); type != nullptr && !one.name.empty()) {
           one.files = type->OwnedFiles(one.name);
         }
       }
-      if (holder.held != before && !holder.target.id.empty()) {
-        changed.emplace_back(holder.target, holder.held);
+      if (entry.held != before && !entry.target.id.empty()) {
+        changed.emplace_back(entry.target, entry.held);
       }
     }
   }

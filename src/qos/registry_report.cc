@@ -27,8 +27,8 @@ std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, 
   HeldClasses held;
   {
     absl::MutexLock lock(&mutex_);
-    const auto at = holders_.find(target.id);
-    if (at == holders_.end()) return {};
+    const auto at = entries_.find(target.id);
+    if (at == entries_.end()) return {};
     held = at->second.held;
   }
   std::map<std::string, EffectiveClass> effective;
@@ -50,8 +50,8 @@ std::vector<std::string> Registry::OwnedFiles(const std::string& id) const {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> files;
-  const auto at = holders_.find(id);
-  if (at == holders_.end()) return files;
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return files;
   for (const auto& [name, held] : at->second.held) {
     const ClassType* type = Find(at->second.level, name);
     if (type == nullptr) continue;
@@ -65,8 +65,8 @@ std::vector<std::string> Registry::EntryFiles(const Target& target) const {
   absl::ReaderMutexLock no_reload(&reload_);
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> files;
-  const auto at = holders_.find(target.id);
-  if (at == holders_.end()) return files;
+  const auto at = entries_.find(target.id);
+  if (at == entries_.end()) return files;
   for (const auto& [name, held] : at->second.held) {
     const ClassType* type = Find(target.level, name);
     if (type == nullptr) continue;
@@ -77,29 +77,29 @@ std::vector<std::string> Registry::EntryFiles(const Target& target) const {
   return files;
 }
 
-std::vector<ClassHolder> Registry::HoldersOf(Level level, const std::string& type,
-                                             const std::string& class_name) const {
-  std::vector<ClassHolder> of_class;
-  for (const auto& [id, holder] : holders_) {
-    const auto held = holder.held.find(type);
-    if (holder.level != level || held == holder.held.end()) continue;
-    if (held->second.name == class_name) of_class.push_back({id, holder.who});
+std::vector<TargetName> Registry::NamesOfHolders(Level level, const std::string& type,
+                                                 const std::string& class_name) const {
+  std::vector<TargetName> of_class;
+  for (const auto& [id, entry] : entries_) {
+    const auto held = entry.held.find(type);
+    if (entry.level != level || held == entry.held.end()) continue;
+    if (held->second.name == class_name) of_class.push_back({id, entry.name});
   }
   std::sort(of_class.begin(), of_class.end(),
-            [](const ClassHolder& a, const ClassHolder& b) { return a.who < b.who; });
+            [](const TargetName& a, const TargetName& b) { return a.name < b.name; });
   return of_class;
 }
 
 // What somebody holds and nobody can ask for any more.
 void Registry::AddGone(std::vector<TypeReport>* reports) const {
   std::map<std::pair<Level, std::string>, std::vector<std::string>> gone;
-  for (const auto& [id, holder] : holders_) {
-    for (const auto& [type, one] : holder.held) {
+  for (const auto& [id, entry] : entries_) {
+    for (const auto& [type, one] : entry.held) {
       if (one.name.empty()) continue;
-      const std::string why = WhyGone(holder.level, type, one.name);
+      const std::string why = WhyGone(entry.level, type, one.name);
       if (why.empty()) continue;
-      gone[{holder.level, type}].push_back(absl::StrCat(
-          holder.who, " holds class \"", one.name, "\" since before the daemon's start: ", why));
+      gone[{entry.level, type}].push_back(absl::StrCat(
+          entry.name, " holds class \"", one.name, "\" since before the daemon's start: ", why));
     }
   }
   for (auto& [key, lines] : gone) {
@@ -131,7 +131,7 @@ std::vector<TypeReport> Registry::Describe(bool look) const {
   absl::MutexLock lock(&mutex_);
   for (TypeReport& report : reports) {
     for (ClassUse& use : report.classes) {
-      use.holders = HoldersOf(report.level, report.name, use.info.name);
+      use.holders = NamesOfHolders(report.level, report.name, use.info.name);
     }
   }
   if (look) AddGone(&reports);
@@ -162,10 +162,10 @@ std::map<std::pair<std::string, std::string>, uint64_t> Registry::Refusals() con
 
 std::vector<Registry::Measurement> Registry::Measure() const {
   absl::ReaderMutexLock no_reload(&reload_);
-  std::vector<std::pair<std::string, Holder>> holders;
+  std::vector<std::pair<std::string, Entry>> entries;
   {
     absl::MutexLock lock(&mutex_);
-    holders.assign(holders_.begin(), holders_.end());
+    entries.assign(entries_.begin(), entries_.end());
   }
   std::vector<Measurement> all;
   const auto add = [&](const ClassType& type, const std::string& id, const std::string& name) {
@@ -175,9 +175,9 @@ std::vector<Registry::Measurement> Registry::Measure() const {
   };
   for (const auto& type : types_) {
     for (const ClassInfo& info : type->classes()) add(*type, "", info.name);
-    for (const auto& [id, holder] : holders) {
-      const auto held = holder.held.find(type->name());
-      if (holder.level == type->level() && held != holder.held.end()) {
+    for (const auto& [id, entry] : entries) {
+      const auto held = entry.held.find(type->name());
+      if (entry.level == type->level() && held != entry.held.end()) {
         add(*type, id, held->second.name);
       }
     }

@@ -505,7 +505,7 @@ TEST_F(RegistryTest, EveryTypeIsRefreshedWithItsHolders) {
   const absl::Status status = registry_->Refresh();
   EXPECT_THAT(std::string(status.message()), HasSubstr("class type blockio: no such disk"));
   ASSERT_EQ(fakes_[0]->refreshed.size(), 1u);
-  EXPECT_EQ(fakes_[0]->refreshed[0].second, "silver");
+  EXPECT_EQ(fakes_[0]->refreshed[0].class_name, "silver");
   EXPECT_EQ(fakes_[1]->refreshed.size(), 2u);
 }
 
@@ -536,10 +536,10 @@ TEST_F(RegistryTest, DescribeNamesHolders) {
   ASSERT_EQ(types.size(), 1u);
   EXPECT_EQ(types[0].default_class, "gold");
   ASSERT_EQ(types[0].classes[0].holders.size(), 1u);
-  EXPECT_EQ(types[0].classes[0].holders[0].who, "container a");
+  EXPECT_EQ(types[0].classes[0].holders[0].name, "container a");
   EXPECT_EQ(types[0].classes[0].holders[0].id, "a");
   ASSERT_EQ(types[0].classes[1].holders.size(), 1u);
-  EXPECT_EQ(types[0].classes[1].holders[0].who, "container b");
+  EXPECT_EQ(types[0].classes[1].holders[0].name, "container b");
 }
 
 // Random lives of containers, restarts of the daemon among them: the kernel has exactly what was

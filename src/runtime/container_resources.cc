@@ -35,12 +35,6 @@ void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& as
   }
 }
 
-// `status`, and that undoing what was done before it has failed as well.
-absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
-  if (undone.ok() || absl::IsNotFound(undone)) return status;  // nothing is there to be put back
-  return plimsoll::AlsoSay(status, absl::StrCat("and not set back: ", undone.message()));
-}
-
 // It may end at any moment, and what is of it in the kernel is not found then. What is not found of
 // one that runs on was taken away.
 absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
@@ -204,10 +198,12 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
   if (done.ok()) {
     done = ChangeClasses(container, update.classes);
-    if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));
+    if (!done.ok()) {
+      done = AlsoNotSetBack(done, options_.cgroups->Apply(record.cgroup_path, *before));
+    }
   }
   if (!done.ok() && writes_adj) {
-    done = AlsoSay(done, linux::WriteOomScoreAdj(options_.host, record.init, *adj_before));
+    done = AlsoNotSetBack(done, linux::WriteOomScoreAdj(options_.host, record.init, *adj_before));
   }
   return done;
 }
@@ -317,7 +313,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
       const auto held = record.classes.find(type);
       before[type] = held == record.classes.end() ? qos::HeldClass() : held->second;
     }
-    return Annotate(AlsoSay(done, SaveAsked(container, record.spec, before)), what);
+    return Annotate(AlsoNotSetBack(done, SaveAsked(container, record.spec, before)), what);
   }
   const bool other_group = SeeGroup(*container);
   if (SeeOomScore(*container) || other_group) {

@@ -1,6 +1,6 @@
 #include "runtime/cpuset_check.h"
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

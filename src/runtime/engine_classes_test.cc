@@ -444,7 +444,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
   const auto underlying = [&] {
     const auto reloaded = classes_->Reload();
     EXPECT_TRUE(reloaded.ok()) << reloaded.status();
-    return *rdt_type_->committed.at(0).first.underlying("cpu.weight");
+    return *rdt_type_->committed.at(0).target.underlying("cpu.weight");
   };
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
@@ -456,7 +456,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
     }
   }
   // Who asks when there is no engine any more gets what was on record at first.
-  const qos::Target target = rdt_type_->committed.at(0).first;
+  const qos::Target target = rdt_type_->committed.at(0).target;
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
   EXPECT_THAT(target.entering(), IsEmpty());
@@ -467,7 +467,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
   const auto underlying = [&] {
     const auto reloaded = classes_->Reload();
     EXPECT_TRUE(reloaded.ok()) << reloaded.status();
-    return net_type_->committed.at(0).first.underlying("cpu.weight").value_or("nothing");
+    return net_type_->committed.at(0).target.underlying("cpu.weight").value_or("nothing");
   };
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
@@ -479,7 +479,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
     }
   }
   // Without an engine: what was on record at first.
-  const qos::Target target = net_type_->committed.at(0).first;
+  const qos::Target target = net_type_->committed.at(0).target;
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
 }
@@ -594,7 +594,7 @@ TEST_F(EngineClassesTest, WhatIsOnItsWayInIsTheTypesToKnow) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   runtime_.entering = {4711};
   ASSERT_TRUE(classes_->Reload().ok());
-  EXPECT_THAT(rdt_type_->committed.at(0).first.entering(), ElementsAre(4711));
+  EXPECT_THAT(rdt_type_->committed.at(0).target.entering(), ElementsAre(4711));
 }
 
 TEST_F(EngineClassesTest, WhatWasBeingMadeHoldsNothingAfterARestart) {

@@ -21,6 +21,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/kill_timeout.h"
 #include "base/worker_pool.h"
 #include "linux/cgroup/readier.h"
 #include "runtime/engine.h"
@@ -35,9 +36,6 @@
 namespace plimsoll::runtime {
 
 struct PodSize;  // runtime/handlers/pod_size.h
-
-// How long the kernel and the monitor may take to end what SIGKILL was sent to.
-constexpr absl::Duration kKillTimeout = absl::Seconds(20);
 
 class EngineImpl : public Engine {
  public:

@@ -345,7 +345,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
       Adopt(std::move(record), finding);
-      absl::Status gone = options_.cgroups->KillAll(group, MonotonicNow() + absl::Seconds(10));
+      absl::Status gone = options_.cgroups->KillAll(group, MonotonicNow() + kKillTimeout);
       if (gone.ok()) gone = options_.cgroups->Remove(group);
       Trouble(finding, gone);
       return;

@@ -199,8 +199,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (moves) follow();
-    if (undone.ok()) return Annotate(done, what);
-    return Annotate(AlsoSay(done, absl::StrCat("and not set back: ", undone.message())), what);
+    return Annotate(AlsoNotSetBack(done, undone), what);
   }
   if (*told) ToldWhatHolds(record.id);
   ShowPicture(record.id);

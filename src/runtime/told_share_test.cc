@@ -1,6 +1,6 @@
 #include "runtime/told_share.h"
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {

@@ -7,7 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/unique_fd.h"
-#include "runtime/oci/running_command.h"
+#include "runtime/oci/attached_container.h"
+#include "runtime/oci/exec/running_command.h"
 #include "streaming/tokens.h"
 
 namespace plimsoll::runtime {

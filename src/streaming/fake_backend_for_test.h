@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "base/pipe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "streaming/backend.h"
@@ -97,11 +98,10 @@ class FakeBackend : public Backend {
       for (const auto& [wanted, to, ours] : {std::tuple(request.input, 0, &streams.input),
                                              {request.output, 1, &streams.output},
                                              {request.errors, 2, &streams.errors}}) {
-        int fds[2];
         if (!wanted) continue;
-        if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-        ours->Reset(fds[to == 0 ? 1 : 0]);
-        theirs.emplace_back(fds[to == 0 ? 0 : 1]);
+        PLIMSOLL_ASSIGN_OR_RETURN(Pipe pipe, MakePipe());
+        *ours = std::move(to == 0 ? pipe.writer : pipe.reader);
+        theirs.push_back(std::move(to == 0 ? pipe.reader : pipe.writer));
         // Tests know what it holds; by itself it depends on the machine's pages.
         if (fcntl(theirs.back().get(), F_SETPIPE_SZ, kPipeBytes) < 0)
           return ErrnoStatus(errno, "size a pipe");

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "linux/cgroup/line_files.h"
 #include "linux/cgroup/tree.h"
 #include "systemd/unit_name.h"
 
@@ -49,15 +50,6 @@ std::vector<std::string> AllFilesOf(const linux::CgroupSettings& settings) {
   return files;
 }
 
-// What makes a line of a file with a line per device go, by its file.
-absl::string_view ResetOf(absl::string_view file) {
-  return file == "io.max" ? "rbps=max wbps=max riops=max wiops=max" : "default";
-}
-
-bool HasLines(absl::string_view file) {
-  return absl::StartsWith(file, "io.");
-}
-
 std::map<std::string, std::string> LinesOf(absl::string_view text) {
   std::map<std::string, std::string> lines;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
@@ -75,12 +67,13 @@ std::map<std::string, std::string> LinesOf(absl::string_view text) {
 std::vector<std::string> Writes(const std::string& file, const std::string& now,
                                 const std::string& wanted) {
   if (now == wanted) return {};
-  if (!HasLines(file)) return {wanted};
+  const std::optional<absl::string_view> reset = linux::LineReset(file);
+  if (!reset.has_value()) return {wanted};
   std::vector<std::string> writes;
   const std::map<std::string, std::string> there = LinesOf(now);
   const std::map<std::string, std::string> asked = LinesOf(wanted);
   for (const auto& [key, value] : there) {
-    if (!asked.contains(key)) writes.push_back(absl::StrCat(key, " ", ResetOf(file)));
+    if (!asked.contains(key)) writes.push_back(absl::StrCat(key, " ", *reset));
   }
   for (const auto& [key, value] : asked) {
     const auto at = there.find(key);
@@ -292,9 +285,7 @@ absl::Status SystemdCgroups::SetBack(const std::string& group,
     const auto now = files_->ReadFile(group, "", file);
     if (!now.ok()) continue;
     for (const std::string& value : Writes(file, *now, text)) {
-      const absl::Status written = files_->WriteFile(group, "", file, value);
-      if (written.ok()) continue;
-      result = AlsoSay(result, absl::StrCat("and not set back: ", written.message()));
+      result = AlsoNotSetBack(result, files_->WriteFile(group, "", file, value));
     }
   }
   return result;
@@ -386,7 +377,7 @@ void SystemdCgroups::NoteInexact(const std::string& group, const std::vector<std
     for (const auto& [file, text] : texts) {
       inexact_[{group, file}] = text;
       // Of a quota, systemd loses nothing until it reads its own files.
-      expect = expect || HasLines(file);
+      expect = expect || linux::LineReset(file).has_value();
     }
   }
   if (expect) units_->Expect();

@@ -8,10 +8,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 #include "linux/cgroup/v2.h"
 
 namespace plimsoll::systemd {
@@ -91,7 +91,7 @@ const linux::FakeCgroupTree::Files& V2Files() {
       {"", {{"cpu.stat", "usage_usec 0\n"}}},
       {"cpu", {{"cpu.weight", "100\n"}, {"cpu.max", "max 100000\n"}}},
       {"cpuset", {{"cpuset.cpus", "\n"}, {"cpuset.mems", "\n"}}},
-      {"io", {{"io.max", "\n"}}},
+      {"io", {{"io.max", "\n"}, {"io.latency", "\n"}}},
       {"memory",
        {{"memory.max", "max\n"},
         {"memory.swap.max", "max\n"},
@@ -271,6 +271,16 @@ TEST_F(SystemdCgroupsTest, WhatSystemdRefusesIsSetBack) {
   units_->fault = absl::UnavailableError("no connection to systemd");
   EXPECT_FALSE(cgroups_->WriteFile(kScope, "pids", "pids.max", "5").ok());
   EXPECT_EQ(Get("pids.max"), "3");
+}
+
+TEST_F(SystemdCgroupsTest, ALineIsSetBackInItsFilesOwnWords) {
+  MakeScope();
+  ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
+  units_->fault = absl::UnavailableError("no connection to systemd");
+  const absl::Status status =
+      cgroups_->Apply(kScope, {.pids_limit = 4, .unified = {{"io.latency", "8:16 target=5000"}}});
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(Get("io.latency"), "8:16 target=0");
 }
 
 TEST_F(SystemdCgroupsTest, WhatTheKernelRefusesIsNotTold) {

@@ -1,7 +1,7 @@
 #include "topology/kept_topology.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"

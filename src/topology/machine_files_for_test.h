@@ -18,8 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::topology {

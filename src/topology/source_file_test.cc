@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/hwloc_reader.h"

@@ -5,7 +5,7 @@
 #include "base/subprocess.h"
 #include "image/digest.h"
 #include "image/manifest.h"
-#include "image/test_tar.h"
+#include "image/tar_for_test.h"
 #include "nlohmann/json.hpp"
 
 namespace plimsoll::conformance {

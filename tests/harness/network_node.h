@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "harness/node.h"
 

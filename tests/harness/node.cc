@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "base/pipe.h"
 #include "base/status.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
@@ -81,10 +82,8 @@ absl::Status Node::StartDaemon() {
 absl::Status Node::SpawnDaemon() {
   const std::string log = absl::StrCat(directory(), "/daemon.log");
   UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  int ready[2];
-  if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  ready_.Reset(ready[0]);
-  UniqueFd ready_writer(ready[1]);
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
+  ready_ = std::move(ready.reader);
   Command command;
   command.argv = {program_.empty() ? ProgramPath("plimsolld") : program_, "--config", config_path(),
                   "--ready-fd", "3"};
@@ -94,7 +93,7 @@ absl::Status Node::SpawnDaemon() {
                         {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
   }
   command.argv.insert(command.argv.begin(), started_by_.begin(), started_by_.end());
-  command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready_writer.get(), 3}};
+  command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
   command.new_session = own_session_;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   daemon_ = std::move(child);

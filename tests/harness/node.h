@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"

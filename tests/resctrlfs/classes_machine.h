@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 #include "linux/resctrl.h"
 #include "linux/schemata.h"

@@ -37,9 +37,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "base/unique_fd.h"
 #include "resctrlfs/layout.h"
 

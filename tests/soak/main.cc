@@ -13,8 +13,8 @@
 #include <memory>
 #include <random>
 
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 #include "soak/own_network.h"
 #include "soak/soak.h"
 

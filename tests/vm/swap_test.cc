@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/node.h"

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup/cgroup.h"

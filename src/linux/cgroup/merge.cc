@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "linux/cgroup/files.h"
+#include "linux/cgroup/line_files.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -32,10 +33,6 @@ constexpr char kMemory[] = "memory.max";
 constexpr char kSwap[] = "memory.swap.max";
 constexpr char kPids[] = "pids.max";
 constexpr char kHugetlbSuffix[] = ".max";
-
-// Files with a line per device or kind; of those with "key=value", a line leaves other keys alone.
-constexpr const char* kWithLines[] = {"io.max",     "io.weight", "io.bfq.weight",
-                                      "io.latency", "rdma.max",  "misc.max"};
 
 bool IsFinite(const std::optional<int64_t>& limit) {
   return limit.has_value() && *limit >= 0;
@@ -175,6 +172,7 @@ std::string MergeWords(const std::string& before, const std::string& after) {
   return absl::StrJoin(words, " ");
 }
 
+// A line of words "key=value" leaves other keys alone.
 std::string MergeLines(const std::string& before, const std::string& after) {
   std::vector<Line> lines = LinesOf(before);
   for (const auto& [key, rest] : LinesOf(after)) {
@@ -231,7 +229,7 @@ void MergeFile(const std::string& file, const std::string& value, CgroupSettings
     settings->memory_swap_limit_bytes.reset();
   } else if (const auto size = HugetlbPageSize(file, kHugetlbSuffix); size.has_value()) {
     settings->hugetlb_limits.erase(*size);
-  } else if (absl::c_linear_search(kWithLines, file)) {
+  } else if (LineReset(file).has_value()) {
     const auto before = settings->unified.find(file);
     if (before != settings->unified.end()) merged = MergeLines(before->second, value);
   }

@@ -8,18 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "linux/cgroup/line_files.h"
 
 namespace plimsoll::linux {
 namespace {
-
-// Files with one line per device, and what removes a line (Documentation/admin-guide/cgroup-v2.rst,
-// "IO Interface Files").
-constexpr std::pair<absl::string_view, absl::string_view> kKeyed[] = {
-    {"io.max", "rbps=max wbps=max riops=max wiops=max"},
-    {"io.weight", "default"},
-    {"io.bfq.weight", "default"},
-    {"io.latency", "target=0"},
-};
 
 std::map<std::string, std::string> ByKey(absl::string_view text) {
   std::map<std::string, std::string> lines;
@@ -51,13 +43,12 @@ CgroupWrite AsRead(CgroupWrite write) {
 CgroupWrite Inverse(const CgroupWrite& write, const std::string& before) {
   CgroupWrite inverse = write;
   inverse.value = before;
-  for (const auto& [file, removal] : kKeyed) {
-    if (write.file != file) continue;
+  if (const auto reset = LineReset(write.file); reset.has_value()) {
     const auto old_lines = ByKey(before);
     for (const auto& [key, line] : ByKey(write.value)) {
       // "io.weight" also takes a bare number, which stands for the line "default N".
       if (line.empty() || key == "default") continue;
-      if (!old_lines.contains(key)) absl::StrAppend(&inverse.value, "\n", key, " ", removal);
+      if (!old_lines.contains(key)) absl::StrAppend(&inverse.value, "\n", key, " ", *reset);
     }
   }
   inverse.value = std::string(absl::StripAsciiWhitespace(inverse.value));
@@ -83,18 +74,10 @@ absl::Status WriteAllOrNothing(const std::vector<CgroupWrite>& writes) {
     if (!is_partial) undo.push_back(Inverse(known, *before));
   }
   if (status.ok()) return status;
-  std::string not_undone;
   for (auto write = undo.rbegin(); write != undo.rend(); ++write) {
-    const absl::Status undone = WriteLines(*write);
-    if (!undone.ok() && !absl::IsNotFound(undone)) {
-      absl::StrAppend(&not_undone, "; not set back: ", undone.message());
-    }
+    status = AlsoNotSetBack(status, WriteLines(*write));
   }
-  if (not_undone.empty()) return status;
-  absl::Status both(status.code(), absl::StrCat(status.message(), not_undone));
-  status.ForEachPayload(
-      [&both](absl::string_view url, const absl::Cord& payload) { both.SetPayload(url, payload); });
-  return both;
+  return status;
 }
 
 }  // namespace plimsoll::linux

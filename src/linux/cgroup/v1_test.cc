@@ -2,11 +2,11 @@
 // is in cgroup_host_test.cc.
 #include "linux/cgroup/v1.h"
 
+#include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 
 namespace plimsoll::linux {
 namespace {

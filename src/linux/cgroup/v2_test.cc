@@ -1,10 +1,10 @@
 #include "linux/cgroup/v2.h"
 
+#include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/test_dir.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/cgroup/fake_tree.h"
+#include "linux/cgroup/fake_tree_for_test.h"
 
 namespace plimsoll::linux {
 namespace {

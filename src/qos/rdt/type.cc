@@ -179,17 +179,17 @@ absl::Status RdtType::CheckSource(absl::string_view class_name, ClassSource sour
       options_.config_file, ")"));
 }
 
-std::shared_ptr<RdtType::Holder> RdtType::HolderOf(const std::string& id) {
+std::shared_ptr<RdtType::Container> RdtType::ContainerOf(const std::string& id) {
   absl::MutexLock lock(&mutex_);
-  std::shared_ptr<Holder>& holder = holders_[id];
-  if (holder == nullptr) holder = std::make_shared<Holder>();
-  return holder;
+  std::shared_ptr<Container>& container = containers_[id];
+  if (container == nullptr) container = std::make_shared<Container>();
+  return container;
 }
 
-void RdtType::Forget(const std::string& id, Holder& holder) {
-  holder.gone = true;
+void RdtType::Forget(const std::string& id, Container& container) {
+  container.gone = true;
   absl::MutexLock lock(&mutex_);
-  holders_.erase(id);
+  containers_.erase(id);
   unmonitored_.erase(id);
 }
 
@@ -270,26 +270,26 @@ absl::Status RdtType::Assign(const Target& target, absl::string_view from, absl:
   const RdtClassGroup* from_group = classes->Find(from.empty() ? kRdtRootClass : from);
   if (from_group == nullptr) from_group = classes->Find(kRdtRootClass);
 
-  const std::shared_ptr<Holder> holder = HolderOf(target.id);
-  absl::MutexLock lock(&holder->mutex);
+  const std::shared_ptr<Container> container = ContainerOf(target.id);
+  absl::MutexLock lock(&container->mutex);
   RdtPlace place = {.control_path = to_group.path, .control = to_group.tasks};
   RdtPlace back = {.control_path = from_group->path, .control = from_group->tasks};
   const absl::Status moved = MoveTo(target, place, back, from.empty());
   if (!moved.ok()) {
-    if (holder->class_name.empty()) Forget(target.id, *holder);
+    if (container->class_name.empty()) Forget(target.id, *container);
     return Annotate(moved, absl::StrCat(target.name, ": rdt class \"", to, "\""));
   }
-  holder->target = target;
-  holder->class_name = std::string(to);
-  holder->gone = false;
+  container->target = target;
+  container->class_name = std::string(to);
+  container->gone = false;
   return absl::OkStatus();
 }
 
 absl::Status RdtType::Return(const Target& target, const std::string& class_name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(class_name));
   const RdtClassGroup root = *Current()->Find(kRdtRootClass);
-  const std::shared_ptr<Holder> holder = HolderOf(target.id);
-  absl::MutexLock lock(&holder->mutex);
+  const std::shared_ptr<Container> container = ContainerOf(target.id);
+  absl::MutexLock lock(&container->mutex);
   RdtPlace place = {.control_path = group.path, .control = group.tasks};
   RdtPlace back = {.control_path = root.path, .control = root.tasks};
   return MoveTo(target, place, back, /*first=*/false);
@@ -300,10 +300,10 @@ absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name,
   const std::string name(class_name);
   bool is_new = false;
   {
-    const std::shared_ptr<Holder> holder = HolderOf(target.id);
-    absl::MutexLock lock(&holder->mutex);
-    holder->target = target;
-    holder->class_name = name;
+    const std::shared_ptr<Container> container = ContainerOf(target.id);
+    absl::MutexLock lock(&container->mutex);
+    container->target = target;
+    container->class_name = name;
     absl::MutexLock all(&mutex_);
     is_new = made_at_start_.count(name) > 0;
   }
@@ -317,9 +317,9 @@ absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name,
 }
 
 absl::Status RdtType::Release(const Target& target, absl::string_view class_name) {
-  const std::shared_ptr<Holder> holder = HolderOf(target.id);
-  absl::MutexLock lock(&holder->mutex);
-  Forget(target.id, *holder);
+  const std::shared_ptr<Container> container = ContainerOf(target.id);
+  absl::MutexLock lock(&container->mutex);
+  Forget(target.id, *container);
   const auto classes = Current();
   const RdtClassGroup* const group = classes->Find(class_name);
   absl::Status status;
@@ -343,26 +343,26 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
 
 // The class is looked at twice after a move that was not certain.
 void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
-  std::shared_ptr<Holder> holder;
+  std::shared_ptr<Container> container;
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = holders_.find(id);
-    if (found == holders_.end()) return;
-    holder = found->second;
+    const auto found = containers_.find(id);
+    if (found == containers_.end()) return;
+    container = found->second;
   }
-  absl::MutexLock lock(&holder->mutex);
-  if (holder->gone || holder->class_name.empty()) return;
-  const auto group = Need(holder->class_name);
+  absl::MutexLock lock(&container->mutex);
+  if (container->gone || container->class_name.empty()) return;
+  const auto group = Need(container->class_name);
   if (!group.ok()) return;
   RdtPlace place = {.control_path = group->path, .control = group->tasks};
   // Errors show as drift, or as a warning already.
   if (kind == RdtRechecks::Kind::kMonitoring) {
-    if (!MakeMonitor(id, place).ok() || !mover_.Monitor(holder->target, place).ok()) return;
-    NoteMonitored(holder->target);
+    if (!MakeMonitor(id, place).ok() || !mover_.Monitor(container->target, place).ok()) return;
+    NoteMonitored(container->target);
     return;
   }
   OpenMonitor(id, place);
-  mover_.Again(holder->target, place).IgnoreError();
+  mover_.Again(container->target, place).IgnoreError();
   if (kind == RdtRechecks::Kind::kClass) {
     rechecks_->After(kSecondLook, id, RdtRechecks::Kind::kClassAgain);
   }

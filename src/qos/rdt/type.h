@@ -55,7 +55,7 @@ class RdtType : public ClassType {
 
  private:
   // A container that holds a class, or is about to.
-  struct Holder {
+  struct Container {
     absl::Mutex mutex;  // held while threads are moved
     Target target ABSL_GUARDED_BY(mutex);
     std::string class_name ABSL_GUARDED_BY(mutex);  // empty: none yet
@@ -71,8 +71,9 @@ class RdtType : public ClassType {
   std::set<std::string> MissingIn(const RdtClasses& classes) const;
   absl::Status RemoveDeadMonitors();
   absl::StatusOr<RdtClassGroup> Need(absl::string_view class_name) const;
-  std::shared_ptr<Holder> HolderOf(const std::string& id);
-  void Forget(const std::string& id, Holder& holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(holder.mutex);
+  std::shared_ptr<Container> ContainerOf(const std::string& id);
+  void Forget(const std::string& id, Container& container)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
   // Opens the container's monitoring group in the place's control group where that is ours; it is
   // without one where not.
   void OpenMonitor(const std::string& id, RdtPlace& place) const;
@@ -97,7 +98,7 @@ class RdtType : public ClassType {
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<const RdtClasses> classes_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<Holder>> holders_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<Container>> containers_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> unmonitored_ ABSL_GUARDED_BY(mutex_);  // id -> sentence
   // Classes whose groups this start had to make: who has held one since before it is not in it.
   std::set<std::string> made_at_start_ ABSL_GUARDED_BY(mutex_);

@@ -5,9 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 
@@ -63,15 +61,6 @@ constexpr std::array<const char*, 14> kDefaults = {
     "SETFCAP", "SETPCAP",      "NET_BIND_SERVICE", "SYS_CHROOT",
     "KILL",    "AUDIT_WRITE"};
 
-absl::StatusOr<CapabilityMask> ReadMask(absl::string_view status_text, absl::string_view key) {
-  for (absl::string_view line : absl::StrSplit(status_text, '\n')) {
-    if (!absl::ConsumePrefix(&line, key)) continue;
-    CapabilityMask mask = 0;
-    if (absl::SimpleHexAtoi(absl::StripAsciiWhitespace(line), &mask)) return mask;
-  }
-  return absl::DataLossError(absl::StrCat("no ", key, " in /proc/self/status"));
-}
-
 absl::StatusOr<CapabilityMask> MaskOf(const std::vector<std::string>& names,
                                       absl::string_view field) {
   CapabilityMask mask = 0;
@@ -117,11 +106,9 @@ CapabilityMask DefaultCapabilities() {
 }
 
 absl::StatusOr<CapabilityMask> OwnCapabilities(const FsRoot& host) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/self/status"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const CapabilityMask effective, ReadMask(text, "CapEff:"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const CapabilityMask bounding, ReadMask(text, "CapBnd:"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::OwnCapabilitySets own, linux::ReadOwnCapabilities(host));
   constexpr CapabilityMask kKnown = (CapabilityMask{1} << kNames.size()) - 1;
-  return effective & bounding & kKnown;
+  return own.effective & own.bounding & kKnown;
 }
 
 absl::StatusOr<ContainerCapabilities> ResolveCapabilities(const SecurityContext& security,

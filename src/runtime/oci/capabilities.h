@@ -2,19 +2,18 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
 #define PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "linux/capabilities.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {
 
-// A set of capabilities: bit n is the capability with number n in <linux/capability.h>.
-using CapabilityMask = uint64_t;
+using linux::CapabilityMask;
 
 // Bit of "CAP_NET_ADMIN" or "net_admin"; INVALID_ARGUMENT names a capability that there is not.
 absl::StatusOr<CapabilityMask> CapabilityBit(absl::string_view name);

@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,9 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "base/byte_budget.h"
-#include "base/cancellation.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 #include "cdi/edits.h"
@@ -27,8 +23,10 @@
 #include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "linux/selinux.h"
-#include "runtime/oci/running_command.h"
-#include "runtime/oci/steady_time.h"
+#include "runtime/oci/exec/descriptor_limit.h"
+#include "runtime/oci/exec/request.h"
+#include "runtime/oci/exec/running_command.h"
+#include "runtime/oci/exec/strays.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {
@@ -82,63 +80,6 @@ struct ExitRecord {
   int64_t finished_unix_nanos = 0;
   // Its init ended without having executed its program, and why. Absent: it ran, or was killed.
   std::optional<std::string> start_error = std::nullopt;
-};
-
-// Of a command whose streams its caller carries: which there are to be. The others are /dev/null.
-struct ExecStreams {
-  bool input = false;
-  bool output = false;
-  bool errors = false;
-  bool terminal = false;  // all of them are one
-};
-
-struct ExecRequest {
-  std::vector<std::string> argv;
-  ExecStreams streams;                            // of StartExec
-  absl::Duration timeout = absl::ZeroDuration();  // zero: none
-  // When it is over, if it began before this call; the earlier of the two counts.
-  SteadyTime deadline = kNever;
-  size_t max_output_bytes = 16 * 1024 * 1024;  // of both streams; then they are cut, with a mark
-  // What is kept of the output is taken from this; where its budget has no more, it is cut too. May
-  // be null; must outlive the call.
-  ByteShare* output_share = nullptr;
-  // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
-  std::vector<std::string> entry_files;
-  // What the command is to have; crun leaves it its caller's. nullopt: that.
-  std::optional<int> oom_score_adj;
-  // Ends the call with CANCELLED, as a timeout would. May be null; must outlive the call.
-  Cancellation* cancellation = nullptr;
-  // Called once, by Exec's thread, when what enters has all of the above (and is one of
-  // EnteringProcesses until it ends). Not called when nothing was started. May be null.
-  std::function<void()> entered;
-};
-
-struct ExecResult {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
-
-struct ContainerGroup {
-  std::string id;
-  std::string cgroup_path;
-};
-
-// A command that an Exec of a process which is gone started, or the group that held one: exactly
-// one of `process` and `group` is set.
-struct StrayExec {
-  std::string container_id;  // empty: not known
-  std::string command;       // for messages
-  linux::ProcessId process;  // the OCI runtime's, above the command
-  std::string container_group;
-  std::string group;  // name below container_group
-};
-
-// RLIMIT_NOFILE.
-struct DescriptorLimit {
-  uint64_t soft = 0;
-  uint64_t hard = 0;
-  bool operator==(const DescriptorLimit&) const = default;
 };
 
 struct OciOptions {

@@ -24,8 +24,8 @@
 #include "linux/mounts.h"
 #include "linux/process.h"
 #include "runtime/oci/create_failure.h"
-#include "runtime/oci/exec.h"
-#include "runtime/oci/exec_stream.h"
+#include "runtime/oci/exec/run.h"
+#include "runtime/oci/exec/stream.h"
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/selinux_labels.h"
@@ -33,7 +33,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 // A monitor whose container is dead ends in a millisecond or two.
 constexpr absl::Duration kMonitorGrace = absl::Seconds(2);
 constexpr char kMonitor[] = "plimsoll-monitor";

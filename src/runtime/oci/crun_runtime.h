@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
-#include "runtime/oci/crun.h"
-#include "runtime/oci/direct_exec.h"
-#include "runtime/oci/exec_command.h"
-#include "runtime/oci/exec_entry.h"
-#include "runtime/oci/exec_strays.h"
+#include "runtime/oci/crun/crun.h"
+#include "runtime/oci/crun/plan.h"
+#include "runtime/oci/exec/command.h"
+#include "runtime/oci/exec/direct.h"
+#include "runtime/oci/exec/entry.h"
+#include "runtime/oci/exec/strays.h"
 #include "runtime/oci/image_files.h"
 #include "runtime/oci/machine.h"
-#include "runtime/oci/plan.h"
 #include "runtime/oci/seccomp.h"
 #include "runtime/oci/spec_builder.h"
 
@@ -70,7 +71,7 @@ class CrunRuntime : public ContainerRuntime {
     return FindExecStrays(options_.host, machine_.layout, crun_->state(), containers);
   }
   absl::Status EndStrayExec(const StrayExec& stray) override {
-    return EndExecStray(options_.host, machine_.layout, stray, MonotonicNow() + absl::Seconds(10));
+    return EndExecStray(options_.host, machine_.layout, stray, MonotonicNow() + kKillTimeout);
   }
   absl::Status FinishStart(absl::string_view id) override { return crun_->FinishStart(id); }
 

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/oci/capabilities.h"
-#include "runtime/oci/plan.h"
+#include "runtime/oci/crun/plan.h"
 
 namespace plimsoll::runtime {
 namespace {

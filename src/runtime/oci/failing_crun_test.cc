@@ -7,7 +7,7 @@
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

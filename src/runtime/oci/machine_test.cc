@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/user_namespace.h"

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "monitor/protocol.h"
@@ -28,8 +29,6 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr absl::Duration kRequestTimeout = absl::Seconds(5);
-// How long a monitor may take to end after SIGKILL, or after a failed create.
-constexpr absl::Duration kEndTimeout = absl::Seconds(5);
 
 // Waits until `fd` is readable. False at the deadline.
 bool WaitReadable(int fd, absl::Time deadline) {
@@ -174,7 +173,7 @@ StartingMonitor::~StartingMonitor() {
   socket_.Reset();
   // After a failure it is on its way out already.
   child_.Signal(SIGKILL).IgnoreError();
-  child_.Wait(MonotonicNow() + kEndTimeout).IgnoreError();
+  child_.Wait(MonotonicNow() + kHelperKillTimeout).IgnoreError();
 }
 
 absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Duration timeout) {
@@ -280,7 +279,7 @@ absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline) {
   if (linux::AwaitExit(*pidfd, deadline)) return absl::OkStatus();
   const absl::Status killed = linux::SignalProcess(*pidfd, SIGKILL);
   if (!killed.ok() && !absl::IsNotFound(killed)) return killed;
-  if (linux::AwaitExit(*pidfd, MonotonicNow() + kEndTimeout)) return absl::OkStatus();
+  if (linux::AwaitExit(*pidfd, MonotonicNow() + kHelperKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("the monitor in ", directory.path(), " survives SIGKILL"));
 }

@@ -17,7 +17,7 @@
 #include "base/unique_fd.h"
 #include "linux/process.h"
 #include "runtime/oci/container_runtime.h"
-#include "runtime/oci/plan.h"
+#include "runtime/oci/crun/plan.h"
 
 namespace plimsoll::runtime {
 

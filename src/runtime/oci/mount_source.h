@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "runtime/oci/container_runtime.h"
-#include "runtime/oci/plan.h"
+#include "runtime/oci/crun/plan.h"
 #include "runtime/spec/container_spec.h"
 
 namespace plimsoll::runtime {

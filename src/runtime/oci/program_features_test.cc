@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "base/test_dir.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {

@@ -18,9 +18,9 @@
 #include "gtest/gtest.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
-#include "runtime/oci/exec_group.h"
-#include "runtime/oci/exec_strays.h"
-#include "runtime/oci/test_machine.h"
+#include "runtime/oci/exec/group.h"
+#include "runtime/oci/exec/strays.h"
+#include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

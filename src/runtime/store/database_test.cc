@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

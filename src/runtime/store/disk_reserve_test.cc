@@ -4,7 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "base/test_dir.h"
+#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {

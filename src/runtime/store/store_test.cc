@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/status.h"
-#include "base/test_dir.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,0 +1,43 @@
+#include "runtime/oci/exec/process.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+void SetTerm(Json* process) {
+  Json& environment = (*process)["env"];
+  if (!environment.is_array()) environment = Json::array();
+  for (const Json& variable : environment) {
+    if (variable.is_string() && absl::StartsWith(variable.get_ref<const std::string&>(), "TERM=")) {
+      return;
+    }
+  }
+  environment.push_back("TERM=xterm");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ExecProcess(absl::string_view config,
+                                        const std::vector<std::string>& argv, bool terminal) {
+  const Json whole = Json::parse(config, nullptr, /*allow_exceptions=*/false);
+  const auto found = whole.is_object() ? whole.find("process") : whole.end();
+  if (found == whole.end() || !found->is_object()) {
+    return absl::DataLossError("a container's config.json has no process");
+  }
+  Json process = *found;
+  process["args"] = argv;
+  process["terminal"] = terminal;
+  for (const char* member : {"consoleSize", "rlimits", "oomScoreAdj"}) process.erase(member);
+  if (terminal) SetTerm(&process);
+  // The command may be anything; JSON is UTF-8.
+  return process.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plimsoll::runtime

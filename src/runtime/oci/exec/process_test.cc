@@ -1,0 +1,48 @@
+#include "runtime/oci/exec/process.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(ExecProcessTest, IsTheContainersWithAnotherCommand) {
+  const Json config = Json::parse(R"({"ociVersion": "1.0.2", "process": {
+      "args": ["sleep", "1000"], "terminal": true, "consoleSize": {"width": 1, "height": 2},
+      "cwd": "/srv", "env": ["A=1"], "noNewPrivileges": true, "oomScoreAdj": 100,
+      "rlimits": [{"type": "RLIMIT_NOFILE", "soft": 1, "hard": 2}],
+      "selinuxLabel": "u:r:t:s0",
+      "user": {"uid": 33, "gid": 34, "additionalGids": [34, 77]}}})");
+  const auto text = ExecProcess(config.dump(), {"echo", "a \"b\""}, /*terminal=*/false);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(Json::parse(*text), Json::parse(R"({
+      "args": ["echo", "a \"b\""], "terminal": false, "cwd": "/srv", "env": ["A=1"],
+      "noNewPrivileges": true, "selinuxLabel": "u:r:t:s0",
+      "user": {"uid": 33, "gid": 34, "additionalGids": [34, 77]}})"));
+}
+
+TEST(ExecProcessTest, ATerminalHasAType) {
+  const auto with_terminal = [](const char* config) {
+    const auto text = ExecProcess(config, {"sh"}, /*terminal=*/true);
+    return text.ok() ? Json::parse(*text) : Json(text.status().ToString());
+  };
+  EXPECT_EQ(with_terminal(R"({"process": {"env": ["A=b"], "terminal": false}})"),
+            Json::parse(R"({"args": ["sh"], "env": ["A=b", "TERM=xterm"], "terminal": true})"));
+  EXPECT_EQ(with_terminal(R"({"process": {"env": ["TERM=linux"]}})"),
+            Json::parse(R"({"args": ["sh"], "env": ["TERM=linux"], "terminal": true})"));
+  EXPECT_EQ(with_terminal(R"({"process": {}})"),
+            Json::parse(R"({"args": ["sh"], "env": ["TERM=xterm"], "terminal": true})"));
+}
+
+TEST(ExecProcessTest, WhatIsNoConfigIsRefused) {
+  for (const char* config : {"", "[]", "{}", R"({"process": 1})", R"({"process": {)"}) {
+    EXPECT_TRUE(absl::IsDataLoss(ExecProcess(config, {"true"}, false).status())) << config;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

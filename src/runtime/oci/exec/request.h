@@ -1,0 +1,55 @@
+// A command that is to run in a container, and what became of it.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_REQUEST_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_REQUEST_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/byte_budget.h"
+#include "base/cancellation.h"
+#include "base/steady_time.h"
+
+namespace plimsoll::runtime {
+
+// Of a command whose streams its caller carries: which there are to be. The others are /dev/null.
+struct ExecStreams {
+  bool input = false;
+  bool output = false;
+  bool errors = false;
+  bool terminal = false;  // all of them are one
+};
+
+struct ExecRequest {
+  std::vector<std::string> argv;
+  ExecStreams streams;                            // of StartExec
+  absl::Duration timeout = absl::ZeroDuration();  // zero: none
+  // When it is over, if it began before this call; the earlier of the two counts.
+  SteadyTime deadline = kNever;
+  size_t max_output_bytes = 16 * 1024 * 1024;  // of both streams; then they are cut, with a mark
+  // What is kept of the output is taken from this; where its budget has no more, it is cut too. May
+  // be null; must outlive the call.
+  ByteShare* output_share = nullptr;
+  // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
+  std::vector<std::string> entry_files;
+  // What the command is to have; crun leaves it its caller's. nullopt: that.
+  std::optional<int> oom_score_adj;
+  // Ends the call with CANCELLED, as a timeout would. May be null; must outlive the call.
+  Cancellation* cancellation = nullptr;
+  // Called once, by Exec's thread, when what enters has all of the above (and is one of
+  // EnteringProcesses until it ends). Not called when nothing was started. May be null.
+  std::function<void()> entered;
+};
+
+struct ExecResult {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_REQUEST_H_

@@ -1,0 +1,54 @@
+// Commands that ExecSync started for a daemon that is no more.
+//
+// Nobody waits for them and nobody reads what they write, so they are ended. A process of crun (or
+// of plimsoll-launch on its way to becoming crun) carries a mark in its environment by which it is
+// told from any other crun on the machine; the command is below it. What a command without a
+// timeout left in the background of a container with a PID namespace is the container's own by
+// then, and stays with it, as it does when the call is merely cancelled.
+#ifndef PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
+#define PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/fs_root.h"
+#include "linux/cgroup/cgroup.h"
+#include "linux/process.h"
+
+namespace plimsoll::runtime {
+
+struct ContainerGroup {
+  std::string id;
+  std::string cgroup_path;
+};
+
+// A command that an Exec of a process which is gone started, or the group that held one: exactly
+// one of `process` and `group` is set.
+struct StrayExec {
+  std::string container_id;  // empty: not known
+  std::string command;       // for messages
+  linux::ProcessId process;  // the OCI runtime's, above the command
+  std::string container_group;
+  std::string group;  // name below container_group
+};
+
+// What every `crun exec` has in its environment: "PLIMSOLL_EXEC=<crun's state directory>".
+std::string ExecMark(const FsRoot& crun_state);
+
+// Marked processes that are not below this one, and groups for commands in `containers`,
+// unless this process has a command under way in that container. Changes nothing.
+absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
+    const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
+    const std::vector<ContainerGroup>& containers);
+
+// Kills the command with all that it started and removes its group. DEADLINE_EXCEEDED. OK when it
+// has ended already.
+absl::Status EndExecStray(const FsRoot& host, linux::CgroupLayout layout, const StrayExec& stray,
+                          absl::Time deadline);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
