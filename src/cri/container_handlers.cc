@@ -20,7 +20,7 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-// A grace period beyond this is somebody's mistake, and would overflow on the way.
+// A longer grace period is a mistake, and would overflow on the way.
 constexpr int64_t kMaxSeconds = 10LL * 365 * 24 * 3600;
 
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerFilter& filter) {
@@ -34,7 +34,8 @@ std::string ContainerInfo(const runtime::ContainerRecord& record) {
   nlohmann::json json;
   json["sandboxID"] = record.sandbox_id;
   json["pid"] = record.init.pid;
-  json["startTimeTicks"] = record.init.start_time_ticks;  // tells whether the pid is still its own
+  json["startTimeTicks"] = record.init.start_time_ticks;  // identifies the process: a reused pid
+                                                          // has another start time
   json["monitorPid"] = record.monitor.pid;
   json["cgroupPath"] = record.cgroup_path;
   json["oomKilled"] = record.oom_killed;
@@ -75,7 +76,7 @@ absl::Status RuntimeHandlers::CreateContainer(const v1::CreateContainerRequest& 
   };
   const absl::StatusOr<std::string> id = create();
   if (!id.ok()) {
-    // It has no id by which its pod's events could be told from others'.
+    // The resource has no id by which its pod's events could be told from others'.
     Warn(sandbox.id, "",
          {absl::StrCat("creating container ", request.config().metadata().name(),
                        " failed: ", id.status().message())});
@@ -126,8 +127,8 @@ absl::Status RuntimeHandlers::ListContainers(const v1::ListContainersRequest& re
         Item{ToCri(record.state), container_configs_.FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::ContainerRecord>(record);
   });
-  // In the order of the visit. A message may be large, and its container is locked during its
-  // visit, so what hasn't been made yet is made only now.
+  // Keeps the visit's order. Missing entries are made after the visit, which holds the container's
+  // lock: a message may be large.
   size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = container_configs_.GetListed(*item.unmade);
@@ -162,7 +163,7 @@ std::vector<std::string> RuntimeHandlers::ContainerIds() {
   std::vector<std::string> ids;
   engine_->VisitContainers(
       [&ids](const runtime::ContainerRecord& record) { ids.push_back(record.id); });
-  // As the List calls do, which a client of streams never asks.
+  // The List calls forget removed containers too, but a client of streams never makes one.
   if (container_configs_.size() > ids.size()) container_configs_.Retain({ids.begin(), ids.end()});
   ForgetRates(ids.size());
   return ids;
@@ -181,7 +182,7 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::ContainerRecord& record,
     FillKubernetesResources(record.spec.kubernetes_resources,
                             status->mutable_kubernetes_resources());
   }
-  // It can have been removed meanwhile: its status is then that of the record.
+  // A container removed meanwhile has the resources in its record.
   const absl::StatusOr<runtime::EffectiveResources> resources = engine_->ReadResources(record.id);
   if (resources.ok()) {
     FillLinuxResources(*resources, status->mutable_resources()->mutable_linux());
@@ -217,7 +218,7 @@ absl::Status RuntimeHandlers::ContainerStatus(const v1::ContainerStatusRequest& 
 absl::StatusOr<bool> RuntimeHandlers::AsksToShrink(const std::string& sandbox_id,
                                                    const Annotations& annotations) {
   Annotations of_pod;
-  // That it isn't there the update itself tells.
+  // A missing sandbox is the update's own error to report.
   const absl::StatusOr<runtime::SandboxRecord> sandbox =
       sandbox_id.empty() ? absl::NotFoundError("not known") : engine_->GetSandbox(sandbox_id);
   if (sandbox.ok()) {

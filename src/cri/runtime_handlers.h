@@ -1,5 +1,5 @@
-// What each RPC of the CRI's RuntimeService does, without gRPC: validate, translate, call the
-// engine, translate back.
+// The RPCs of the CRI's RuntimeService, without gRPC: validate, translate, call the engine,
+// translate back.
 #ifndef PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
 #define PLIMSOLL_CRI_RUNTIME_HANDLERS_H_
 
@@ -31,8 +31,8 @@
 
 namespace plimsoll::cri {
 
-// Thread-safe; every method may block. Errors are what the client is to see. On an error the
-// response holds nothing that matters.
+// Thread-safe; every method may block. Errors are meant for the client. On an error the response is
+// to be ignored.
 class RuntimeHandlers {
  public:
   // `engine` must outlive this, and `events` too unless it is null.
@@ -51,7 +51,7 @@ class RuntimeHandlers {
   // --- sandboxes (sandbox_handlers.cc)
   absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,
                              ::runtime::v1::RunPodSandboxResponse* response);
-  // Stopping and removing what is not there is OK.
+  // Stopping or removing a missing sandbox is OK.
   absl::Status StopPodSandbox(const ::runtime::v1::StopPodSandboxRequest& request,
                               ::runtime::v1::StopPodSandboxResponse* response);
   absl::Status RemovePodSandbox(const ::runtime::v1::RemovePodSandboxRequest& request,
@@ -63,7 +63,7 @@ class RuntimeHandlers {
   // `response`: the bytes of a ListPodSandboxResponse.
   absl::Status ListPodSandbox(const ::runtime::v1::ListPodSandboxRequest& request,
                               std::string* response);
-  // Each Stream* gives what the List* call of its kind gives, with the same filter.
+  // Each Stream* gives the items of its List* call, with the same filter.
   PartSource<::runtime::v1::StreamPodSandboxesResponse> StreamPodSandboxes(
       const ::runtime::v1::StreamPodSandboxesRequest& request);
 
@@ -89,14 +89,14 @@ class RuntimeHandlers {
   absl::Status UpdateContainerResources(
       const ::runtime::v1::UpdateContainerResourcesRequest& request,
       ::runtime::v1::UpdateContainerResourcesResponse* response);
-  // A command without a timeout of its own gets the client's deadline: nobody waits for it longer.
-  // `response`: a serialized ExecSyncResponse.
+  // A command without a timeout gets the client's deadline: no client waits longer. `response`: a
+  // serialized ExecSyncResponse.
   absl::Status ExecSync(const CallContext& call, const ::runtime::v1::ExecSyncRequest& request,
                         grpc::ByteBuffer* response);
   absl::Status ReopenContainerLog(const ::runtime::v1::ReopenContainerLogRequest& request,
                                   ::runtime::v1::ReopenContainerLogResponse* response);
 
-  // --- streams (streaming_handlers.cc): each answers with a URL, for one connection. UNIMPLEMENTED
+  // --- streams (streaming_handlers.cc): each answers with a URL for one connection. UNIMPLEMENTED
   // without a streaming server.
   absl::Status Exec(const ::runtime::v1::ExecRequest& request,
                     ::runtime::v1::ExecResponse* response);
@@ -105,9 +105,9 @@ class RuntimeHandlers {
   absl::Status PortForward(const ::runtime::v1::PortForwardRequest& request,
                            ::runtime::v1::PortForwardResponse* response);
 
-  // --- use of resources (stats_handlers.cc, pod_stats_handlers.cc). Lists leave out what has
-  // ended, and what can't be read: kubelet's eviction needs to know of the others. A warning in the
-  // event log says which and why.
+  // --- resource usage (stats_handlers.cc, pod_stats_handlers.cc). Lists leave out ended and
+  // unreadable objects: kubelet's eviction needs the others. For the unreadable, a warning in the
+  // event log gives the cause.
   absl::Status ContainerStats(const ::runtime::v1::ContainerStatsRequest& request,
                               ::runtime::v1::ContainerStatsResponse* response);
   absl::Status ListContainerStats(const ::runtime::v1::ListContainerStatsRequest& request,
@@ -120,11 +120,11 @@ class RuntimeHandlers {
                                    ::runtime::v1::ListPodSandboxStatsResponse* response);
   PartSource<::runtime::v1::StreamPodSandboxStatsResponse> StreamPodSandboxStats(
       const ::runtime::v1::StreamPodSandboxStatsRequest& request);
-  // NodeService's.
+  // For NodeService.
   absl::Status ListUsage(const ::plimsoll::v1::ListUsageRequest& request,
                          ::plimsoll::v1::ListUsageResponse* response);
 
-  // --- metrics, as kubelet's cAdvisor names them (metrics_handlers.cc). Lists leave out as above.
+  // --- metrics under cAdvisor's names (metrics_handlers.cc). Lists leave out the same.
   absl::Status ListMetricDescriptors(const ::runtime::v1::ListMetricDescriptorsRequest& request,
                                      ::runtime::v1::ListMetricDescriptorsResponse* response);
   absl::Status ListPodSandboxMetrics(const ::runtime::v1::ListPodSandboxMetricsRequest& request,
@@ -132,40 +132,40 @@ class RuntimeHandlers {
   PartSource<::runtime::v1::StreamPodSandboxMetricsResponse> StreamPodSandboxMetrics(
       const ::runtime::v1::StreamPodSandboxMetricsRequest& request);
 
-  // --- one status each, as far as it can be read; for whoever tells of what happens. `classes`: if
-  // not null, the kernel is asked about them too, and they are given there.
+  // --- one object's status, as far as it can be read; for events. `classes`: if not null, receives
+  // the classes, read from the kernel.
   using Classes = std::map<std::string, qos::EffectiveClass>;
   absl::Status FillStatus(const runtime::SandboxRecord& record,
                           ::runtime::v1::PodSandboxStatus* status, Classes* classes = nullptr);
   absl::Status FillStatus(const runtime::ContainerRecord& record,
                           ::runtime::v1::ContainerStatus* status, Classes* classes = nullptr);
-  // That it has been removed. An empty `container_id`: the sandbox.
+  // Drops a removed object's caches. An empty `container_id`: the sandbox's.
   void Forget(const std::string& sandbox_id, const std::string& container_id);
-  // The same of all that the engine has no more.
+  // Drops the caches of all objects that the engine no longer has.
   void ForgetRemoved();
 
  private:
-  // How old what is told of writable layers may be: to know means to walk the disk.
+  // Maximum age of the writable layers' usage: reading it means walking the disk.
   static constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
 
   absl::StatusOr<std::string> Admit(streaming::StreamRequest request);
-  // Whether an update with these annotations does, of that pod or of a container in it.
+  // True if these annotations, or else those of the pod, ask for memory-shrink.
   absl::StatusOr<bool> AsksToShrink(
       const std::string& sandbox_id,
       const google::protobuf::Map<std::string, std::string>& annotations);
-  // Puts what was left out of a request into the event log.
+  // Logs an event for each part of a request that was ignored.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const std::vector<std::string>& warnings);
-  // Clients send the options of pods to nodes of every kind.
+  // Warns where labels can't be applied: clients send these options to nodes of every kind.
   void WarnOfSelinux(const linux::SelinuxOptions& options,
                      std::vector<std::string>* warnings) const;
-  // Whether `status` is NOT_FOUND of the pod itself, and not of something that it needs.
+  // True if `status` is NOT_FOUND of the pod itself, not of something that it needs.
   bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
-  // A pod has no process of its own whose score could be set. Once of each pod.
+  // Warns once per pod: a pod has no process of its own whose score could be set.
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);
-  // Messages of containers that another way than RemoveContainer took away.
+  // Drops messages of containers that went by another way than RemoveContainer.
   void ForgetRemovedContainers();
   absl::Status CheckRuntimeHandler(const std::string& name) const;
   absl::Status FillStats(const runtime::ContainerRecord& record,
@@ -174,12 +174,12 @@ class RuntimeHandlers {
                          const std::vector<runtime::ContainerRecord>& containers,
                          const runtime::Engine::Links& links, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
-  // Where the roots of containers are, and what is written to them.
+  // The file system of containers' roots, and the usage of their writable layers.
   struct LayersOnDisk {
-    std::shared_ptr<const runtime::WritableLayers> layers;  // null where it can't be told
+    std::shared_ptr<const runtime::WritableLayers> layers;  // null if unknown
     std::optional<runtime::FileSystem> file_system;
   };
-  // With those of `containers`, however new they are.
+  // Includes the layers of `containers`, however new.
   LayersOnDisk LookAtDisk(const std::vector<runtime::ContainerRecord>& containers);
   // Metrics of one pod and its containers, as far as they can be read.
   void FillMetrics(const runtime::SandboxRecord& record,
@@ -189,7 +189,7 @@ class RuntimeHandlers {
   absl::Status FillMetrics(const runtime::SandboxRecord& pod,
                            const runtime::ContainerRecord& record, const LayersOnDisk& disk,
                            ::runtime::v1::ContainerMetrics* metrics);
-  // Of all that there are. What is kept of others is forgotten.
+  // Ids of all sandboxes. Drops the caches of others.
   std::vector<std::string> SandboxIds();
   void ForgetRemovedSandboxes();
   std::vector<std::string> ContainerIds();
@@ -197,23 +197,23 @@ class RuntimeHandlers {
     std::string id;
     std::vector<std::string> containers;
   };
-  // With one visit of the containers, however many pods there are.
+  // Visits the containers once, however many pods there are.
   std::vector<PodIds> SandboxAndContainerIds();
-  // The CPU rates of what has gone, once they are most. `there`: how many containers there are.
+  // Drops stale rates once they outnumber live ones. `there`: the number of containers.
   void ForgetRates(size_t there);
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
-  // Those of `ids` that are there still, and live.
+  // The live containers among `ids`.
   std::vector<runtime::ContainerRecord> LiveContainersOf(const std::vector<std::string>& ids);
-  // Parts of what is listed.
+  // Parts of a listed object, for IsListed.
   static constexpr absl::string_view kTheNetwork = "the network is ";
   static constexpr absl::string_view kItsMetrics = "metrics are ";
-  // Whether what was `read` belongs into a list. Where it could not be read, that is told, once
-  // until it can be again. An empty `container_id`: the sandbox's own. `what`: the part that it is
-  // of; empty: it is all.
+  // True if an object with this result of reading belongs into a list. An unreadable one is
+  // reported once until it can be read again. An empty `container_id`: the sandbox's own. `what`:
+  // the part that was read; empty: all of it.
   bool IsListed(const std::string& sandbox_id, const std::string& container_id,
                 const absl::Status& read, absl::string_view what = "");
-  // nullopt: it has just ended, or it can't be read and is to be left out then.
+  // nullopt: the container has just ended, or can't be read and `leave_out` is set.
   absl::StatusOr<std::optional<::runtime::v1::ContainerStats>> ListedStats(
       const runtime::ContainerRecord& record, bool leave_out);
 
@@ -228,15 +228,15 @@ class RuntimeHandlers {
   absl::Mutex told_mutex_;
   absl::flat_hash_set<std::string> told_of_score_ ABSL_GUARDED_BY(told_mutex_);  // sandboxes
   absl::Mutex unreadable_mutex_;
-  absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of
+  absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and reported
 };
 
-// It has just ended, or gone: a list leaves it out.
+// The object has just ended or gone: a list leaves it out.
 inline bool HasEnded(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }
 
-// Whether every label of the selector is there with that value.
+// True if every label of the selector is there with that value.
 template <typename Map>
 bool HasLabels(const Map& labels, const Map& selector) {
   for (const auto& [name, value] : selector) {

@@ -41,7 +41,7 @@ nlohmann::json AsJson(const runtime::EffectiveResources& resources) {
   return written.ok() ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json::object();
 }
 
-// What was asked for of the pod as a whole, and what its group has: each a LinuxContainerResources.
+// The pod's resources as requested and as its group has them: each a LinuxContainerResources.
 std::string ResourcesInfo(const runtime::SandboxRecord& record,
                           const runtime::EffectiveResources& held) {
   nlohmann::json json;
@@ -133,7 +133,7 @@ absl::Status RuntimeHandlers::FillStatus(const runtime::SandboxRecord& record,
 absl::Status RuntimeHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
                                                v1::PodSandboxStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
-  // Of no later moment than what is read from here on: what an event tells is then newer or older.
+  // Taken before anything is read: an event then is clearly older or newer than this status.
   response->set_timestamp(absl::GetCurrentTimeNanos());
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
@@ -225,7 +225,7 @@ absl::Status RuntimeHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& re
         Item{ToCri(record.state), sandbox_configs_.FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
   });
-  // As with containers: what hasn't been made yet is made when no sandbox is locked.
+  // As with containers: missing entries are made when no sandbox is locked.
   size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = sandbox_configs_.GetListed(*item.unmade);

@@ -1,4 +1,4 @@
-// What containers use, as the kernel has counted it for their control groups.
+// Resource usage of containers, from their control groups' counters.
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ using LayersOrError = absl::StatusOr<std::shared_ptr<const runtime::WritableLaye
 
 constexpr size_t kMaxUnreadable = 1000;
 
-// To make a thread costs less than to read the counters of so many containers.
+// Making a thread costs less than reading the counters of this many containers.
 constexpr size_t kContainersOfOneThread = 10;
 
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
@@ -97,7 +97,7 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainers(
     ++there;
     if (Matches(record, filter)) records.push_back(record);
   });
-  // Not during the visit, which holds the container's lock while a message is parsed.
+  // Not during the visit, which would hold the container's lock while a message is parsed.
   if (!filter.label_selector().empty()) {
     std::erase_if(records, [&](const runtime::ContainerRecord& record) {
       const auto config = container_configs_.Get(record.id, record.client_config);
@@ -119,7 +119,7 @@ std::vector<runtime::ContainerRecord> RuntimeHandlers::LiveContainersOf(
 }
 
 void RuntimeHandlers::ForgetRates(size_t there) {
-  // Each has one, its sandbox another: else most are of what has gone.
+  // Each container has a rate, its sandbox another: beyond that most are stale.
   if (cpu_rates_.size() <= 4 * there + 100) return;
   absl::flat_hash_set<std::string> ids;
   engine_->VisitContainers([&ids](const runtime::ContainerRecord& record) {
@@ -139,7 +139,7 @@ bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string&
       return true;
     }
     if (HasEnded(read)) return false;
-    // Clients ask every few seconds; what they have asked for before is long gone.
+    // Clients ask every few seconds; older entries are long gone.
     if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
     if (!unreadable_.insert(key).second) return false;
   }
@@ -158,9 +158,9 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
     return std::nullopt;
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
-  // A list waits for no disk.
+  // A list never waits for the disk.
   FillWritableLayer(record.id, engine_->LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
-  // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
+  // The kernel's limits are for ContainerStats to read: that would double a list's cost.
   FillLeft(record.spec.resources, counted, &stats);
   return stats;
 }

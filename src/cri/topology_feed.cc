@@ -18,7 +18,7 @@ namespace {
 grpc::ByteBuffer Serialize(const topology::Topology& topology) {
   ::runtime::v1::DynamicRuntimeConfigResponse response;
   FillTopology(topology, response.mutable_resource_topology());
-  // Maps are written in the order of their keys: equal topologies are equal bytes.
+  // Deterministic: maps are written in key order, so equal topologies give equal bytes.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -38,7 +38,7 @@ class TopologyFeed::Stream final : public Reactor {
   Stream(TopologyFeed* feed, Reader reader, std::function<void(const absl::Status&)> on_end)
       : feed_(feed), reader_(reader), on_end_(std::move(on_end)) {}
 
-  // Before the first Offer: for so long it waits for one.
+  // Limits the wait for the first Offer. Call before it.
   void WaitFor(absl::Duration first_within) {
     wait_ = std::make_shared<Wait>();
     {
@@ -51,7 +51,7 @@ class TopologyFeed::Stream final : public Reactor {
     });
   }
 
-  // Writes it, now or when the message under way is done, unless a newer one comes before that.
+  // Writes the message now or after the current one, unless a newer one arrives before.
   void Offer(uint64_t number, const grpc::ByteBuffer& message) {
     absl::MutexLock lock(&mutex_);
     if (number <= sent_ || finished_) return;
@@ -61,7 +61,7 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
   void OnWriteDone(bool ok) override {
-    // Before the next may begin, so that what is counted is what was sent.
+    // Count before the next write may begin, so that only sent messages are counted.
     if (ok) TellSent();
     absl::MutexLock lock(&mutex_);
     writing_ = false;
@@ -97,20 +97,20 @@ class TopologyFeed::Stream final : public Reactor {
   }
 
  private:
-  // What outlives the stream until the alarm has been called.
+  // Outlives the stream until the alarm has been called.
   struct Wait {
     absl::Mutex mutex;
-    Stream* stream ABSL_GUARDED_BY(mutex) = nullptr;  // null: it has ended
+    Stream* stream ABSL_GUARDED_BY(mutex) = nullptr;  // null: the stream has ended
   };
 
-  // One message after the other.
+  // Called by one write's completion at a time.
   void TellSent() {
     if (feed_->hooks_.on_sent) feed_->hooks_.on_sent(reader_);
     if (is_taken_ || reader_ != Reader::kClient) return;
     is_taken_ = true;
     if (feed_->hooks_.on_client) feed_->hooks_.on_client(true);
   }
-  // Nothing has come in time.
+  // No topology came in time.
   void GiveUp() {
     const std::string why = feed_->hooks_.why_none ? feed_->hooks_.why_none() : "";
     absl::MutexLock lock(&mutex_);
@@ -139,12 +139,12 @@ class TopologyFeed::Stream final : public Reactor {
   TopologyFeed* const feed_;
   const Reader reader_;
   const std::function<void(const absl::Status&)> on_end_;
-  std::shared_ptr<Wait> wait_;  // null: there was a topology when it came
+  std::shared_ptr<Wait> wait_;  // null: a topology was there from the start
   grpc::Alarm alarm_;
-  bool is_taken_ = false;  // of the calls about writes, and of OnDone, which comes after them
+  bool is_taken_ = false;  // touched by write completions and OnDone, which comes after them
   absl::Mutex mutex_;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
-  uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;  // or under way
+  uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;  // or being sent
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::ByteBuffer next_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer current_ ABSL_GUARDED_BY(mutex_);

@@ -62,7 +62,7 @@ absl::StatusOr<runtime::Mount> AnnouncedMountFrom(const v1::Mount& mount, absl::
   announced.gid_mappings = IdMappingsFrom(mount.gidmappings());
   announced.image = mount.image().image();
   announced.image_spec = MountedImageSpecFrom(mount.image());
-  // Without an image it is nothing, as on a container's own mount.
+  // Ignored without an image, as on a container's own mount.
   if (mount.has_image()) announced.image_sub_path = mount.image_sub_path();
   announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
   return announced;

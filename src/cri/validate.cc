@@ -20,8 +20,8 @@ constexpr size_t kMaxNameBytes = 253;
 constexpr size_t kMaxLabelBytes = 63;                // RFC 1123
 constexpr size_t kMaxHostnameBytes = 64;             // __NEW_UTS_LEN
 constexpr size_t kMaxArgumentBytes = 32 * 4096 - 1;  // MAX_ARG_STRLEN less the NUL
-constexpr size_t kMaxCommandBytes = 1 << 20;  // a quarter of the stack's usual limit is 2 MiB
-constexpr size_t kMaxPathBytes = 4095;        // PATH_MAX less the NUL
+constexpr size_t kMaxCommandBytes = 1 << 20;         // the usual stack limit's quarter is 2 MiB
+constexpr size_t kMaxPathBytes = 4095;               // PATH_MAX less the NUL
 
 // include/uapi/linux/capability.h
 constexpr absl::string_view kCapabilities[] = {
