@@ -20,9 +20,9 @@ namespace plimsoll::streaming {
 namespace {
 
 constexpr size_t kForwardBytes = 64 * 1024;
-// A listener in the pod that is up answers at once, one that doesn't accept lets us wait.
+// A listener in the pod answers at once if it is up; one that doesn't accept keeps us waiting.
 constexpr absl::Duration kConnect = absl::Seconds(20);
-// Nothing tells that a socket has sent everything: it is looked at again, later each time.
+// Nothing tells when a socket has sent everything: check again, later each time.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(5);
 
 uint32_t DataChannel(uint32_t pair) {
@@ -32,7 +32,7 @@ uint32_t ErrorChannel(uint32_t pair) {
   return 2 * pair + 1;
 }
 
-// Begins to connect a non-blocking socket. 0, or an errno.
+// Starts to connect a non-blocking socket. Returns 0 or an errno.
 int BeginConnect(int fd, int family, uint16_t port) {
   sockaddr_storage address = {};
   socklen_t size = 0;
@@ -136,7 +136,7 @@ asio::awaitable<void> PortForwardSession::AwaitDelivery() {
 }
 
 bool PortForwardSession::IsDelivered() const {
-  // What a socket still has is lost when the target says something to it after its close.
+  // If the target sends anything after the close, the socket's unsent bytes are lost.
   return std::all_of(ports_.begin(), ports_.end(), [](const auto& port) {
     return port.second->input_passed_on && UnsentOf(port.second->target) == 0;
   });
@@ -180,7 +180,7 @@ asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
 
 void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
   half_ports_.erase(pair);
-  // A client that resets its streams frees them for others while their connection ends still.
+  // A client that resets its streams may open others while their connections still end.
   if (ports_.size() >= kMaxPorts) {
     wire_->Send(ErrorChannel(pair),
                 absl::StrCat("error forwarding port ", port, " to pod ", request_.id, ": ",
@@ -214,7 +214,7 @@ void PortForwardSession::OnReset(uint32_t channel) {
   const uint32_t pair = channel / 2;
   const auto port = ports_.find(pair);
   if (port != ports_.end()) {
-    // Nobody is left to hear of errors: that alone is no reason to end.
+    // A reset error channel only means that errors go unheard: no reason to end.
     if (channel % 2 == 0) GiveUp(port->second.get());
     return;
   }
@@ -281,10 +281,10 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     input.Spawn(PumpInput(state));
     trouble = co_await PumpOutput(pair, state);
     wire_->End(DataChannel(pair));
-    // Without a word for the end of what the client sends, that of the pod is the end of both.
-    // Not what such a client has left behind: nobody waits for its end.
+    // Such a client can't end its own direction, so the pod's end is the end of both. After the
+    // client's close it isn't: what it left behind is still delivered.
     if ((!lasts_ && !closed_) || !trouble.empty()) GiveUp(state.get());
-    // There are clients that send on until they know that nothing went wrong.
+    // Some clients send until they know that nothing went wrong.
     if (trouble.empty()) wire_->End(ErrorChannel(pair));
     co_await input.Join();
     state->target = nullptr;
@@ -331,7 +331,7 @@ asio::awaitable<void> PortForwardSession::PumpInput(std::shared_ptr<Port> state)
   }
   state->input.clear();
   state->input_bytes = 0;
-  state->input_ended = true;  // what still comes is dropped
+  state->input_ended = true;  // further input is dropped
   state->input_passed_on = true;
   changed_.Notify();
   room_.Notify();
@@ -344,8 +344,8 @@ asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
   while (!state->given_up) {
     const bool room = co_await link_->RoomToSend();
     if ((!room && !closed_) || state->given_up) break;
-    // Nobody hears what the target says, but it may have to say it before it reads on. Others are
-    // let in between.
+    // With no client to hear it, the target's output is read and dropped: the target may have to
+    // write before it reads on. Yields to other coroutines in between.
     if (!room) co_await asio::post(context_.io, asio::use_awaitable);
     if (state->given_up) break;
     const ssize_t n = recv(state->target->fd(), buffer.data(), buffer.size(), 0);

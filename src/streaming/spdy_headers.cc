@@ -23,7 +23,7 @@ absl::Status NoHeaders(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("SPDY header block: ", why));
 }
 
-// Takes a length and as many bytes from the front of `text`. False where it is too short.
+// Takes a length and that many bytes from the front of `text`. False if it is too short.
 bool TakeText(absl::string_view* text, absl::string_view* taken) {
   if (text->size() < 4) return false;
   const uint32_t size = ReadUint32(*text);
@@ -111,7 +111,7 @@ constexpr int kMemoryLevel = 2;
 
 SpdyHeaderWriter::SpdyHeaderWriter() : zlib_(std::make_unique<z_stream>()) {
   const absl::Span<const uint8_t> dictionary = SpdyDictionary();
-  // 24 KB for each connection, where the default takes 268.
+  // 24 KB for each connection; the default takes 268.
   usable_ = deflateInit2(zlib_.get(), Z_BEST_SPEED, Z_DEFLATED, kWindowBits, kMemoryLevel,
                          Z_DEFAULT_STRATEGY) == Z_OK &&
             deflateSetDictionary(zlib_.get(), dictionary.data(),
@@ -132,7 +132,7 @@ absl::StatusOr<std::string> SpdyHeaderWriter::Write(const SpdyHeaders& headers) 
     AppendUint32(static_cast<uint32_t>(value.size()), &text);
     absl::StrAppend(&text, value);
   }
-  // zlib's bound is of a whole stream; a flush adds some bytes.
+  // zlib's bound is for a whole stream; a flush adds some bytes.
   std::string block(deflateBound(zlib_.get(), text.size()) + 64, '\0');
   zlib_->next_in = Input(text);
   zlib_->avail_in = static_cast<uInt>(text.size());

@@ -68,7 +68,7 @@ size_t Tokens::size() const {
 void Tokens::DropExpired() {
   const SteadyTime now = now_();
   while (!ends_.empty() && ends_.front().first <= now) {
-    Remove(std::string(ends_.front().second));  // takes the front away
+    Remove(std::string(ends_.front().second));  // removes the front
   }
 }
 
