@@ -48,8 +48,8 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Starting takes the processor: more at once than it has cores, with some to spare for what waits
-// for files, only makes each slower.
+// Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
+// waits, only makes each slower.
 cri::LaneOptions LanesFor(int workers) {
   cri::LaneOptions lanes;
   lanes.waiting_threads = workers;
@@ -105,7 +105,7 @@ class DaemonImpl final : public Daemon {
   void Reload(const Config& config) override {
     log_->set_level(ParseLogLevel(config.log.level));
     images_->Replace(ImageSettingsOf(config));
-    // What is left after making equal what has just been taken over.
+    // The remaining differences, once the keys just taken over are made equal.
     Config rest = config;
     rest.log.level = options_.config.log.level;
     rest.insecure_registries = options_.config.insecure_registries;
@@ -128,7 +128,7 @@ class DaemonImpl final : public Daemon {
 
   bool Stop(absl::Duration grace) override {
     health_->Stopping();
-    // Streams have no end that could be waited for.
+    // Streams never end by themselves, so don't wait for them.
     if (streaming_ != nullptr) streaming_->Stop();
     return server_->Shutdown(grace);
   }
@@ -140,7 +140,7 @@ class DaemonImpl final : public Daemon {
   }
 
  private:
-  // What asks the engine goes before it.
+  // Users of the engine go before it.
   void CloseEngine() {
     pages_.reset();
     std::unique_ptr<cri::Server> server;
@@ -157,15 +157,15 @@ class DaemonImpl final : public Daemon {
     activity_.reset();
     metrics_.reset();
     if (classes_ != nullptr) classes_->StopFollowing();
-    // Before the engine, which now asks it for nothing more: containers that go on keep their
-    // layers when the engine lets go of the leases, also those of an image that was removed.
+    // Before the engine, which asks for nothing more. Running containers keep their layers when the
+    // engine then releases its leases, even those of a removed image.
     images_.reset();
     engine_.reset();
     classes_.reset();
     runtime_.reset();
   }
 
-  // What the engine is made from, and what counts and watches it.
+  // The engine's parts, its counters and its watchers.
   absl::Status OpenParts() {
     const Config& config = options_.config;
     OpenMetrics();
@@ -219,7 +219,7 @@ class DaemonImpl final : public Daemon {
     return absl::OkStatus();
   }
 
-  // Finds again what there is.
+  // Finds existing pods and containers again.
   absl::Status OpenEngine() {
     const Config& config = options_.config;
     const absl::Time start = absl::Now();
@@ -247,7 +247,7 @@ class DaemonImpl final : public Daemon {
     found_ = engine_.get();
     metrics_->ObserveRecovery(CountRecovered(*engine_, absl::Now() - start));
     classes_->Follow();
-    freed_memory_.Note();  // what the start needed
+    freed_memory_.Note();  // the memory that the start needed
     return absl::OkStatus();
   }
 
@@ -287,7 +287,7 @@ class DaemonImpl final : public Daemon {
                                       .lanes = [this] { return Lanes(); }});
   }
 
-  // Before anything is found again, so that it can be told that this is under way.
+  // Before recovery, so that the pages can report that it is under way.
   absl::Status StartStatusPages() {
     if (options_.config.metrics_address.empty()) return absl::OkStatus();
     PLIMSOLL_ASSIGN_OR_RETURN(
@@ -313,7 +313,7 @@ class DaemonImpl final : public Daemon {
                                   .idle_timeout = absl::Seconds(config.idle_timeout),
                                   .creation_timeout = absl::Seconds(config.creation_timeout),
                                   .backend = streamed_.get()});
-    // `plimsoll run` needs none, and works where loopback is down.
+    // `plimsoll run` doesn't need them, and works with loopback down.
     if (!started.ok() && options_.standalone) {
       log_->Write(LogLevel::kWarning, "no streams are served",
                   {{"error", std::string(started.status().message())}});
@@ -382,7 +382,8 @@ class DaemonImpl final : public Daemon {
                 {{"error", std::string(status.message())}});
   }
 
-  // None before the server is there, and after. For threads other than that which starts and stops.
+  // Empty before the server exists, and after. For threads other than the one that starts and stops
+  // it.
   std::vector<cri::LaneState> Lanes() const {
     absl::MutexLock lock(&server_mutex_);
     return server_ == nullptr ? std::vector<cri::LaneState>() : server_->Lanes();
@@ -391,8 +392,8 @@ class DaemonImpl final : public Daemon {
   const DaemonOptions options_;
   const FsRoot host_;
   Log* const log_;
-  runtime::DescriptorLimit descriptor_limit_;  // that this process was started with
-  // Each uses those above it.
+  runtime::DescriptorLimit descriptor_limit_;  // the limit at this process's start
+  // Each uses the members above it.
   std::optional<FsRoot> state_;
   std::optional<DirectoryLock> state_lock_;
   std::unique_ptr<RunDirectory> run_;
@@ -406,7 +407,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<network::Network> network_;
   std::unique_ptr<runtime::Engine> engine_;
   std::optional<Metrics> metrics_;
-  std::optional<Activity> activity_;   // tells the metrics
+  std::optional<Activity> activity_;   // updates the metrics
   std::optional<NodeHealth> health_;   // asks all of the above but the metrics
   std::unique_ptr<HttpServer> pages_;  // asks both
   FreedMemory freed_memory_;

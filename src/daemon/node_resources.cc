@@ -29,7 +29,7 @@ bool MustBeRead(const NodeResourcesConfig& config) {
          config.source != topology::SourceConfig();
 }
 
-// None: without a boot id nobody could say how old it is.
+// None without a boot id: a kept topology's age would be unknown.
 std::optional<topology::TopologyKeeper> KeeperIn(const FsRoot& state, const FsRoot& host) {
   const auto boot_id = host.Read("proc/sys/kernel/random/boot_id");
   if (!boot_id.ok()) return std::nullopt;
@@ -168,7 +168,7 @@ void NodeResources::TellEngine() {
     absl::MutexLock lock(&mutex_);
     has_client = clients_ > 0;
   }
-  // What stands in for another topology is nothing to rely on, unless somebody was sent it.
+  // A stand-in for another topology isn't reliable, unless a client has received it.
   share_.is_told = !is_stand_in_ || has_client;
   engine_->SetNodeShare(share_);
 }
