@@ -1,4 +1,4 @@
-// That the soak's own checks see what they are for.
+// Tests that the soak's own checks find what they are for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
