@@ -1,4 +1,4 @@
-// The threads that calls run on, in lanes by what a call waits for.
+// The threads that calls run on, in lanes by the kind of waiting.
 #ifndef PLIMSOLL_CRI_LANES_H_
 #define PLIMSOLL_CRI_LANES_H_
 

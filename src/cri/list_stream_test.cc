@@ -1,4 +1,4 @@
-// The Stream* calls through a real server: what the List* calls give, in parts.
+// The Stream* calls through a real server: the items of the List* calls, in parts.
 #include "cri/list_stream.h"
 
 #include <atomic>

@@ -13,7 +13,7 @@
 namespace plimsoll::cri {
 
 struct ProviderServerOptions {
-  SocketFile socket;  // its directory must exist; whoever may open it may be the provider
+  SocketFile socket;  // its directory must exist; any process that can open it may be the provider
   std::shared_ptr<topology::ProviderSource> source;
   // A provider counts as gone after this time without an answer to a ping, even if its process
   // exists.

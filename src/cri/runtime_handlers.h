@@ -161,7 +161,7 @@ class RuntimeHandlers {
                      std::vector<std::string>* warnings) const;
   // True if `status` is NOT_FOUND of the pod itself, not of something that it needs.
   bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
-  // Warns once per pod: a pod has no process of its own whose score could be set.
+  // Warns once per pod: a pod has no process whose score could be set.
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);

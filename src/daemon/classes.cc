@@ -119,8 +119,8 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
 }
 
 // Making the type would make its groups, so only the file and its meaning on this machine are
-// checked. If the machine can't have the type (no resctrl, or not what the file requires), only
-// that the file can be read; the reason becomes a warning.
+// checked. If the machine can't have the type (no resctrl, or not all that the file requires), only
+// the file's syntax is checked, and the reason becomes a warning.
 absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& config,
                                                   const FsRoot& host) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(config.config_file));

@@ -16,7 +16,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Measures what the kernel's resctrl does.
+// Measures the same values as the kernel's resctrl.
 class DocumentedType : public qos::FakeType {
  public:
   using qos::FakeType::FakeType;

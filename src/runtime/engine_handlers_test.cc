@@ -26,7 +26,7 @@ TEST_F(EngineHandlersTest, AVirtualMachineIsToldItsSize) {
   const std::string pod = Pod(Spec("vm"));
   Create(pod, Web());
   EXPECT_EQ(runtime_.last_program, "/opt/vm-runtime");
-  // Of all containers, future ones too, without the overhead.
+  // The sum of all containers, future ones too, without the overhead.
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-cpu-quota"), "150000");
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-cpu-period"), "100000");
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-memory"), absl::StrCat(1536 << 20));
@@ -123,7 +123,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
     EXPECT_EQ(engine_->GetContainer(id)->spec.kubernetes_resources.limits["cpu"], "250m");
     StartEngine();
   }
-  // Back to what it was is no growth.
+  // A return to the old value is no growth.
   ASSERT_TRUE(engine_->UpdateResources(id, To("1", "1Gi")).ok());
   ResourceUpdate linux_alone;
   linux_alone.cgroup.memory_limit_bytes = int64_t{2} << 30;
@@ -237,7 +237,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
   EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, spec.pod_resources);
 }
 
-// kubelet writes -1 where there is no limit.
+// kubelet writes -1 for no limit.
 TEST_F(EngineHandlersTest, OfFixedResourcesWhatHadNoLimitMayStayWithout) {
   SandboxSpec spec = Spec("fixed");
   spec.pod_resources.containers[0].kubernetes_resources = {.requests = {{"cpu", "1"}},

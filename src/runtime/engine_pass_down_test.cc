@@ -460,7 +460,7 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   StartEngine();
   EXPECT_EQ(*cgroups_.Read(group), asked);
   EXPECT_FALSE(run_.Exists(mark));
-  // As after one before the row.
+  // As after a kill before the row.
   ASSERT_TRUE(cgroups_.Apply(group, before).ok());
   ASSERT_TRUE(
       run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());

@@ -48,7 +48,8 @@ class EngineStopSignalTest : public EngineTest {
   ~EngineStopSignalTest() override {
     if (init_ > 0) kill(init_, SIGKILL);
   }
-  // A started container whose init, pid 1 of a namespace, becomes this Perl program after `before`.
+  // A started container whose init, pid 1 of a namespace, runs `before` and then becomes this Perl
+  // program.
   std::string Run(
       const char* program, void (*before)() = [] {}) {
     int ends[2];

@@ -103,7 +103,7 @@ TEST_F(HandlerTurnsTest, WhoeverIsToldCanBeWaitedFor) {
     call_off.AwaitEnd();  // no turn is held
   }
   holder.join();
-  // Nor for a turn that may go on.
+  // Nor does it wait for a turn that may go on.
   const HandlerTurn turn(turns_, "job");
   CallOff(turns_, "web").AwaitEnd();
   EXPECT_TRUE(turn.status().ok());

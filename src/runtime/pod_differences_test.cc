@@ -76,7 +76,7 @@ TEST(PodDifferencesTest, ADeviceIsTheHostsAndWhatMayBeDoneWithIt) {
   EXPECT_THAT(DifferencesOf(made, AnnouncedPod()), IsEmpty());
 }
 
-// By hand, in an annotation.
+// Announced by hand, in an annotation.
 TEST(PodDifferencesTest, WhatIsAsUsualOfADeviceMayBeLeftOut) {
   AnnouncedContainer announced = AnnouncedPod();
   announced.devices = {{.container_path = "/dev/fuse"}};

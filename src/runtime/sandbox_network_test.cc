@@ -85,7 +85,7 @@ class SandboxNetworkTest : public EngineTest {
 };
 
 TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
-  // The namespace is there already, and has its loopback up.
+  // The namespace exists already, with its loopback up.
   scripts_.Write("main", absl::StrCat("nsenter --net=$CNI_NETNS cat /proc/net/fib_trie > ",
                                       scripts_.path(), "/$CNI_COMMAND.addresses\n",
                                       "[ $CNI_COMMAND != ADD ] || echo '", kResult, "'"));

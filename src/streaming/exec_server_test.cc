@@ -178,7 +178,7 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   }
 }
 
-// As with a machine that has given up on sending what the command doesn't take.
+// As with a machine that has given up on sending input that the command doesn't take.
 TEST_F(ExecServerTest, AClientWhoseMachineKnowsNothingOfItIsMissed) {
   Start({.silence = absl::Seconds(1)});
   auto client = WebSocket(Shell("sleep 1000"));

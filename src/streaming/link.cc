@@ -44,7 +44,7 @@ asio::awaitable<void> Link::WatchLeave() {
     if (!slept) break;
     if (!was_over) continue;
     waited += limits_.leave;
-    // A client that sends something to a closed socket loses what hasn't reached it.
+    // A client that sends to a closed socket loses the bytes still on their way to it.
     if (!transport_->HasUnsent() || waited >= limits_.idle) Abort();
   }
 }

@@ -1,11 +1,11 @@
-// The streaming server: HTTP on a loopback address, to which clients (kubelet, for whoever uses
-// kubectl) come with the URL that Exec, Attach or PortForward has answered.
+// The streaming server: HTTP on a loopback address, which clients (kubelet, on behalf of kubectl)
+// reach by the URL from Exec, Attach or PortForward.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(auto server, streaming::Server::Start({.address = "127.0.0.1:0",
 //                                                                    .backend = backend.get()}));
 //   PLIMSOLL_ASSIGN_OR_RETURN(const std::string url, server->Admit(request));
 //
-// One thread carries all streams; what blocks (starting and ending commands) runs in some more.
+// One thread carries all streams; blocking calls (to start and end commands) run in some more.
 #ifndef PLIMSOLL_STREAMING_SERVER_H_
 #define PLIMSOLL_STREAMING_SERVER_H_
 

@@ -14,7 +14,7 @@ namespace plimsoll::streaming {
 
 inline constexpr uint16_t kSpdyVersion = 3;
 inline constexpr size_t kSpdyFrameHeaderBytes = 8;
-inline constexpr uint32_t kMaxSpdyFrameBytes = (1 << 24) - 1;  // what follows the header
+inline constexpr uint32_t kMaxSpdyFrameBytes = (1 << 24) - 1;  // bytes after the header
 
 enum class SpdyType : uint16_t {
   kSynStream = 1,

@@ -80,7 +80,7 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
       return absl::OkStatus();
     case SpdyType::kPing: {
       if (payload.size() != 4) return Broken("PING of a wrong length");
-      // A client's ids are odd; an even one would be an answer to a stream of ours.
+      // A client's ids are odd; an even one would answer a stream of this side.
       const uint32_t id = ReadUint32(payload);
       if (id % 2 == 1) AppendPing(id, out_);
       return absl::OkStatus();

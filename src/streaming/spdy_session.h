@@ -22,7 +22,7 @@ namespace plimsoll::streaming {
 class SpdySession {
  public:
   static constexpr size_t kMaxControlBytes = 64 * 1024;  // in a control frame
-  static constexpr size_t kMaxDataBytes = 64 * 1024;     // in a data frame of ours
+  static constexpr size_t kMaxDataBytes = 64 * 1024;     // in a data frame of this side
 
   // Called by Receive. May call Send, Reset and GoAway, but not Receive. `id`: the stream's.
   class Handler {
