@@ -65,7 +65,7 @@ TEST_F(CliStreamsTest, ExecTakesInputAndGivesOutputAndExitCode) {
   EXPECT_EQ(terminal.exit.code, 0);
 }
 
-// A terminal with programs of its own on it.
+// A terminal on which programs of its own run.
 struct Terminal {
   UniqueFd master;
   UniqueFd slave;

@@ -118,7 +118,7 @@ class ResizePropertyTest : public NodeTest {
           update.set_cpu_quota(5);  // below the kernel's least
           break;
         case 1:
-          update.set_memory_limit_in_bytes(4096);  // below what it uses
+          update.set_memory_limit_in_bytes(4096);  // below its usage
           break;
         case 2:
           update.set_cpuset_cpus("4000");  // of another machine

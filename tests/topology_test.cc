@@ -1,4 +1,4 @@
-// Node resource discovery (KEP-5224) on this machine, whatever it is.
+// Node resource discovery (KEP-5224) on this machine.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

@@ -39,7 +39,7 @@ struct ActorOptions {
   const std::atomic<bool>* killed = nullptr;  // set just before the daemon is killed
   int number = 0;
   uint64_t seed = 0;
-  std::string rootfs;       // of the images it imports; "busybox" is there already
+  std::string rootfs;       // of imported images; "busybox" exists already
   std::string marks;        // directory of the marks of started containers
   std::string pods_parent;  // group above the parents that its pods name
 };

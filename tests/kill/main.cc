@@ -315,7 +315,7 @@ absl::Status KillTest::Finish() {
   CheckLeftovers({});
   CheckForeign();
   // The number of monitors at the right moment depends on the machine, so a few less are no fault;
-  // with many less this no longer tests what it should.
+  // with many less the test has lost its point.
   if (2 * monitors_ < options_.monitors) {
     problems_.Add(absl::StrCat("only ", monitors_, " of ", options_.monitors,
                                " monitors were killed: the others were not found"));

@@ -1,4 +1,4 @@
-// Compares a container's log with what the container wrote.
+// Compares a container's log with its output.
 #ifndef PLIMSOLL_TESTS_SOAK_CONTAINER_LOG_H_
 #define PLIMSOLL_TESTS_SOAK_CONTAINER_LOG_H_
 
