@@ -257,7 +257,7 @@ TEST_F(ImageVolumesTest, CannotBeAskedForAsWritable) {
   AddImage(&config, "/all", "")->set_readonly(false);
   const grpc::Status status = Refused(RunPod(), config);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("must be true of the image at /all"));
+  EXPECT_THAT(status.error_message(), HasSubstr("must be true for the image at /all"));
 }
 
 // Over a restart, and after the tag has moved to another image.

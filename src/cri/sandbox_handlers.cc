@@ -85,8 +85,8 @@ void RuntimeHandlers::WarnOfOomScore(const std::string& sandbox_id,
   Warn(sandbox_id, "",
        {absl::StrCat("oom_score_adj ", score, " of the pod's ",
                      is_of_resources ? "resources" : "overhead",
-                     " has no effect: it is a process's, and a pod has none of its own; each "
-                     "container's is in its own resources")});
+                     " has no effect: a pod has no process of its own; each container's score is "
+                     "in its own resources")});
 }
 
 bool RuntimeHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {

@@ -144,8 +144,8 @@ bool RuntimeHandlers::IsListed(const std::string& sandbox_id, const std::string&
     if (!unreadable_.insert(key).second) return false;
   }
   Warn(sandbox_id, container_id,
-       {absl::StrCat(
-           what, "left out of lists of what is used, as long as this lasts: ", read.message())});
+       {absl::StrCat(what,
+                     "left out of lists of resource usage while this lasts: ", read.message())});
   return false;
 }
 

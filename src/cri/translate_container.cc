@@ -131,11 +131,11 @@ absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
   }
   if (mount.propagation() != v1::PROPAGATION_PRIVATE) {
     return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
-                   "must be PROPAGATION_PRIVATE (0) of an image");
+                   "must be PROPAGATION_PRIVATE (0) for an image");
   }
   if (!mount.readonly()) {
     return Invalid("config.mounts.readonly", "false",
-                   absl::StrCat("must be true of the image at ", mount.container_path(),
+                   absl::StrCat("must be true for the image at ", mount.container_path(),
                                 ": an image can't be written to"));
   }
   if (!mount.image_sub_path().empty()) {
@@ -171,7 +171,7 @@ absl::Status CheckBidirectional(const v1::Mount& mount, const runtime::SecurityC
   if (security.namespaces.has_user_namespace()) {
     return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",
                    absl::StrCat("of the mount at ", mount.container_path(),
-                                " can't be: mounts don't spread out of a user namespace"));
+                                " is not possible: mounts don't spread out of a user namespace"));
   }
   if (security.privileged) return absl::OkStatus();
   return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",

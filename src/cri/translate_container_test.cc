@@ -436,7 +436,7 @@ TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
              c->mutable_mounts(0)->clear_host_path();
              c->mutable_mounts(0)->set_propagation(v1::PROPAGATION_HOST_TO_CONTAINER);
            }},
-          {"readonly is \"false\": must be true of the image at /data",
+          {"readonly is \"false\": must be true for the image at /data",
            [](auto* c) {
              AddMount(c)->mutable_image()->set_image("x");
              c->mutable_mounts(0)->clear_host_path();

@@ -133,8 +133,8 @@ absl::Status Check(const runtime::PodResources& resources, absl::string_view fie
   if (runtime::TypesAreUnknown(resources)) {
     warnings->push_back(absl::StrCat(
         field,
-        " announces init containers alone; what they need is added up as if the types were "
-        "not known"));
+        " announces init containers alone; their needs are added up as if their types were "
+        "unknown"));
   }
   return absl::OkStatus();
 }

@@ -106,7 +106,7 @@ absl::Status AddHugepages(const v1::LinuxContainerResources& resources, absl::st
       return Invalid(name, limit.page_size(), "must be a size such as \"2MB\" or \"1GB\"");
     }
     if (!settings->hugetlb_limits.emplace(limit.page_size(), limit.limit()).second) {
-      return Invalid(name, limit.page_size(), "must not be there twice");
+      return Invalid(name, limit.page_size(), "must not be given twice");
     }
   }
   return absl::OkStatus();

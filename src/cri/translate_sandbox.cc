@@ -217,10 +217,10 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
           absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));
     }
     if (mappings->front().host_id != 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(list, " maps the host's id 0: what is root in the pod would be root on the ",
-                     "host, which a user namespace is to keep apart; must begin at a host_id ",
-                     "above those of the host's users, e.g. 65536"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        list, " maps the host's id 0: the pod's root would be the host's, which a user ",
+        "namespace must keep apart; must begin at a host_id above those of the ",
+        "host's users, e.g. 65536"));
   }
   return absl::OkStatus();
 }

@@ -157,8 +157,9 @@ absl::Status CheckCapability(absl::string_view field, absl::string_view value) {
 absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field) {
   if (!present) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
-      field, " is present, which is for containers of Windows, and is not supported: ",
-      "this machine runs Linux, and so do its containers; send ", linux_field, " alone"));
+      field,
+      " is for Windows containers and is not supported: this machine runs Linux containers; send ",
+      linux_field, " alone"));
 }
 
 absl::Status CheckUserId(absl::string_view field, int64_t value) {

@@ -378,7 +378,8 @@ class DaemonImpl final : public Daemon {
   void ReloadNodeResources(const topology::NodeResourcesConfig& config) {
     const absl::Status status = node_->Reload(config);
     if (status.ok()) return;
-    log_->Write(LogLevel::kError, "nodeResources not reloaded, what was in force before stays",
+    log_->Write(LogLevel::kError,
+                "nodeResources not reloaded, the previous configuration stays in force",
                 {{"error", std::string(status.message())}});
   }
 

@@ -109,9 +109,8 @@ absl::Status NodeHealth::IsServing() const {
 
 std::vector<HealthCondition> NodeHealth::Required() const {
   const absl::Status recovered =
-      engine_.load() != nullptr
-          ? absl::OkStatus()
-          : absl::UnavailableError("pods of before are being found again and put in order");
+      engine_.load() != nullptr ? absl::OkStatus()
+                                : absl::UnavailableError("earlier pods are still being recovered");
   return {{"Recovered", recovered},
           {"Serving", IsServing()},
           {"Alive", Alive()},

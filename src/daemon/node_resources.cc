@@ -134,7 +134,8 @@ std::vector<std::string> NodeResources::Troubles() const {
 void NodeResources::AddRefusal(std::vector<std::string>& sentences) const {
   absl::MutexLock lock(&mutex_);
   if (refused_.empty()) return;
-  sentences.push_back(absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
+  sentences.push_back(
+      absl::StrCat("not reloaded: ", refused_, "; the previous configuration stays in force"));
 }
 
 absl::Status NodeResources::Ready() const {
@@ -149,7 +150,7 @@ absl::Status NodeResources::Ready() const {
 void NodeResources::Tell(const topology::TrackerNews& news) {
   const topology::Partition& partition = news.partition;
   if (news.changed) {
-    log_->Write(LogLevel::kInfo, "what of the node is pods' has changed",
+    log_->Write(LogLevel::kInfo, "the pods' share of the node has changed",
                 {{"cpus", partition.cpus.ToString()},
                  {"memory_nodes", partition.memory_nodes.ToString()},
                  {"all_of_it", partition.is_whole ? "true" : "false"}});

@@ -55,7 +55,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
   Descriptor monitor(context().io, std::move(attached->connection));
   if (monitor.failed()) {
     co_return absl::ResourceExhaustedError(
-        "the kernel has no memory to wait for the container's monitor with; the container runs on");
+        "the kernel has no memory to watch the container's monitor; the container runs on");
   }
   monitor_ = &monitor;
   SendSize();
@@ -82,7 +82,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::PumpOutput(Descriptor* monit
       co_await monitor->Readable();
     } else if (n == 0 || errno != EINTR) {
       co_return absl::UnavailableError(
-          "the container's monitor has ended, and nobody tells any more what it writes");
+          "the container's monitor has ended: the container's output can't be read any more");
     }
   }
   co_return absl::CancelledError("the client has gone");

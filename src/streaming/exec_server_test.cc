@@ -271,7 +271,7 @@ TEST_F(ExecServerTest, ACommandWhoseOutputCannotBeWaitedForIsAnError) {
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
-  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the command's streams"));
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to watch the command's streams"));
   EXPECT_EQ(backend_.killed, 1);
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }

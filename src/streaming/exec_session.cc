@@ -95,7 +95,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
     // The command can't go on: its exit code would report success with output missing.
     co_await Kill(command);
     co_return absl::ResourceExhaustedError(
-        "the kernel has no memory to wait for the command's streams with; it was killed");
+        "the kernel has no memory to watch the command's streams; the command was killed");
   }
   ended_fd_ = &ended;
   terminal_ = &terminal;
@@ -129,7 +129,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   co_await Kill(command);
   if (gone()) co_return absl::CancelledError("the client has gone");
   co_return absl::ResourceExhaustedError(
-      "the daemon has no descriptor left to wait for the command with; it was killed");
+      "the daemon has no descriptor left to watch the command; the command was killed");
 }
 
 asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {

@@ -325,7 +325,8 @@ std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind
     return Refusal{400, "PortForward was asked for no ports, which this protocol needs", {}};
   }
   if (speech.channels.base64 && wanted.ports.size() > kMaxBase64Ports) {
-    return Refusal{400, "with base64 at most 5 ports have a digit for their channels", {}};
+    return Refusal{
+        400, "base64 protocols have one digit for a channel, enough for at most 5 ports", {}};
   }
   return std::nullopt;
 }

@@ -50,7 +50,7 @@ absl::StatusOr<SpdyHeaders> Parse(absl::string_view text) {
     if (name.empty()) return NoHeaders("a header without a name");
     headers.emplace_back(absl::AsciiStrToLower(name), std::string(value));
   }
-  if (!text.empty()) return NoHeaders("there is more behind the last header");
+  if (!text.empty()) return NoHeaders("bytes follow the last header");
   return headers;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> SpdyHeaderReader::Decompress(absl::string_view block
     }
     if (zlib_->avail_out == 0) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("SPDY header block: ", kMaxBytes, " bytes or more; so much isn't read"));
+          absl::StrCat("SPDY header block: must be shorter than ", kMaxBytes, " bytes"));
     }
     if (result != Z_OK) return NoHeaders("it can't be decompressed");
   }
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> SpdyHeaderReader::Decompress(absl::string_view block
 }
 
 absl::StatusOr<SpdyHeaders> SpdyHeaderReader::Read(absl::string_view block) {
-  if (!usable_) return NoHeaders("none can be read after one that failed");
+  if (!usable_) return NoHeaders("no block can be read after a failed one");
   usable_ = false;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, Decompress(block));
   PLIMSOLL_ASSIGN_OR_RETURN(SpdyHeaders headers, Parse(text));

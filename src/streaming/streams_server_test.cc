@@ -108,7 +108,7 @@ TEST_F(AttachServerTest, AMonitorThatCannotBeWaitedForHasNotEnded) {
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
-  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the container's monitor"));
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to watch the container's monitor"));
 }
 
 TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
