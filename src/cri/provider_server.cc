@@ -24,7 +24,7 @@ namespace node = ::plimsoll::v1;
 
 constexpr size_t kMaxProviderBufferBytes = 32 * 1024 * 1024;
 constexpr size_t kMaxProviderNameBytes = 253;
-// Calls in the queue: a provider's, and those refused because there is a provider already.
+// Calls at once, beyond which they wait: the provider's, and refused ones of other providers.
 constexpr size_t kMaxCalls = 16;
 // A pause after each request, so that a runaway provider can't take a whole CPU.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
